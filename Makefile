@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: app test test-cluster lint unit browser audit bench soak demo weights clean
+.PHONY: app test test-cluster test-next-gradio lint unit browser audit bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -49,6 +49,18 @@ $(VENV)/cluster/.run: requirements-cluster.txt requirements-dev.txt requirements
 
 test-cluster: $(VENV)/cluster/.run
 	@$(VENV)/cluster/bin/python -m pytest tests/cluster
+
+# The newest Gradio, apart: do its private names and routes still fit? Fetched anew at every call.
+NEXT_GRADIO := $(VENV)/next-gradio
+test-next-gradio:
+	@test -x $(NEXT_GRADIO)/bin/python || $(PYTHON) -m venv $(NEXT_GRADIO)
+	@sed 's/^gradio==/gradio>=/' requirements.txt > $(NEXT_GRADIO)/requirements.txt
+	@grep -v '^-r ' requirements-dev.txt > $(NEXT_GRADIO)/requirements-dev.txt
+	$(NEXT_GRADIO)/bin/pip install --quiet --upgrade -r $(NEXT_GRADIO)/requirements.txt -r $(NEXT_GRADIO)/requirements-dev.txt
+	@$(NEXT_GRADIO)/bin/python -c 'import gradio; print("Gradio", gradio.__version__)'
+	@$(NEXT_GRADIO)/bin/python -m pytest -p no:cacheprovider $(CONTRACT_TESTS)
+
+CONTRACT_TESTS := tests/components/server/test_gradio_private.py tests/components/server/test_allowed_routes.py
 
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
 $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python

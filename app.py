@@ -22,8 +22,14 @@ from components.page_tab import create_page
 from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
+from components.server.gradio_private import (
+    GradioChanged,
+    check_private_names,
+    use_server_settings,
+)
 from components.server.memory import limit_heap_retention
 from components.server.request_limits import RequestLimits
+from components.server.slow_clients import limit_connections
 from components.server.temp_files import TempFileQuota
 from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
@@ -32,6 +38,7 @@ from judges.engine.public_engine import PublicEngine
 from judges.money.host_key import load_host_key
 from judges.security import redaction
 from studies.errors import EvenhandError
+from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
 from studies.sharing.expiry import ExpiryThread
 from studies.sharing.visitor_store import VisitorStore
@@ -53,9 +60,8 @@ def port_is_free(host: str, port: int) -> bool:
 
 def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    on_space = "SPACE_ID" in os.environ
-    parser.add_argument("--host", default="0.0.0.0" if on_space else "127.0.0.1")
-    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT", "7860")))
+    parser.add_argument("--host", default="0.0.0.0" if is_space() else "127.0.0.1")
+    parser.add_argument("--port", type=int, default=PORT.read())
     parser.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
     parser.add_argument(
         "--mcp", action="store_true", help="also serve the API as MCP tools (requirements-mcp.txt)"
@@ -107,12 +113,16 @@ def launch_settings(access: Access) -> dict[str, Any]:
     }
 
 
-def page_settings(access: Access, quota: TempFileQuota | None, hosts: Hosts) -> dict[str, Any]:
+def page_settings(
+    access: Access, quota: TempFileQuota | None, hosts: Hosts, *, mcp: bool = False
+) -> dict[str, Any]:
     """Arguments of launch() for the appearance of the page and for the checks of each request's
     host, route and size."""
     settings = appearance_settings()
     settings["app_kwargs"]["lifespan"] = serve_only(hosts)
-    limits = Middleware(RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota)
+    limits = Middleware(
+        RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
+    )
     settings["app_kwargs"]["middleware"].insert(0, limits)
     return settings
 
@@ -124,6 +134,11 @@ def _exit_on_signal(*_: object) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    try:
+        check_settings()
+    except EvenhandError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     chosen, access = parse_options(arguments), current_access()
     limit_heap_retention()
     redaction.install_redaction()
@@ -147,7 +162,6 @@ def main(arguments: list[str] | None = None) -> int:
     expiry_thread = ExpiryThread(store, access.expiry_days) if expires else None
     quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
-    configure_queue(blocks, access)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
     if chosen.mcp:
         if find_spec("mcp") is None:
@@ -159,7 +173,13 @@ def main(arguments: list[str] | None = None) -> int:
         settings["mcp_server"] = True
     signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
-        blocks.launch(**settings, **page_settings(access, quota, hosts))
+        check_private_names(blocks, public=access.public)
+        configure_queue(blocks, access)
+        use_server_settings(blocks, limit_connections)
+        blocks.launch(**settings, **page_settings(access, quota, hosts, mcp=chosen.mcp))
+    except GradioChanged as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     finally:
         if expiry_thread:
             expiry_thread.close()

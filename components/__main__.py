@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from components.server import access
 from components.share.publish import freeze, publish, push_space
 from components.share.report import write_report
+from studies import settings
 from studies.store.store import Store, open_existing_store
 from studies.terminal import run_command
 
@@ -91,7 +91,7 @@ def make_space(store: Store, options: argparse.Namespace) -> None:
 
 def _push_if_named(options: argparse.Namespace) -> None:
     if options.push:
-        print(push_space(options.target, options.push, token=os.environ.get("HF_TOKEN")))
+        print(push_space(options.target, options.push, token=settings.HUB_TOKEN.read() or None))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from components.results import results_tab
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
+from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
@@ -98,17 +99,6 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         results_tab.bind_request_text(blocks, page.results)
         disable_status_updates(blocks)
     return blocks
-
-
-def disable_status_updates(blocks: gr.Blocks) -> None:
-    """Stop status updates (pending, complete) for events without a progress animation.
-
-    Gradio's page writes the status into every component that an earlier event has filled and
-    copies all their properties each time; this took most of the time of a filter change.
-    """
-    for event in blocks.fns.values():
-        if event.show_progress == "hidden":
-            event.show_progress_on = []
 
 
 def _build_page(store: Store, engine: Engine | None) -> PageParts:
@@ -219,11 +209,13 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
         values = results_tab.parse_request(results, request)
         _, chosen, _ = results_tab.split_values(results, values)
-        selection = results_tab.mark_selection(FilteredStudy(store, name, chosen), event._data)
+        selection = results_tab.mark_selection(
+            FilteredStudy(store, name, chosen), click_data(event)
+        )
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
     def open_reply(name: str, event: gr.EventData) -> Any:
-        selection = parse_selection({**event._data, "study": name})
+        selection = parse_selection({**click_data(event), "study": name})
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
     def open_first(event: gr.EventData) -> Any:

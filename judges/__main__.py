@@ -16,7 +16,6 @@ from judges.bulk.batch_commands import add_batch_commands
 from judges.bulk.ray_commands import add_cluster_options, parse_cluster_options, run_on_cluster
 from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
-from judges.engine.run_costs import attempt_totals
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
@@ -34,6 +33,7 @@ from judges.security.consent_commands import add_allow_command, add_allow_option
 from judges.security.key_consents import consents_in
 from studies.domain import RETRYABLE_STATUSES, Verdict
 from studies.spec.study import load_study
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import PlanChange, Store, open_existing_store
 from studies.terminal import run_command
 

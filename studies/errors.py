@@ -3,6 +3,7 @@
 EvenhandError
 ├── SourceError     in a data file; names file, line and field
 ├── StudyError      in a study file; names the field
+├── SettingError    an environment variable with a value of the wrong type
 ├── AccessDenied    this visitor may not see, run or change a study
 └── StoreError      in the store
     ├── StoreTooNew     written by a later version
@@ -24,6 +25,10 @@ class SourceError(EvenhandError):
 
 
 class StudyError(EvenhandError):
+    pass
+
+
+class SettingError(EvenhandError):
     pass
 
 

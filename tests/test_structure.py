@@ -22,12 +22,14 @@ BELOW = {
     "studies": set(),
 }
 GRADIO_MODULES = re.compile(
-    r"app\.py|components/([\w/]+/)?((\w+_)?tab|layout/(widgets|theme|header))\.py"
+    r"app\.py|components/([\w/]+/)?((\w+_)?tab|layout/(widgets|theme|header)|"
+    r"server/gradio_private)\.py"
 )
-"""The modules that lay out the page: only they import Gradio."""
+"""The modules that lay out the page, and the boundary to Gradio: only they import it."""
 ORDER = {
     "studies": (
-        "domain errors public_mode",
+        "domain errors",
+        "settings",
         "recorded_keys terminal texts",
         "frames",
         "files spec",

@@ -17,9 +17,7 @@ def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
     Contrasts and protocols compare studies of one source, so that only runs of these studies can
     change a view.
     """
-    sources = {
-        one: _data_source(text) for one, text in store.read("SELECT name, yaml FROM studies")
-    }
+    sources = {one: _data_source(text) for one, text in store.study_files().items()}
     mine = sources.pop(name, "")
     return tuple(
         (one, store.version(one)) for one, source in sorted(sources.items()) if source == mine

@@ -35,7 +35,7 @@ from studies.people.verifications import current_checks
 from studies.sources.load import image_folder, source_path
 from studies.spec.presentations import unrelated_answer
 from studies.spec.study import Study
-from studies.store.adapted_requests import is_key_of_call
+from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.store import Store
 
 NOT_RECORDED: Final = "Not recorded"
@@ -125,7 +125,7 @@ def load_view(store: Store, selection: Selection) -> InspectView:
     study = studies.get(selection.study)
     if study is None:
         return InspectView(selection, len(studies), 0)
-    index = _cached_index(store, study.name, store.version(study.name))
+    index = _load_index(store, study.name)
     found = store.search_judgements(study.name, selection.text) if selection.text.strip() else None
     verified = verification_masks(index, current_checks(store, study.name), selection.contestant)
     view = filter_comparisons(index, selection, found, verified)
@@ -141,10 +141,9 @@ def load_view(store: Store, selection: Selection) -> InspectView:
     return _view_with_detail(store, index, view.tolist(), base) if len(view) else base
 
 
-@lru_cache(maxsize=4)
-def _cached_index(store: Store, name: str, version: tuple[str, int]) -> ComparisonIndex:
-    """Index of a study, cached per version: paging must not group 100,000 rows again."""
-    return index_comparisons(store.frame(name))
+def _load_index(store: Store, name: str) -> ComparisonIndex:
+    """Index of a study, memoised: paging must not group 100,000 rows again."""
+    return store.memoised(name, ("comparison index",), lambda: index_comparisons(store.frame(name)))
 
 
 def _view_with_detail(

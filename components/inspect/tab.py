@@ -9,6 +9,7 @@ import gradio as gr
 
 from components.inspect.list_html import Selection, apply_click, detail_panel, filter_bar, list_html
 from components.inspect.load_comparison import load_view
+from components.server.gradio_private import click_data
 from studies.store.store import Store
 
 _CLICKS = "evenhand.clicks(element, trigger, watch);"
@@ -60,7 +61,7 @@ def bind(tab: InspectTab, store: Store) -> None:
     def update_selection(
         selection: Selection, event: gr.EventData
     ) -> tuple[Selection, str, str, str]:
-        return render(store, apply_click(selection, event._data))
+        return render(store, apply_click(selection, click_data(event)))
 
     for part in (tab.filters, tab.list, tab.opened):
         part.select(

@@ -10,7 +10,7 @@ from components.html.format import count, share
 from components.html.panel import brand_html, run_pill, wrap
 from components.layout.widgets import ClickableHTML
 from judges.engine.run import RunSnapshot
-from studies.domain import HUMAN_PREFIX
+from studies.store.queries.plan_queries import count_parts
 from studies.store.store import Store
 
 
@@ -43,24 +43,11 @@ def build() -> Header:
 def show_study_size(store: Store, name: str) -> str:
     """The size of a study in one line: items, judges, prompts, people."""
     line = next(line for line in store.studies() if line.name == name)
-    items, judges, people, prompts = store.cached(name, "note", lambda: _count_parts(store, name))
+    items, judges, people, prompts = store.cached(name, "note", lambda: count_parts(store, name))
     counts = [count(items, "item")]
     counts += [count(judges, "judge"), count(prompts, "prompt")] if judges else []
     counts += [f"{count(people)} {'person' if people == 1 else 'people'}"] if people else []
     return wrap(" × ".join(counts) + (", recorded" if line.recorded else ""))
-
-
-def _count_parts(store: Store, name: str) -> list[int]:
-    """The numbers of items, judges, people and prompts of a study."""
-    row = store.read(
-        "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
-        "(SELECT count(*) FROM study_items WHERE study=s.id), "
-        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge NOT LIKE ?2), "
-        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge LIKE ?2), "
-        "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
-        (name, f"{HUMAN_PREFIX}%"),
-    ).fetchone()
-    return [int(value) for value in row]
 
 
 def show_run_pill(snapshot: RunSnapshot | None) -> str:

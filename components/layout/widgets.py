@@ -16,6 +16,7 @@ import plotly
 
 from components.charts.figures import Figure
 from components.server.compression import PLOTLY_JS
+from components.server.gradio_private import set_postprocess
 
 _PLOT_TEMPLATE = '<div class="eh-plot" style="height:{height}px"></div>'
 # The template does not contain the value, so that Gradio leaves Plotly's drawing in place. No
@@ -50,8 +51,8 @@ def PlotlyView(
     the same zoom.
 
     `.select(fn)` handles a click on a mark that has customdata; fn takes `event: gr.EventData`, and
-    `event._data` is {"customdata": …, "x": …, "y": …}. `height` reserves space until the first
-    draw; then the figure's own height applies.
+    `click_data(event)` is {"customdata": …, "x": …, "y": …}. `height` reserves space until the
+    first draw; then the figure's own height applies.
     """
     view = gr.HTML(
         _figure_json(value),
@@ -63,7 +64,7 @@ def PlotlyView(
     )
     # Gradio's page compares values member by member: a figure of 2,000 numbers takes seconds on a
     # slow machine, the same figure as a string almost no time.
-    view.postprocess = _figure_json
+    set_postprocess(view, _figure_json)
     return view
 
 
@@ -77,7 +78,8 @@ def ClickableHTML(
     """HTML of components.html.panel or components.html.heatmap with click events.
 
     `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
-    and `event._data` is the object in data-select, e.g. {"judge": "gpt-4", "category": "coding"}.
+    and `click_data(event)` (components.server.gradio_private) is the object in data-select, e.g.
+    {"judge": "gpt-4", "category": "coding"}.
     """
     return gr.HTML(
         value,

@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import gradio as gr
@@ -42,9 +41,10 @@ from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.view_contract import ViewParts, pick_choice
 from components.results.wins import tab as wins_tab
+from components.server.gradio_private import set_scripts
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.frames.frame import SUSPECT_COLUMN
-from studies.people.verifications import verification_stamp
+from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
 VIEWS: Final[dict[str, Any]] = {
@@ -202,10 +202,11 @@ def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button:
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
     """Make events with `request_text` send the page's text; call after all events are bound."""
-    for event in blocks.fns.values():
-        if tab.request_text in event.inputs:
-            place = event.inputs.index(tab.request_text)
-            event.js = f"(...values) => values.with({place}, evenhand.asked ?? '')"
+    set_scripts(
+        blocks,
+        tab.request_text,
+        lambda place: f"(...values) => values.with({place}, evenhand.asked ?? '')",
+    )
 
 
 def parse_request(
@@ -333,25 +334,14 @@ def render_view(
     serialised = json.dumps(mine, default=str)
     if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
         return render_panels(FilteredStudy(store, name, chosen), view, mine)
-    context = (related_studies(store, name), verification_stamp(store, name))
-    key = (store, name, store.version(name), context, view, chosen, serialised)
-    with _view_lock(*key):  # simultaneous requests for the same view wait for one drawing
-        return list(_cached_panels(*key))
+    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
 
+    def draw() -> list[Any]:
+        with _DRAW_SLOTS:
+            return render_panels(FilteredStudy(store, name, chosen), view, mine)
 
-@lru_cache(maxsize=256)
-def _view_lock(*key: Any) -> threading.Lock:
-    """The lock of one cached view."""
-    return threading.Lock()
-
-
-@lru_cache(maxsize=256)
-def _cached_panels(
-    store: Store, name: str, version: Any, context: Any, view: str, chosen: Filter, controls: str
-) -> tuple[Any, ...]:
-    """Panels of one view, cached: they depend only on the version of the study and the key."""
-    with _DRAW_SLOTS:
-        return tuple(render_panels(FilteredStudy(store, name, chosen), view, json.loads(controls)))
+    version = (store.version(name), context)
+    return list(store.memoised(name, ("view", view, chosen, serialised), draw, version))
 
 
 def render_panels(

@@ -30,6 +30,7 @@ from components.run.status_html import (
     show_replies,
     start_button_text,
 )
+from components.server.gradio_private import click_data
 from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.engine.run_state import RunSettings
@@ -95,7 +96,7 @@ class RunActions:
 
     def run_notice_action(self, name: str, which: str, event: gr.EventData) -> list[Any]:
         """Run the action of a notice's button."""
-        asked = read_click(event._data)
+        asked = read_click(click_data(event))
         do: dict[str, Callable[[], object]] = {
             "start": lambda: start_run(self._store, self._engine, name),
             "allow": lambda: self._allow(asked.get("variable"), asked.get("origin")),

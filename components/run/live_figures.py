@@ -24,7 +24,6 @@ from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
-from studies.store.lru_cache import LruCache
 from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
@@ -43,9 +42,6 @@ class LiveFigures:
     wins_figure: Figure | None
 
 
-MAX_LIVE_STUDIES: Final = 32
-"""Maximum studies with live figures in memory; a study removed from it is read again from its
-start."""
 MAX_FOLLOWED_ASKS: Final = 300_000
 """Largest number of calls of a study whose figures start at its first verdict; those of larger
 studies count only new rows."""
@@ -179,18 +175,15 @@ class LiveStudies:
     def __init__(self, store: Store) -> None:
         self.quotes = QuoteCache(store)
         self._store = store
-        self._views: LruCache[str, tuple[str, LiveStudy]] = LruCache(MAX_LIVE_STUDIES)
-        self._lock = threading.Lock()
 
     def for_study(self, study: str) -> LiveStudy:
         """The live view of a study; a changed plan starts a new one."""
-        version = self._store.plan_sha(study)
-        with self._lock:
-            known = self._views.get(study)
-            if known is None or known[0] != version:
-                view = LiveStudy(self._store, study, _start_cursor(self._store, study))
-                known = self._views.put(study, (version, view))
-            return known[1]
+        return self._store.memoised(
+            study,
+            ("live figures",),
+            lambda: LiveStudy(self._store, study, _start_cursor(self._store, study)),
+            self._store.plan_sha(study),
+        )
 
 
 def _first_slot_share(frame: pd.DataFrame) -> Estimate:

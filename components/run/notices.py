@@ -6,7 +6,6 @@ A click on an action reaches components.run.tab as {"do": …}.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from components.run.status_html import start_button_text
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
 from metrics.position.position_measures import consistency
 from metrics.win_rates.win_rates import NO_VERDICT_STATUSES, outcome_rows
+from studies import settings
 from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere
 from studies.store.store import Store
@@ -92,7 +92,7 @@ def show_store_notices(store: Store) -> str:
 
 def _disk_notice() -> str:
     """Notice on a Space that its disk does not survive a restart."""
-    if "SPACE_ID" not in os.environ:
+    if not settings.is_space():
         return ""
     text = "A Space loses its disk at every restart."
     if kept_elsewhere():

@@ -16,14 +16,14 @@ from components.html.panel import (
     wrap,
 )
 from components.run.notices import failure_row
-from judges.engine.run_costs import (
+from studies.domain import STATUSES
+from studies.store.queries.run_costs import (
     AttemptTotals,
     RunSpending,
     attempt_totals_of_run,
     failures_of_run,
     spending_by_owner,
 )
-from studies.domain import STATUSES
 from studies.store.store import PastRun, Store
 
 SCOPES: Final = ("This study", "All studies")

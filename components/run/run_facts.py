@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -10,13 +9,13 @@ from typing import Final
 from judges.engine.engine import Engine
 from judges.engine.pending_asks import CostQuote, quote_cost
 from judges.engine.run import Run, RunSnapshot
-from judges.engine.run_costs import study_spending
 from judges.security.key_consents import Pair, origin_of
 from judges.security.key_store import EXPIRED_MESSAGE
+from studies import settings
 from studies.domain import RETRYABLE_STATUSES, JudgeSpec
 from studies.errors import EvenhandError
 from studies.spec.study import Study
-from studies.store.lru_cache import LruCache
+from studies.store.queries.run_costs import spending_by_owner, study_spending
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import PastRun, Store
 
@@ -44,6 +43,8 @@ class RunFacts:
     budget: float | None
     maybe_paid_twice: int
     """Calls that may have been paid twice."""
+    unpriced: int = 0
+    """Calls of unknown price, which `spent` leaves out."""
     missing: CostQuote = NO_ASKS
     """Number and cost of the calls that Run would make; set while no run is active."""
     failed: CostQuote = NO_ASKS
@@ -89,19 +90,17 @@ class QuoteCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: LruCache[str, tuple[tuple[str, int], CostQuote, CostQuote]] = LruCache(256)
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
         """Quotes for the missing calls and for the failed calls worth repeating."""
-        version = self._store.version(study)
-        known = self._known.get(study)
-        if known is None or known[0] != version:
-            missing, failed = (
+        return self._store.memoised(
+            study,
+            ("cost quotes",),
+            lambda: (
                 self._quote(study, ERROR_STATUSES),
                 self._quote(study, RETRYABLE_STATUSES, False),
-            )
-            known = self._known.put(study, (version, missing, failed))
-        return known[1], known[2]
+            ),
+        )
 
     def _quote(self, study: str, again: Collection[str], new: bool = True) -> CostQuote:
         try:
@@ -124,7 +123,8 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         return replace(_live_run_facts(run, snapshot), owned=store.owns(name))
     study, owned = store.study(name), store.owns(name)
     missing, failed = quotes.for_study(name)
-    last = next(iter(store.runs(name)), None)
+    runs = store.runs(name)
+    last = next(iter(runs), None)
     asks = bool(missing.asks or failed.asks) and owned
     keyless = _judges_without_key(called_judges(study), last) if missing.asks and owned else []
     return RunFacts(
@@ -136,6 +136,7 @@ def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) 
         spent=study_spending(store, name),
         budget=study.budget_usd,
         maybe_paid_twice=len(list_maybe_paid_twice(store, name)),
+        unpriced=_count_unpriced(store, [run.owner for run in runs if run.owner]),
         missing=missing,
         failed=failed,
         judges_without_key=tuple(judge.name for judge in keyless),
@@ -155,7 +156,12 @@ def _live_run_facts(run: Run, snapshot: RunSnapshot) -> RunFacts:
         spent=snapshot.spent_before + snapshot.spent,
         budget=snapshot.budget,
         maybe_paid_twice=snapshot.possibly_paid_twice,
+        unpriced=snapshot.unpriced,
     )
+
+
+def _count_unpriced(store: Store, owners: list[str]) -> int:
+    return sum(one.unknown for one in spending_by_owner(store, owners).values())
 
 
 def called_judges(study: Study) -> list[JudgeSpec]:
@@ -173,7 +179,7 @@ def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[J
         for judge in judges
         if judge.kind == "endpoint"
         and (
-            (judge.api_key_env and not os.environ.get(judge.api_key_env))
+            (judge.api_key_env and not settings.secret_value(judge.api_key_env))
             or (refused and last is not None and f"{judge.name}:" in last.reason)
         )
     ]

@@ -160,8 +160,8 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
     notes = []
     if end and (facts.running or (facts.budget and facts.missing.asks)):
         notes.append(f"about {dollars(end)} at the end")
-    if snapshot and snapshot.unpriced:
-        notes.append(f"{count(snapshot.unpriced, 'call')} at an unknown price")
+    if facts.unpriced:
+        notes.append(f"{count(facts.unpriced, 'call')} at an unknown price")
     if snapshot and snapshot.unknown_usage:
         notes.append(f"{count(snapshot.unknown_usage, 'call')} without token counts")
     if facts.maybe_paid_twice:
@@ -174,7 +174,9 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent; "free" only where the remaining calls cost nothing."""
+    """Dollars spent; "free" only where no call has a price, and "unknown" where none is known."""
+    if facts.unpriced and not facts.spent:
+        return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
     return dollars(facts.spent) if facts.spent or free else "$0"
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import gradio as gr
-from gradio.context import Context
 
 from components.html.panel import panel_heading
 from components.layout.header import Header
@@ -19,6 +18,7 @@ from components.run.actions_tab import start_run as start_run
 from components.run.live_figures import LiveStudies
 from components.run.past_runs import SCOPES
 from components.run.status_html import LIVE_CHARTS, REPLY_SCOPES
+from components.server.gradio_private import click_data, current_blocks
 from judges.engine.engine import Engine
 from studies.store.store import Store
 
@@ -186,7 +186,8 @@ def _bind_past_runs(
     tab.state.change(**past)
 
     def open_run(name: str, event: gr.EventData) -> list[Any]:
-        asked = event._data if isinstance(event._data, Mapping) else {}
+        asked = click_data(event)
+        asked = asked if isinstance(asked, Mapping) else {}
         if asked.get("study") in {line.name for line in store.studies()}:
             return [gr.skip(), asked["study"]]
         return [str(asked.get("run", ""))[:40], name]
@@ -197,6 +198,6 @@ def _bind_past_runs(
     def open_link(request: gr.Request) -> str:
         return str(request.query_params.get("run", ""))[:40]
 
-    if Context.root_block is not None:
-        Context.root_block.load(open_link, None, tab.run_id, **QUIET).then(**past)
+    if (blocks := current_blocks()) is not None:
+        blocks.load(open_link, None, tab.run_id, **QUIET).then(**past)
     tab.run_id.change(None, tab.run_id, None, js=UPDATE_ADDRESS)

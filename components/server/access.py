@@ -6,16 +6,16 @@ in force. `python -m components access` prints the table of docs/security.md.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from components.server.fair_turns import QueueLimits
 from judges.engine.public_engine import RunLimits
+from studies import settings
 from studies.files import read_limits
 from studies.files.read_limits import MEGABYTE, ReadLimits
-from studies.public_mode import is_public
+from studies.settings import is_public
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def current_access() -> Access:
     """The mode set by EVENHAND_PUBLIC; by default public where SPACE_ID is set."""
     if not is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
-    votes = os.environ.get("EVENHAND_VOTES", "") == "open"
+    votes = settings.VOTES.read()
     return replace(PUBLIC, caps=read_limits.current_limits(), open_votes=votes)
 
 

@@ -9,7 +9,6 @@ localhost. This module imports no gradio.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -22,9 +21,9 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from studies import settings
 from studies.errors import EvenhandError
 
-HOSTS_VARIABLE: Final = "EVENHAND_HOSTS"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 """Always served: Gradio checks its own start with a request to one of them."""
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
@@ -131,28 +130,24 @@ class Hosts:
 
 
 def configured_hosts(
-    bound: str, *, public: bool, environment: Mapping[str, str] = os.environ
+    bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
     """The hosts of a server that listens on `bound`: loopback, `bound`, the Space's own
     (SPACE_HOST, a list where it has a custom domain) and those of EVENHAND_HOSTS."""
-    space = (parse_host(entry.rstrip("/")) for entry in _split(environment.get("SPACE_HOST", "")))
-    extra = (_parse_required_host(entry) for entry in _split(environment.get(HOSTS_VARIABLE, "")))
+    space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
+    extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)
     own = _canonical_address(bound.strip("[]")) or bound.lower().rstrip(".")
     names = frozenset((*LOOPBACK, own, *(host.name for host in listed)))
     return Hosts(names, listed, any_address=public)
 
 
-def _split(text: str) -> list[str]:
-    return [entry.strip() for entry in text.split(",") if entry.strip()]
-
-
 def _parse_required_host(entry: str) -> Host:
     host = parse_host(entry)
     if host is None:
         raise BadHosts(
-            f"{HOSTS_VARIABLE}: {entry[:80]!r} is not a host. Write names, or names with a port, "
-            f"separated by commas: {HOSTS_VARIABLE}=judge.example,localhost:6274"
+            f"{settings.HOSTS.name}: {entry[:80]!r} is not a host. Write names, or names with "
+            f"a port, separated by commas: {settings.HOSTS.name}=judge.example,localhost:6274"
         )
     return host
 
@@ -236,7 +231,7 @@ def _find_foreign_page(
 def _unknown_host(host: Host) -> str:
     return (
         f"This Evenhand does not serve {host}. Open the address printed at its start; if the name "
-        f"is yours, start it with {HOSTS_VARIABLE}={host._replace(port=None)}"
+        f"is yours, start it with {settings.HOSTS.name}={host._replace(port=None)}"
     )
 
 
@@ -245,7 +240,7 @@ def _foreign_origin(origin: Host | None) -> str:
         return "A page of another site sent this request. Open Evenhand itself and try again there."
     return (
         f"A page of {origin} sent this request, and only Evenhand's own pages may. If it is yours, "
-        f"start Evenhand with {HOSTS_VARIABLE}={origin}"
+        f"start Evenhand with {settings.HOSTS.name}={origin}"
     )
 
 

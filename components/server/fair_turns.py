@@ -11,6 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from starlette.requests import Request
+
+from studies import settings
+
 MAX_REMEMBERED_CLIENTS: Final = 4_000
 """Addresses and sessions whose last turn is stored; all others count as new."""
 
@@ -38,6 +42,19 @@ class QueueClient:
 
     session: str
     address: str
+
+
+def identify_client(session: str | None, request: Request) -> QueueClient:
+    """The session and address of a request; calls without a session share one by address.
+
+    On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy appends;
+    a visitor can only forge the entries before it.
+    """
+    address = request.client.host if request.client else ""
+    if settings.is_space():
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
+        address = forwarded.rpartition(",")[2].strip() or address
+    return QueueClient(session or address, address)
 
 
 class FairTurns:

@@ -9,7 +9,6 @@ access token. This module imports no gradio.
 from __future__ import annotations
 
 import logging
-import os
 import unicodedata
 from collections.abc import Mapping, MutableMapping
 from importlib.util import find_spec
@@ -20,19 +19,12 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from studies import settings
 from studies.domain import HUMAN_PREFIX
 
 _LOG: Final = logging.getLogger(__name__)
 ACCOUNT_PREFIX: Final = "hf:"
 """Prefix of the names of logged-in voters; typed names cannot begin with it."""
-REQUIRED_VARIABLES: Final = (
-    "SPACE_ID",
-    "SPACE_HOST",
-    "OAUTH_CLIENT_ID",
-    "OAUTH_CLIENT_SECRET",
-    "OAUTH_SCOPES",
-    "OPENID_PROVIDER_URL",
-)
 LOGIN_PATH: Final = "/login/huggingface"
 CALLBACK_PATH: Final = "/login/callback"
 LOGOUT_PATH: Final = "/logout"
@@ -63,7 +55,8 @@ def can_log_in() -> bool:
 
     Elsewhere Gradio would simulate a login with the account of the user who started the app.
     """
-    on_space = os.environ.get("SYSTEM") == "spaces" and all(map(os.environ.get, REQUIRED_VARIABLES))
+    required = all(setting.read() for setting in settings.LOGIN_SETTINGS)
+    on_space = settings.SYSTEM.read() == "spaces" and required
     return on_space and all(find_spec(name) for name in ("authlib", "itsdangerous"))
 
 

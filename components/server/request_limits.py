@@ -1,69 +1,92 @@
-"""ASGI middleware that blocks unused Gradio routes and limits request and upload size.
+"""ASGI middleware that answers only allowed routes and limits the size and time of a body.
 
-Gradio reads a whole body before it checks it, accepts a thousand files of the largest size in one
-upload, and has routes that Evenhand does not use: links to a state of the page write typed values
-to the disk, recordings start ffmpeg. This module imports no gradio.
+Gradio reads a whole body before it checks it, and accepts a thousand files of the largest size in
+one upload. This module imports no gradio.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Final
+import asyncio
+import time
+from typing import Final, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from components.server.allowed_routes import UPLOAD_PATH, is_allowed_route
 from components.server.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
 
-BLOCKED_ROUTES: Final = re.compile(
-    r"/(?:gradio_api/)?(?:deep_link|component_server|process_recording|undo-vibe-edit|vibe-[a-z-]+|"
-    r"run-history|runs|stream|monitoring|profiling|custom_component|dev)(?:/.*)?|"
-    r"(?:/gradio_api)?/proxy=.*",
-    re.DOTALL,
-)
-"""Routes of Gradio that the page does not use."""
-UPLOAD_ROUTE: Final = re.compile(r"(?:/gradio_api)?/upload/?")
 MAX_EVENT_BYTES: Final = 8 * MEGABYTE
 """Largest body of an event, which holds texts and filters; files use the upload route."""
+NO_SUCH_PAGE: Final = "This page does not exist."
 _UPLOAD_OVERHEAD_BYTES: Final = MEGABYTE
 """Allowance for file names and multipart boundaries of an upload."""
 
 
+class BodyPace(NamedTuple):
+    """The slowest accepted body."""
+
+    first_seconds: float = 30.0
+    """Seconds at any speed."""
+    bytes_per_second: float = 32_768
+    """Average speed from then on."""
+
+    def seconds_for(self, received: int) -> float:
+        """Seconds after which more than `received` bytes must have arrived."""
+        return self.first_seconds + received / self.bytes_per_second
+
+
 class RequestLimits:
-    """Middleware that blocks routes and, with a `quota` (public mode), limits sizes."""
+    """Middleware that refuses routes and, with a `quota` (public mode), limits sizes."""
 
     def __init__(
-        self, app: ASGIApp, max_upload_bytes: int = 0, quota: TempFileQuota | None = None
+        self,
+        app: ASGIApp,
+        max_upload_bytes: int = 0,
+        quota: TempFileQuota | None = None,
+        mcp: bool = False,
+        pace: BodyPace | None = None,
     ) -> None:
         """`max_upload_bytes`: bytes of one upload request, all its files together."""
-        self._app, self._max_upload, self._quota = app, max_upload_bytes, quota
+        self._pace = pace or BodyPace()
+        self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": NO_SUCH_PAGE})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        if BLOCKED_ROUTES.fullmatch(path):
-            await _error_response(404, "This page does not exist.")(scope, receive, send)
-        elif self._quota is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        if not is_allowed_route(scope["method"], path, mcp=self._mcp):
+            await _error_response(404, NO_SUCH_PAGE)(scope, receive, send)
+        elif scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
-        elif UPLOAD_ROUTE.fullmatch(path):
+        elif self._quota is None:
+            await self._limit_body(None, None, scope, receive, send)
+        elif path == UPLOAD_PATH:
             most = self._max_upload + _UPLOAD_OVERHEAD_BYTES
             await self._limit_body(most, self._quota, scope, receive, send)
         else:
             await self._limit_body(MAX_EVENT_BYTES, None, scope, receive, send)
 
     async def _limit_body(
-        self, most: int, quota: TempFileQuota | None, scope: Scope, receive: Receive, send: Send
+        self,
+        most: int | None,
+        quota: TempFileQuota | None,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        """Pass a body on until it exceeds `most` bytes or the quota."""
+        """Pass a body on until it is late, or exceeds `most` bytes or the quota."""
         declared = Headers(scope=scope).get("content-length", "0")
-        if not declared.isdecimal() or int(declared) > most:
+        if most is not None and (not declared.isdecimal() or int(declared) > most):
             await _error_response(413, _too_large_message(most))(scope, receive, send)
             return
-        body = _LimitedBody(most, quota, receive, send)
+        body = _LimitedBody(most, quota, self._pace, receive, send)
         try:
             await self._app(scope, body.receive, body.send)
         except _BodyRejected:
@@ -72,30 +95,51 @@ class RequestLimits:
 
 
 class _BodyRejected(Exception):
-    """Raised to stop reading a body that is too large."""
+    """Raised to stop reading a body that is too large or too slow."""
 
 
 class _LimitedBody:
-    """The body of one request: bytes received so far, and the refusal if it is too large."""
+    """The body of one request: bytes received so far, and the refusal of the rest."""
 
     def __init__(
-        self, most: int, quota: TempFileQuota | None, receive: Receive, send: Send
+        self,
+        most: int | None,
+        quota: TempFileQuota | None,
+        pace: BodyPace,
+        receive: Receive,
+        send: Send,
     ) -> None:
-        self._most, self._quota, self._receive, self._send = most, quota, receive, send
+        self._most, self._quota, self._pace = most, quota, pace
+        self._receive, self._send = receive, send
         self._received_bytes = 0
+        self._started, self._complete = time.monotonic(), False
         self._refusal: tuple[int, str] | None = None
         self.response_started = False
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        message = await self._receive_in_time()
         size = len(message.get("body", b""))
         self._received_bytes += size
-        if self._received_bytes > self._most:
+        if self._most is not None and self._received_bytes > self._most:
             self._refusal = 413, _too_large_message(self._most)
         elif self._quota is not None and not self._quota.reserve(size):
             self._refusal = 507, _QUOTA_FULL
         if self._refusal:
             raise _BodyRejected
+        return message
+
+    async def _receive_in_time(self) -> Message:
+        """The next part of the body; after its end, the client's disconnection at any time."""
+        if self._complete:
+            return await self._receive()
+        deadline = self._started + self._pace.seconds_for(self._received_bytes)
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            self._refusal = 408, _TOO_SLOW
+            raise _BodyRejected from None
+        self._complete = not message.get("more_body", False)
         return message
 
     async def send(self, message: Message) -> None:
@@ -120,4 +164,5 @@ def _too_large_message(most: int) -> str:
     return f"The request is larger than {most // MEGABYTE:,} MB, the limit of this page."
 
 
+_TOO_SLOW: Final = "The request arrived too slowly. Check the connection, then send it again."
 _QUOTA_FULL: Final = "The space for uploads is full just now. Try again in a few minutes."

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-TEMP_DIR_VARIABLE: Final = "GRADIO_TEMP_DIR"
+from studies import settings
+
 SWEEP_SECONDS: Final = 10.0
 """Seconds between two clean-ups."""
 MAX_AGE_SECONDS: Final = 3_600.0
@@ -30,7 +31,7 @@ _log: Final = logging.getLogger(__name__)
 
 def temp_folder() -> Path:
     """The folder of Gradio's temporary files, which also holds the exports."""
-    return Path(os.environ.get(TEMP_DIR_VARIABLE) or Path(tempfile.gettempdir()) / "gradio")
+    return Path(settings.TEMP_FOLDER.read() or Path(tempfile.gettempdir()) / "gradio")
 
 
 class TempFile(NamedTuple):
@@ -74,8 +75,9 @@ class TempFileQuota:
         """Use a new folder unless the environment names one, so that no files of other programs
         are deleted."""
         self._own_folder = ""
-        if not os.environ.get(TEMP_DIR_VARIABLE):
-            self._own_folder = os.environ[TEMP_DIR_VARIABLE] = tempfile.mkdtemp(prefix="evenhand-")
+        if not settings.TEMP_FOLDER.read():
+            self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
+            settings.set_value(settings.TEMP_FOLDER, self._own_folder)
         self._folder, self._most, self._every = temp_folder(), most, every
         self._free_bytes = most
         self.refresh()
@@ -94,7 +96,7 @@ class TempFileQuota:
         self._stop.set()
         self._thread.join(10)
         if self._own_folder:
-            os.environ.pop(TEMP_DIR_VARIABLE, None)
+            settings.set_value(settings.TEMP_FOLDER, None)
             shutil.rmtree(self._own_folder, ignore_errors=True)
 
     def refresh(self) -> None:

@@ -12,17 +12,17 @@ import hashlib
 import inspect
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import gradio as gr
-from gradio.context import LocalContext
-from gradio.utils import get_type_hints
 
 from components.html.format import escape
+from components.server.gradio_private import current_request, guard_handlers
+from studies import settings
 from studies.errors import AccessDenied
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor, current_visitor, new_secret, visitor_from_secret
@@ -55,10 +55,10 @@ def storage_secret(store: Path) -> str:
     elsewhere a new random key in that file. Every browser receives the key, and it protects
     nothing on the server; but with a new key browsers could not read their visitors' secrets.
     """
-    if named := os.environ.get("EVENHAND_SECRET", ""):
+    if named := settings.SECRET.read():
         return named
     path = store.with_name(store.name + "-secret")
-    if (space := os.environ.get("SPACE_ID", "")) and not path.exists():
+    if (space := settings.SPACE_ID.read()) and not path.exists():
         return hashlib.sha256(f"evenhand {space}".encode()).hexdigest()[:32]
     with contextlib.suppress(FileExistsError):
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -83,15 +83,14 @@ def guard_events(
 ) -> None:
     """Make every handler run as the visitor who sent the event; called when all events are bound.
     The functions of the API are guarded in api_tab."""
-    for event in blocks.fns.values():
-        if event.fn is None or getattr(event.fn, "takes_token", False):
-            continue
-        inputs = list(event.inputs)
+
+    def guard(function: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., Any] | None:
+        if getattr(function, "takes_token", False):
+            return None
         study_inputs = [index for index, part in enumerate(inputs) if part is study]
-        event.fn = _as_visitor_call(event.fn, store, study_inputs)
-        event.inputs = [visitor.secret, visitor.token, *inputs]
-        event.input_parameter_names = ["_secret", "_token", *event.input_parameter_names]
-        event.component_prop_inputs = [index + 2 for index in event.component_prop_inputs]
+        return _as_visitor_call(function, store, study_inputs)
+
+    guard_handlers(blocks, {"_secret": visitor.secret, "_token": visitor.token}, guard)
 
 
 def _as_visitor_call(
@@ -118,13 +117,13 @@ def _as_visitor_call(
         for name in ("_secret", "_token")
     ]
     call.__signature__ = inspect.Signature([*first, *own])  # type: ignore[attr-defined]
-    call.__annotations__ = dict(get_type_hints(function))
+    call.__annotations__ = _type_hints(function)
     return call
 
 
 def _count_special_parameters(function: Callable[..., Any]) -> int:
     """The number of leading parameters that Gradio fills with the request or event data."""
-    hints, count = get_type_hints(function), 0
+    hints, count = _type_hints(function), 0
     for name in inspect.signature(function).parameters:
         kind = hints.get(name)
         if not (inspect.isclass(kind) and issubclass(kind, (gr.Request, gr.EventData))):
@@ -133,11 +132,16 @@ def _count_special_parameters(function: Callable[..., Any]) -> int:
     return count
 
 
+def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The type hints of a function, or of the call of an object."""
+    return get_type_hints(function if inspect.isroutine(function) else type(function).__call__)
+
+
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
     """Run a call as one visitor; denied access becomes an error on the page, and the store's folder
     is removed from all error messages."""
-    request = LocalContext.request.get(None)
+    request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:
         with as_visitor(visitor_from_secret(secret, token or from_link)):

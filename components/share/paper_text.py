@@ -225,8 +225,10 @@ def _orders_text(view: FilteredStudy) -> str:
     options = int(view.machines["options"].max()) if len(view.machines) else 2
     study = view.study
     floor = ""
+    if study.repeats > 1:
+        floor = f" Each call was made {study.repeats} times."
     if study.noise_floor:
-        floor = f" {share(study.noise_floor, 0)} of the calls were repeated in the same order."
+        floor += f" {share(study.noise_floor, 0)} of the calls were repeated in the same order."
     if options > 2:
         return f"Options were shown in {_OPTION_ORDER_TEXTS[study.option_orders]}.{floor}"
     shown = "both orders" if study.pair_orders == "both" else "one seeded order"

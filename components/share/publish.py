@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +11,8 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from studies.errors import EvenhandError, StudyError
 from studies.sharing.hub_backup import hub_api
+from studies.store.queries.study_copy import remove_unused_rows
+from studies.store.recovery.backup import copy_store
 from studies.store.store import Store
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
@@ -58,35 +59,13 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
 
 def copy_study(store: Store, study: str, path: Path) -> None:
     """Copy one study to a new store, with the requests and prompts of its judgements."""
-    source = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
-    target = sqlite3.connect(path)
-    with source, target:
-        source.backup(target)
-    source.close()
-    target.close()
+    copy_store(store.path, path)
     copied = Store(path)
     for line in copied.studies():
         if line.name != study:
             copied.delete_study(line.name)
     copied.close()
-    compact = sqlite3.connect(path)
-    compact.execute(
-        "DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
-        "AND name NOT IN (SELECT prompt FROM plan)"
-    )
-    # The copy has no owner, and no visitors, links or runs of other studies.
-    compact.execute("UPDATE studies SET owner=''")
-    for rows in (
-        "shares",
-        "allowance",
-        "runs WHERE study NOT IN (SELECT name FROM studies)",
-        "attempts WHERE owner NOT IN (SELECT owner FROM runs)",
-    ):
-        compact.execute(f"DELETE FROM {rows}")
-    compact.commit()
-    compact.execute("PRAGMA journal_mode=DELETE")  # a single file, without -wal
-    compact.execute("VACUUM")
-    compact.close()
+    remove_unused_rows(path)
 
 
 def _requirements(runs: bool) -> str:

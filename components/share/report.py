@@ -37,6 +37,7 @@ from studies.domain import HUMAN_PREFIX
 from studies.errors import write_error
 from studies.people.verifications import current_checks
 from studies.spec.study import dump_study
+from studies.store.queries import cost_queries
 from studies.store.store import Store
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
@@ -261,12 +262,12 @@ def _method_section(view: FilteredStudy, page: _ReportFigures) -> str:
 def _replies_section(view: FilteredStudy, page: _ReportFigures) -> str:
     """The unusable replies, and the costs by judge."""
     store, name = view.store, view.name
-    bad = report_facts.failure_counts(store, name)
+    bad = cost_queries.failure_counts(store, name)
     failures = plain_table(
         ("Status", "Judge", "n", "Example"),
         [(f.status, f.judge, count(f.n), f.example) for f in bad],
     )
-    models = report_facts.reported_models(store, name)
+    models = cost_queries.reported_models(store, name)
     cost = plain_table(
         ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
         [
@@ -279,7 +280,7 @@ def _replies_section(view: FilteredStudy, page: _ReportFigures) -> str:
                 "not recorded" if s.dollars is None else dollars(s.dollars),
                 _recorded_text(s.seconds, duration),
             )
-            for s in report_facts.judge_costs(store, name)
+            for s in cost_queries.judge_costs(store, name)
             if not s.judge.startswith(HUMAN_PREFIX)
         ],
     )

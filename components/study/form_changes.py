@@ -107,7 +107,7 @@ def _set_source_kind(sheet: LenientStudy, view: FormState, kind: str) -> tuple[s
 
 
 def _set_source(sheet: LenientStudy, view: FormState, source: str) -> tuple[str, FormState]:
-    """Set another data source with all its items and models; the slice size stays."""
+    """Set another data source with all its models (yaml_edit.change_source)."""
     if not source:
         return sheet.text, view
     text = sheet.text

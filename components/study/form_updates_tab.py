@@ -17,7 +17,6 @@ from components.study.file.lenient_study import FormState
 from components.study.form.data_source import RECORDED, UPLOAD, current_source_kind
 from components.study.form_layout_tab import StudyTab
 from components.study.plan.cost_preview import (
-    count_unanswered,
     empty_plan_kpis,
     forecast_by_judge,
     one_item_plan,
@@ -80,12 +79,11 @@ def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]
             study_draw.render_slice_profile(look, view),
             saved,
         ]
-    numbers, once = (
-        forecast_by_judge(look.plan, store),
-        forecast_by_judge(one_item_plan(look.plan), store),
-    )
-    words = run_button_text(numbers, count_unanswered(assign_owner(look.plan, store), store))
-    trial = f"or try one item: {count(once.asks, 'call')}, {dollars(once.dollars)}"
+    plan = assign_owner(look.plan, store)
+    numbers = forecast_by_judge(plan, store)
+    once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
+    words = run_button_text(numbers)
+    trial = f"or try one item: {count(once.new, 'call')}, {dollars(once.dollars)}"
     press = (
         '<button type="button" class="eh-btn primary" data-press="#eh-run">'
         f"{escape(words)}</button>"

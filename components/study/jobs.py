@@ -15,7 +15,7 @@ from typing import Any
 
 from components.html.pieces import notice_html
 from components.server.access import current_access
-from components.study.file.lenient_study import read_lenient_study
+from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value
 from components.study.form.data_source import (
     HUB,
@@ -35,7 +35,13 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
-from judges.planning.plan import Plan, assign_owner, save_plan
+from judges.planning.plan import (
+    Plan,
+    assign_owner,
+    count_lost_answers,
+    free_name,
+    save_plan,
+)
 from judges.security.key_consents import Consents
 from judges.security.key_origins import TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
@@ -82,8 +88,27 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     if plan.study.name in {demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY}:
         raise StudyError("name: the recorded demo has this name; choose another name")
     made = assign_owner(one_item_plan(plan) if one_item else plan, store)
+    if not one_item:
+        made = _keep_other_study(made, store)
     save_plan(made, store)
     return made
+
+
+def _keep_other_study(plan: Plan, store: Store) -> Plan:
+    """Refuse a plan whose name belongs to a study with replies that this design would drop.
+
+    A plan with the name of a new form gets a numbered name instead.
+    """
+    name, lost = plan.study.name, count_lost_answers(plan, store)
+    if not lost:
+        return plan
+    other = free_name(store, name)
+    if name.startswith(NEW_STUDY_NAME):
+        return replace(plan, study=replace(plan.study, name=other))
+    raise StudyError(
+        f"name: a study named {name!r} exists, and {lost:,} of its replies are not part of this "
+        f"design. Choose another name, for example {other!r}"
+    )
 
 
 def open_recorded_verdicts(text: str, store: Store) -> str:

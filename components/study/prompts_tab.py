@@ -11,6 +11,7 @@ import gradio as gr
 from components.html.format import count
 from components.html.pieces import notice_html
 from components.study import form_html as study_draw
+from components.study.file.controls import form_button, form_part
 from components.study.file.lenient_study import FormState, own_prompts_folder, read_lenient_study
 from components.study.file.yaml_edit import put_value
 from components.study.form.prompt_panel import saved_prompt_path
@@ -62,11 +63,15 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
     old = view.prompt or (names or [""])[0]
     kept = [name if one == old else one for one in names]
     made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
-    told = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:8]}. "
-    told += "The study now uses this prompt."
-    return made, replace(
-        view, prompt=name, mode="side", notice_html=notice_html("calm", "Saved.", told)
-    )
+    told = f"{prompt.name}, sha {prompt.sha[:8]}. "
+    replaced = old if old in names and old != name else ""
+    told += f"The study uses it in place of {replaced}." if replaced else "The study uses it."
+    said = notice_html("calm", f"Saved as version {prompt.version}.", told)
+    if replaced:
+        both = {"do": "prompt", "prompt": replaced, "on": True}
+        words = f"Compare with {replaced} on the same items"
+        said += form_part(form_button(words, both, kind="small"), seen=view.last_change)
+    return made, replace(view, prompt=name, mode="side", notice_html=said)
 
 
 def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:

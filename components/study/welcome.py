@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 
 import pandas as pd
 
@@ -32,13 +31,18 @@ def welcome_screen(store: Store) -> list[str]:
         "Real replies of SmolLM2-135M-Instruct to the built-in probe set, recorded. It is far too "
         "small to rank models: it is here to show what position bias looks like."
     )
-    return [*_demo_finding(store, store.version(demo_studies.PAIRS_STUDY)), ways, data_note(told)]
+    return [*_demo_finding(store), ways, data_note(told)]
 
 
-@lru_cache(maxsize=4)
-def _demo_finding(store: Store, version: tuple[str, int]) -> tuple[str, str]:
+def _demo_finding(store: Store) -> tuple[str, str]:
     """Headline and table of the demo, computed once for all visitors."""
-    frame = store.frame(demo_studies.PAIRS_STUDY)
+    study = demo_studies.PAIRS_STUDY
+    return store.memoised(
+        study, ("demo finding",), lambda: _compute_demo_finding(store.frame(study))
+    )
+
+
+def _compute_demo_finding(frame: pd.DataFrame) -> tuple[str, str]:
     return finding_html(*_demo_sentences(frame)), first_visit_table(first_visit_rows(frame))
 
 

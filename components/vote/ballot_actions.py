@@ -27,7 +27,7 @@ from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
 from studies.errors import EvenhandError, StoreError, StudyError
 from studies.people.votable import votable_comparisons
 from studies.people.vote_session import STAMP_TOLERANCE, VoteSession, list_voters, open_vote_session
-from studies.store.ballot_queries import Ballot, BallotMode, voter_id
+from studies.store.ballot_queries import Ballot, BallotMode, read_voting_rules, voter_id
 from studies.store.store import Store
 
 ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
@@ -125,7 +125,7 @@ def find_voter(store: Store, study: str, name: str) -> str:
 
 def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> str:
     """Start screen with the name field, or the reason why there is nothing to vote on."""
-    form, rules = load_ballot_form(store, study), store.voting_rules(study)
+    form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
     if not units:

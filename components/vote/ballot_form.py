@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from components.inspect.load_comparison import ItemImage, item_images
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
-from studies.domain import HUMAN_PREFIX, REFERENCE, Item
+from studies.domain import REFERENCE, Item
 from studies.errors import EvenhandError
-from studies.frames.frame import SEP
 from studies.spec.presets import PRESETS
 from studies.store.ballot_queries import Ballot, BallotMode
+from studies.store.queries.plan_queries import count_verdict_forms
 from studies.store.store import Store
 
 FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(
@@ -65,11 +64,12 @@ class VoterView:
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
-    return _cached_form(store, study, store.version(study)[0])
+    """The form of a study's ballots, computed when the study is saved."""
+    saved = store.version(study)[0]
+    return store.memoised(study, ("ballot form",), lambda: _compute_form(store, study), saved)
 
 
-@lru_cache(maxsize=64)
-def _cached_form(store: Store, study: str, version: str) -> BallotForm:
+def _compute_form(store: Store, study: str) -> BallotForm:
     prompts = _load_prompts(store, study)
     preset = PRESETS.get(store.study(study).preset)
     shows = any("reference" in prompt.variables for prompt in prompts) and preset is None
@@ -86,14 +86,8 @@ def _cached_form(store: Store, study: str, version: str) -> BallotForm:
 
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
     """Form for imported verdicts without prompts, chosen from the verdicts themselves."""
-    pairs, more, strong = store.read(
-        "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
-        "sum(length(p.shown) - length(replace(p.shown, ?2, '')) > 1), sum(j.margin > 1) "
-        "FROM plan p JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?1) AND p.judge NOT LIKE ?3",
-        (study, SEP, f"{HUMAN_PREFIX}%"),
-    ).fetchone()
-    if (more or 0) > (pairs or 0):
+    pairs, more, strong = count_verdict_forms(store, study)
+    if more > pairs:
         return BallotForm("options", "as in its verdicts")
     return BallotForm(
         "levels" if strong else "pair", "as in its verdicts" if pairs else "the default"

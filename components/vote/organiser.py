@@ -17,7 +17,16 @@ from studies.domain import HUMAN_PREFIX
 from studies.people.votable import count_by_selection
 from studies.people.vote_session import list_voters
 from studies.sharing.visitor_store import VisitorStore
-from studies.store.ballot_queries import BALLOT_MODES, BallotMode, SelectionRule, VotingRules
+from studies.store.ballot_queries import (
+    BALLOT_MODES,
+    BallotMode,
+    SelectionRule,
+    VotingRules,
+    checks_by_item,
+    count_non_random_votes,
+    read_ballots,
+    read_voting_rules,
+)
 from studies.store.store import Store
 
 AS_PROTOCOL: Final = "as the protocol asks"
@@ -84,12 +93,12 @@ def controls_from(voting: VotingRules) -> VotingControls:
 
 def show_validity(store: Store, study: str, choose: str) -> str:
     """Notice on a sampling choice: number of comparisons, and the estimates that stay valid."""
-    rules, choice = store.voting_rules(study), SAMPLING_CHOICES[choose]
+    rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
     left = count_by_selection(store, study, mode, rules)
     size = f"{count(left[choice], UNIT_NOUNS[mode])} of {count(left['random'])}."
-    targeted, cast = store.non_random_votes(study)
+    targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
         f" {count(targeted)} of {count(cast)} votes were not on randomly chosen pairs; the "
         "Agreement view marks them."
@@ -130,7 +139,11 @@ def _vote_time(at: float) -> str:
 
 
 def _verification_summary(store: Store, study: str) -> str:
-    checks = [check for found in store.checks(study).values() for check in found]
+    checks = [
+        check
+        for found in checks_by_item(read_ballots(store.read_connection, study)).values()
+        for check in found
+    ]
     if not checks:
         return ""
     faults = Counter(check.fault for check in checks if not check.follows)

@@ -12,6 +12,7 @@ import gradio as gr
 from components.html.panel import notice_html, panel_heading
 from components.layout import header
 from components.layout.widgets import ClickableHTML, Switch
+from components.server.gradio_private import click_data
 from components.server.hf_login import ACCOUNT_PREFIX, LOGIN_MESSAGES, can_log_in
 from components.vote import organiser
 from components.vote.ballot_actions import handle_action
@@ -24,6 +25,7 @@ from components.vote.organiser import (
     controls_from,
 )
 from studies.errors import EvenhandError
+from studies.store.ballot_queries import read_voting_rules
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -114,7 +116,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
     def perform(
         study: str, event: gr.EventData, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> list[Any]:
-        action = event._data if isinstance(event._data, Mapping) else {}
+        action = click_data(event)
+        action = action if isinstance(action, Mapping) else {}
         if not study:
             return [gr.skip(), gr.skip()]
         shown = handle_action(store, study, action, logged_in_account(request, profile))
@@ -172,7 +175,7 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
             gr.Column(visible=False),
             *[gr.skip()] * (len(VotingControls.__slots__) + 3),
         ]
-    rules = controls_from(store.voting_rules(study))
+    rules = controls_from(read_voting_rules(store.read_connection, study))
     values = [getattr(rules, name) for name in VotingControls.__slots__]
     return [
         ballot,

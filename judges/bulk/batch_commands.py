@@ -21,7 +21,6 @@ from judges.bulk.batch_files import (
     export_batch,
     import_batch,
 )
-from judges.engine.run_costs import study_spending
 from judges.judge_errors import PlanError
 from judges.models.factory import find_api_key
 from judges.models.failures import classify_error
@@ -31,6 +30,7 @@ from judges.security.consent_commands import add_allow_option, confirm
 from judges.security.endpoint_rules import check_url
 from judges.security.key_consents import Consents, consents_in, origin_of
 from studies.spec.study import load_study
+from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
 
 OPENAI: Final = "https://api.openai.com"

@@ -21,7 +21,7 @@ from typing import Any, Final
 import httpx2
 
 from judges.engine.outcome import read_outcome as read_verdict
-from judges.engine.run_costs import record_run
+from judges.engine.run_record import record_run
 from judges.judge_errors import PlanError
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, CallFailure, classify_error
@@ -30,6 +30,8 @@ from judges.money.costs import cost_of, price_of
 from judges.planning.plan import Plan, render_call
 from studies.domain import Ask, Item, Judgement, Usage
 from studies.errors import SourceError
+from studies.store.queries.judgement_queries import is_answered
+from studies.store.queries.run_costs import put_settled_attempt
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 
@@ -304,18 +306,9 @@ def _insert_new(
     status is `error`."""
     stored = []
     for judgement, usage, cost in ready:
-        key = judgement.ask.key
-        existing = connection.execute(
-            "SELECT status FROM judgements WHERE key=?", (key,)
-        ).fetchone()
-        if existing is not None and existing[0] != "error":
+        if is_answered(connection, judgement.ask.key):
             continue
         put_judgement(connection, judgement)
-        connection.execute(
-            "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
-            "completion_tokens, cached_tokens, cache_write, cost) VALUES (?,?,?,?,?,?,?,?,?,?)",
-            (key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
-             usage.completion, usage.cached, usage.cache_write, cost),
-        )  # fmt: skip
+        put_settled_attempt(connection, judgement, owner, usage, cost)
         stored.append((judgement, usage, cost))
     return stored

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from judges.bulk.ray_run import RayCluster, run_on_ray
-from judges.engine.run_costs import attempt_totals
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan
 from studies.exchange.shard_import import ShardImport
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 
 ENGINES: Final = ("live", "ray")

@@ -8,16 +8,15 @@ of it at their maximum cost. The next round is made when the actual cost of this
 from __future__ import annotations
 
 import heapq
-import sqlite3
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from judges.engine.run_costs import study_spending
 from judges.models.interface import JudgeCall
 from judges.money.costs import Ledger, price_of
 from judges.planning.plan import Plan, plan_includes, render_call
 from studies.domain import Ask, JudgeSpec
-from studies.store.run_owners import is_owner_alive
+from studies.store.queries.run_costs import study_spending
+from studies.store.queries.run_queries import lease_free_asks, release_leases
 from studies.store.store import Store
 
 MAX_ROUND_ASKS: Final = 200_000
@@ -33,9 +32,7 @@ class AskRounds:
         self.plan, self.store, self.owner = plan, store, owner
         self.stopped_judges: dict[str, str] = {}
         """Judges that cannot continue, with the reason."""
-        self.first_seq = int(
-            store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
-        )
+        self.first_seq = store.last_seq()
         self._items = {item.id: item for item in plan.items}
         self._sha = store.plan_sha(plan.study.name)
 
@@ -61,8 +58,7 @@ class AskRounds:
         return [row for row in found if row[1].key in leased]
 
     def release(self) -> None:
-        owner = self.owner
-        self.store.writer.run(lambda c: c.execute("DELETE FROM leases WHERE owner=?", (owner,)))
+        self.store.writer.run(lambda connection: release_leases(connection, self.owner))
 
     def _pending(self, judge: str) -> Iterator[tuple[int, Ask]]:
         after = -1
@@ -77,26 +73,9 @@ class AskRounds:
         Checks and leases in one transaction, since another run may work on the same study.
         """
 
-        def work(connection: sqlite3.Connection) -> set[str]:
-            owners = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
-            others = [owner for owner in owners if owner != self.owner]
-            alive = [owner for owner in others if is_owner_alive(self.store.owners, owner)]
-            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (key TEXT PRIMARY KEY)")
-            connection.execute("DELETE FROM temp.wanted")
-            connection.executemany(
-                "INSERT OR IGNORE INTO temp.wanted VALUES (?)", ((k,) for k in keys)
+        found: set[str] = self.store.writer.run(
+            lambda connection: lease_free_asks(
+                connection, self.store.owners, self.owner, keys, self.first_seq
             )
-            free = (
-                "FROM temp.wanted w WHERE NOT EXISTS (SELECT 1 FROM leases l WHERE l.key=w.key "
-                f"AND l.owner IN ({','.join('?' * len(alive))})) AND NOT EXISTS (SELECT 1 FROM "
-                "judgements j WHERE j.key=w.key AND (j.status!='error' OR j.seq>?))"
-            )
-            values = (*alive, self.first_seq)
-            leased = {row[0] for row in connection.execute(f"SELECT key {free}", values)}
-            connection.execute(
-                f"INSERT OR REPLACE INTO leases SELECT key, ? {free}", (self.owner, *values)
-            )
-            return leased
-
-        found: set[str] = self.store.writer.run(work)
+        )
         return found

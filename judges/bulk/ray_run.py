@@ -25,13 +25,14 @@ from judges.bulk.ray_asks import RayJob, make_shard_folder, write_asks
 from judges.bulk.ray_rounds import MAX_ROUND_ASKS, AskRounds
 from judges.bulk.ray_vllm import ProcessorFactory, build_vllm_stage, check_weights
 from judges.bulk.ray_worker import EndpointWorker
-from judges.engine.run_costs import record_run
+from judges.engine.run_record import record_run
 from judges.engine.run_state import RunSettings
 from judges.engine.snapshot import RunStatus
 from judges.judge_errors import PlanError
 from judges.money.costs import check_budget
 from judges.planning.plan import Plan
 from judges.security.key_consents import Consents, consents_in, pair_of
+from studies import settings
 from studies.exchange.export import write_export
 from studies.exchange.shard_import import ShardImport, import_shards
 from studies.files.shards import ITEMS_FILE, find_shards
@@ -152,15 +153,13 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
     A local Ray imports the code from this folder; for another cluster it is uploaded.
     """
-    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
     if cluster.address:
         sent = [str(PROJECT_FOLDER / "judges"), str(PROJECT_FOLDER / "studies")]
         ray.init(address=cluster.address, runtime_env={"py_modules": sent}, **quiet)
     else:
-        env = {
-            "PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), os.environ.get("PYTHONPATH", "")])
-        }
+        env = {"PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), settings.PYTHON_PATH.read()])}
         ray.init(
             address="local",
             include_dashboard=False,
@@ -296,8 +295,7 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 def _study_stamp(store: Store, plan: Plan) -> str:
     """Return a text that identifies this study in this store, because the same shards may also be
     imported into another store."""
-    row = store.read("SELECT created FROM studies WHERE name=?", (plan.study.name,)).fetchone()
-    return repr(row[0])
+    return repr(store.created(plan.study.name))
 
 
 def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
-from judges.engine.run_costs import record_run
+from judges.engine.run_record import record_run
 from judges.engine.run_state import JudgeState, RunSettings
 from judges.models.adapted_call import known_refusals
 from judges.models.endpoint import EndpointModel

@@ -11,6 +11,12 @@ from judges.money.costs import price_of
 from judges.planning.plan import Plan, estimate_tokens, load_stored_plan, plan_includes, render_call
 from judges.planning.prompt_cache import cached_from, order_for_cache
 from studies.domain import Ask, JudgeSpec, Price
+from studies.store.queries.plan_queries import (
+    asks_to_repeat,
+    mean_ask_cost,
+    pending_counts,
+    repeated_by_status,
+)
 from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
@@ -89,14 +95,9 @@ def count_statuses(
     """Count a study's judgements by status; an ask that this run repeats counts as pending until
     it is done."""
     counts = Counter({"pending": 0} | store.counts(study))
-    marks = ",".join("?" * len(settings.retry_statuses))
-    repeated = store.read(
-        "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
-        f"AND j.status IN ({marks}) AND j.seq<=? GROUP BY 1",
-        (study, *settings.retry_statuses, 2**62 if start_seq is None else start_seq),
-    )
-    for status, count in repeated:
+    until = 2**62 if start_seq is None else start_seq
+    repeated = repeated_by_status(store, study, settings.retry_statuses, until)
+    for status, count in repeated.items():
         counts[status] -= count
         counts["pending"] += count
     return counts
@@ -104,14 +105,7 @@ def count_statuses(
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
     """Number of pending asks of this run, by judge."""
-    marks = ",".join("?" * len(settings.retry_statuses))
-    rows = store.read(
-        "SELECT judge, count(*) FROM plan p WHERE study=(SELECT id FROM studies WHERE name=?) "
-        "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
-        f"AND j.status NOT IN ({marks})) GROUP BY judge",
-        (study, *settings.retry_statuses),
-    )
-    return dict(rows.fetchall())
+    return pending_counts(store, study, settings.retry_statuses)
 
 
 class CostQuote(NamedTuple):
@@ -130,13 +124,7 @@ def quote_cost(
 
     Each ask counts at the mean cost of the same judge's judgements in this study.
     """
-    marks = ",".join("?" * len(again))
-    rows = store.read(
-        "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.origin='live' "
-        f"AND (j.status IN ({marks}) OR (j.key IS NULL AND ?)) GROUP BY p.judge",
-        (study, *again, pending),
-    ).fetchall()
+    rows = asks_to_repeat(store, study, again, pending=pending)
     if not rows:
         return CostQuote(0, 0.0)
     judges = {judge.name: judge for judge in store.study(study).judges}
@@ -157,16 +145,10 @@ def _mean_ask_cost(store: Store, study: str, judge: JudgeSpec) -> float | None:
         return None
     if not (price.input or price.output):
         return 0.0
-    count, mean = store.read(
-        "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge=? AND j.cost IS NOT NULL",
-        (study, judge.name),
-    ).fetchone()
-    return (
-        float(mean)
-        if count >= MIN_COSTED_JUDGEMENTS
-        else _estimate_ask_cost(store, study, judge, price)
-    )
+    count, mean = mean_ask_cost(store, study, judge.name)
+    if mean is not None and count >= MIN_COSTED_JUDGEMENTS:
+        return mean
+    return _estimate_ask_cost(store, study, judge, price)
 
 
 def _estimate_ask_cost(store: Store, study: str, judge: JudgeSpec, price: Price) -> float | None:

@@ -18,8 +18,8 @@ from typing import Any, Final, Protocol
 
 from judges.engine.extraction import Extractor
 from judges.engine.pending_asks import count_statuses, pending_by_judge
-from judges.engine.run_costs import record_run, study_spending
 from judges.engine.run_queues import QueueBuilder
+from judges.engine.run_record import record_run
 from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.shared_budget import SiblingRuns
 from judges.engine.snapshot import RunSnapshot as RunSnapshot
@@ -38,6 +38,7 @@ from judges.planning.plan import Plan
 from judges.security.key_store import SecretKey, make_typed_keys
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError, StoreError
+from studies.store.queries.run_costs import study_spending
 from studies.store.run_journal import RunJournal, list_maybe_paid_twice
 from studies.store.store import Store
 from studies.store.writer import WriteFunction

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from judges.engine.run_costs import REFUSED_SQL
 from judges.money.costs import Ledger, price_of
 from judges.planning.plan import Plan
 from studies.domain import Price
+from studies.store.queries.run_costs import SiblingSpending, sibling_spending
+from studies.store.queries.run_queries import overlapping_runs
 from studies.store.run_owners import is_owner_alive
 from studies.store.store import Store
 
@@ -43,7 +44,7 @@ class SiblingRuns:
         self._ended_owners: set[str] = set()
         """Owners of runs that have ended, so that their spending no longer changes."""
         self._checked_at = clock()
-        self._update_ledger(store.read(*self._spending_query()).fetchall())
+        self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
         """Whether the reserved dollars still fit the budget after the calls of other runs."""
@@ -52,16 +53,12 @@ class SiblingRuns:
             connection
         ):
             self._checked_at = self._clock()
-            self._update_ledger(connection.execute(*self._spending_query()).fetchall())
+            self._update_ledger(self._query_spending(connection))
         return self._ledger.remaining >= -1e-12
 
     def _has_siblings(self, connection: sqlite3.Connection) -> bool:
         """Whether another run of this study is live or has ended since the last query."""
-        rows = connection.execute(
-            "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
-            "(ended IS NULL OR ended>=(SELECT started FROM runs WHERE owner=?))",
-            (self._study, self._owner, self._owner),
-        ).fetchall()
+        rows = overlapping_runs(connection, self._study, self._owner)
         new = [(owner, ended) for owner, ended in rows if owner not in self._ended_owners]
         self._ended_owners.update(
             owner
@@ -70,27 +67,19 @@ class SiblingRuns:
         )
         return bool(new)
 
-    def _spending_query(self) -> tuple[str, tuple[object, ...]]:
-        marks = ",".join("?" * len(self._free_judges))
-        return (
-            "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "
-            f"sum(a.cost IS NULL AND a.ended IS NOT NULL AND NOT {REFUSED_SQL}), "
-            "sum(a.ended IS NULL) FROM attempts a WHERE a.owner IN "
-            "(SELECT owner FROM runs WHERE study=? AND owner NOT IN ('', ?)) AND NOT EXISTS "
-            f"(SELECT 1 FROM plan p WHERE p.key=a.key AND p.judge IN ({marks})) GROUP BY 1",
-            (self._study, self._owner, *self._free_judges),
-        )
+    def _query_spending(self, connection: sqlite3.Connection) -> list[SiblingSpending]:
+        return sibling_spending(connection, self._study, self._owner, self._free_judges)
 
-    def _update_ledger(self, rows: list[tuple[str, float, float, int, int]]) -> None:
+    def _update_ledger(self, rows: list[SiblingSpending]) -> None:
         """Count a call in flight at its maximum possible cost, and a finished call without usage
         data at the highest cost seen so far."""
-        open_by = {owner: count for owner, _, _, _, count in rows if count}
+        open_by = {row.owner: row.in_flight for row in rows if row.in_flight}
         alive = {owner for owner in open_by if is_owner_alive(self._owners, owner)}
         ledger = self._ledger
-        ledger.spent_by_others = sum(row[1] for row in rows)
-        ledger.max_cost_by_others = max((row[2] for row in rows), default=0.0)
+        ledger.spent_by_others = sum(row.dollars for row in rows)
+        ledger.max_cost_by_others = max((row.highest for row in rows), default=0.0)
         lost = sum(count for owner, count in open_by.items() if owner not in alive)
-        ledger.unknown_by_others = lost + sum(row[3] for row in rows)
+        ledger.unknown_by_others = lost + sum(row.unknown for row in rows)
         ledger.in_flight_by_others = sum(open_by[owner] for owner in alive)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from judges.models.interface import JudgeCall
 from studies.domain import JudgeSpec
 from studies.spec.provider_presets import preset_for_url
-from studies.store.adapted_requests import REFUSABLE_PARAMETERS
+from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
 
 
 def known_refusals(judge: JudgeSpec) -> set[str]:

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import IO, Self
 
 from judges.models.weights import WeightsMissing, find_weights, model_name, sha256_of
+from studies import settings
+from studies.errors import SettingError
 
 PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 UNREADABLE_WEIGHTS_EXIT = 3  # exit code of the child, see embedded_server.py
@@ -108,14 +110,10 @@ def close_shared_server() -> None:
 def thread_count() -> int:
     """Return the number of threads: EVENHAND_THREADS, else two, or one on a machine with one
     core."""
-    chosen = os.environ.get("EVENHAND_THREADS")
-    if not chosen:
-        return min(2, os.cpu_count() or 1)
-    if not chosen.isdigit() or int(chosen) < 1:
-        raise EmbeddedUnavailable(
-            f"EVENHAND_THREADS is {chosen!r}, not a number of threads. Set EVENHAND_THREADS=2."
-        )
-    return int(chosen)
+    try:
+        return settings.THREADS.read() or min(2, os.cpu_count() or 1)
+    except SettingError as error:
+        raise EmbeddedUnavailable(str(error)) from None
 
 
 def _require_xllamacpp() -> None:
@@ -146,7 +144,7 @@ def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*module, *options],
         cwd=PROJECT_FOLDER,
-        env={"OMP_WAIT_POLICY": "passive", **os.environ},
+        env=settings.child_environment(OMP_WAIT_POLICY="passive"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -16,6 +15,7 @@ from judges.models.simulated import SimulatedModel
 from judges.security.endpoint_rules import LOCAL_RULES, EndpointRules
 from judges.security.key_consents import Consents
 from judges.security.key_store import SecretKey, make_typed_key
+from studies import settings
 from studies.domain import JudgeSpec
 
 
@@ -77,7 +77,7 @@ def find_api_key(
         return make_typed_key(value.use() if isinstance(value, SecretKey) else value)
     if not judge.api_key_env:
         return SecretKey("")
-    key = os.environ.get(judge.api_key_env, "")
+    key = settings.secret_value(judge.api_key_env)
     if not key:
         raise PlanError(
             f"judge {judge.name!r}: the environment variable {judge.api_key_env} is not set; "

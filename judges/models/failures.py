@@ -19,7 +19,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.rate_headers import RequestQuota, parse_request_quota, rate_headers_of
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
-from studies.store.adapted_requests import REFUSABLE_PARAMETERS
+from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
 
 MAX_RETRY_AFTER: Final = 120.0
 MAX_DETAIL_LENGTH: Final = 500

@@ -24,7 +24,8 @@ _NAMES: Final[Mapping[RateHeaders, tuple[str, str, str]]] = {
 RATE_HEADERS: Final = tuple(name for names in _NAMES.values() for name in names)
 _SECONDS_BY_UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 MAX_HEADER_LENGTH: Final = 100
-_DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)(ms|s|m|h|d)")
+_DURATION: Final = re.compile(r"(\d{1,12}+(?:\.\d{1,12}+)?+)(ms|s|m|h|d)")
+_DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
 """A number with its unit; bounded, because the header comes from a foreign server."""
 FIRST_TIMESTAMP: Final = 1e9
 """Numbers from here on are seconds since 1970, and a thousand times larger ones milliseconds."""
@@ -91,7 +92,7 @@ def parse_duration(text: str) -> float | None:
     text = text[:MAX_HEADER_LENGTH].strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
-    if not re.fullmatch(rf"(?:{_DURATION.pattern})+", text):
+    if not _DURATIONS.fullmatch(text):
         return None
     return sum(float(n) * _SECONDS_BY_UNIT[unit] for n, unit in _DURATION.findall(text))
 

@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from studies import settings
+
 if TYPE_CHECKING:
     from gguf import GGUFReader, GGUFWriter
 
@@ -41,17 +43,17 @@ class WeightsMissing(RuntimeError):
 
 def cache_folder() -> Path:
     """Return the cache folder: EVENHAND_CACHE, else `evenhand` in the user's cache folder."""
-    if chosen := os.environ.get("EVENHAND_CACHE"):
+    if chosen := settings.CACHE.read():
         return Path(chosen).expanduser()
     return _user_cache() / "evenhand"
 
 
 def _user_cache() -> Path:
-    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    xdg = Path(settings.USER_CACHE.read())
     if xdg.is_absolute():  # by the XDG standard a relative path is ignored
         return xdg
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        return Path(settings.WINDOWS_DATA.read() or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     return Path.home() / ".cache"
@@ -60,7 +62,7 @@ def _user_cache() -> Path:
 def find_weights() -> Path:
     """Return the weights to load: EVENHAND_GGUF, else the prepared, the packaged or the preloaded
     file."""
-    if chosen := os.environ.get("EVENHAND_GGUF"):
+    if chosen := settings.WEIGHTS.read():
         return _check_chosen(Path(chosen).expanduser())
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
     if found is None:

@@ -8,7 +8,6 @@ the reservation; without token counts, or if the process died, the maximum cost 
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,13 +18,20 @@ from typing import Any, Final
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.money.costs import listed_prices, worst_case_cost
+from studies import settings
 from studies.domain import JudgeSpec, Price
+from studies.store.queries.allowance_queries import (
+    AllowanceScope,
+    allowance_spent,
+    delete_reservation,
+    put_reservation,
+    settle_reservation,
+)
 from studies.store.writer import WriteFunction
 
 MAX_TOKENS_PER_BYTE: Final = 1.0
 """Maximum tokens per byte of every byte-level tokenizer: visitors may send text that needs
 unusually many tokens."""
-_ENV_PREFIX: Final = "EVENHAND_HOUSE_"
 
 CommitWork = Callable[[WriteFunction], Awaitable[Any]]
 """Runs a write in a transaction and returns its result."""
@@ -68,44 +74,31 @@ class HostKey:
 
 def load_host_key() -> HostKey | None:
     """Read this Space's key and its caps from the environment; None (the default) without one."""
-    key_env = os.environ.get(f"{_ENV_PREFIX}KEY_ENV", "").strip()
+    key_env = settings.HOST_KEY_VARIABLE.read()
     if not key_env:
         return None
-    if not os.environ.get(key_env):
-        raise PlanError(f"{_ENV_PREFIX}KEY_ENV names {key_env}, which is not set")
-    models = [m.strip() for m in os.environ.get(f"{_ENV_PREFIX}MODELS", "").split(",") if m.strip()]
+    if not settings.secret_value(key_env):
+        raise PlanError(f"{settings.HOST_KEY_VARIABLE.name} names {key_env}, which is not set")
+    models = settings.HOST_KEY_MODELS.read()
     if not models:
         raise PlanError(
-            f"{_ENV_PREFIX}MODELS is empty: list the models that visitors may use, "
+            f"{settings.HOST_KEY_MODELS.name} is empty: list the models that visitors may use, "
             "separated by commas"
         )
     known = listed_prices()
     if unknown := [model for model in models if model not in known]:
         raise PlanError(
-            f"{_ENV_PREFIX}MODELS: no price is known for {', '.join(unknown)}, so the caps cannot "
-            "hold; add it to judges/prices.yaml"
+            f"{settings.HOST_KEY_MODELS.name}: no price is known for {', '.join(unknown)}, "
+            "so the caps cannot hold; add it to judges/prices.yaml"
         )
     return HostKey(
         key_env=key_env,
-        endpoint=os.environ.get(f"{_ENV_PREFIX}URL", "").strip() or "https://api.openai.com/v1",
+        endpoint=settings.HOST_KEY_URL.read(),
         prices={model: known[model] for model in models},
-        run_usd=_read_dollars("RUN_USD", 0.10),
-        visitor_usd=_read_dollars("VISITOR_USD", 0.25),
-        day_usd=_read_dollars("DAY_USD", 2.0),
+        run_usd=settings.HOST_KEY_RUN_USD.read(),
+        visitor_usd=settings.HOST_KEY_VISITOR_USD.read(),
+        day_usd=settings.HOST_KEY_DAY_USD.read(),
     )
-
-
-def _read_dollars(name: str, default: float) -> float:
-    text = os.environ.get(_ENV_PREFIX + name, "").strip()
-    try:
-        value = float(text) if text else default
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e6:
-        raise PlanError(
-            f"{_ENV_PREFIX}{name}: {text!r} is no amount of dollars; set a number from 0 to 1e6"
-        )
-    return value
 
 
 def off_switch_file(store: Path) -> Path:
@@ -114,9 +107,7 @@ def off_switch_file(store: Path) -> Path:
 
 
 def is_host_key_off(store: Path) -> bool:
-    return (
-        os.environ.get(f"{_ENV_PREFIX}OFF", "") not in ("", "0") or off_switch_file(store).exists()
-    )
+    return settings.HOST_KEY_OFF.read() or off_switch_file(store).exists()
 
 
 class RunAllowance:
@@ -163,7 +154,7 @@ class RunAllowance:
     async def release(self, number: int) -> None:
         """Delete the reservation of a call that was not made or is not billed."""
         try:
-            await self._write(lambda c: c.execute("DELETE FROM allowance WHERE id=?", (number,)))
+            await self._write(lambda c: delete_reservation(c, number))
         finally:
             self._close_call()
 
@@ -171,9 +162,7 @@ class RunAllowance:
         """Replace a reservation by the cost of the call; None keeps the maximum cost."""
         try:
             if cost is not None:
-                await self._write(
-                    lambda c: c.execute("UPDATE allowance SET spent=? WHERE id=?", (cost, number))
-                )
+                await self._write(lambda c: settle_reservation(c, number, cost))
         finally:
             self._close_call()
 
@@ -184,27 +173,19 @@ class RunAllowance:
     def _reserve(self, connection: sqlite3.Connection, worst: float) -> int | str:
         day = time.strftime("%Y-%m-%d", time.gmtime(self._wall_clock()))
         key = self._host_key
-        caps = (
-            ("run=?", (self._run,), key.run_usd, "this run"),
-            ("day=? AND visitor=?", (day, self._visitor), key.visitor_usd, "you today"),
-            ("day=?", (day,), key.day_usd, "all visitors today"),
+        caps: tuple[tuple[AllowanceScope, float, str], ...] = (
+            ("run", key.run_usd, "this run"),
+            ("visitor", key.visitor_usd, "you today"),
+            ("day", key.day_usd, "all visitors today"),
         )
-        for where, values, cap, scope in caps:
-            (spent,) = connection.execute(
-                "SELECT COALESCE(sum(COALESCE(spent, reserved)), 0.0) FROM allowance "
-                f"WHERE {where}",
-                values,
-            ).fetchone()
+        for scope, cap, who in caps:
+            spent = allowance_spent(connection, scope, day, self._visitor, self._run)
             if spent + worst > cap + 1e-12:
                 return (
-                    f"this Space's key pays ${cap:.2f} for {scope}, ${spent:.4f} of it is spent, "
+                    f"this Space's key pays ${cap:.2f} for {who}, ${spent:.4f} of it is spent, "
                     "and one more call might exceed it. Type your own key to go on"
                 )
-        cursor = connection.execute(
-            "INSERT INTO allowance(day, visitor, run, reserved) VALUES (?,?,?,?)",
-            (day, self._visitor, self._run, worst),
-        )
-        return int(cursor.lastrowid or 0)
+        return put_reservation(connection, day, self._visitor, self._run, worst)
 
 
 @dataclass(slots=True)

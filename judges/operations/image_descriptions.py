@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from judges.engine.engine import Engine
 from judges.engine.run import Run
-from judges.engine.run_costs import study_spending
 from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, assign_owner, save_plan
@@ -25,6 +24,7 @@ from studies.domain import Item, JudgeSpec
 from studies.files.items import dump_item
 from studies.sources.load import image_folder, load_items, source_path
 from studies.spec.study import Study
+from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
 
 ASPECTS_PROMPT: Final = "creation-aspects"

@@ -13,6 +13,7 @@ from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_r
 from judges.models.interface import JudgeReply, parse_logprobs
 from judges.rendering.prompt import Prompt, parse_prompt
 from studies.domain import Judgement
+from studies.store.queries.judgement_queries import has_reply
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 
@@ -120,11 +121,7 @@ def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> 
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:
-            stored = connection.execute(
-                "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
-                (now.ask.key,),
-            ).fetchone()
-            if stored == (before.status, before.time, before.reply):
+            if has_reply(connection, before):
                 put_judgement(connection, now)
 
     store.writer.run(work)

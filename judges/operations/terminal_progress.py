@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from judges.engine.run import Run, RunSnapshot
-from judges.engine.run_costs import AttemptTotals
 from studies.domain import STATUSES
+from studies.store.queries.run_costs import AttemptTotals
 
 BAR_WIDTH: Final = 30
 PRINT_SECONDS: Final = 5.0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,7 @@ from judges.rendering.prompt import (
     PromptInputs,
     canonical_json,
     load_prompt,
+    name_versions,
     parse_prompt,
     render_prompt,
     slot_labels,
@@ -32,7 +34,7 @@ from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
 from studies.spec.study import DataSpec, Study, dump_study
-from studies.store.adapted_requests import is_key_of_call
+from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
@@ -100,7 +102,7 @@ def make_plan(
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
     items = tuple(loaded.items)
-    prompts = tuple(load_prompt(name, study.folder) for name in study.prompts)
+    prompts = name_versions([load_prompt(name, study.folder) for name in study.prompts])
     if study.protocol:
         prompts = tuple(p for p in prompts if p.protocol == study.protocol)
     if check_size is not None:
@@ -188,6 +190,22 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
     return store.save_study(plan.study, plan.items, asks, texts, plan_sha=sha, recorded=recorded)
 
 
+def count_lost_answers(plan: Plan, store: Store) -> int:
+    """Number of answered calls of the stored study of this name that the plan does not contain."""
+    name = plan.study.name
+    if store.plan_sha(name) == plan_sha(plan):
+        return 0
+    answered = store.answered_keys(name)
+    return len(answered - {planned.ask.key for planned in asks_of(plan)}) if answered else 0
+
+
+def free_name(store: Store, name: str) -> str:
+    """The name, or the name with the first number that no study of the store has."""
+    taken = {line.name for line in store.studies()}
+    numbered = (f"{name} {number}" for number in itertools.count(2))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
+
+
 def assign_owner(plan: Plan, store: Store) -> Plan:
     """Return the plan under the current owner's study name (Store.name_for_owner) and with their
     salt."""
@@ -257,23 +275,29 @@ class Forecast:
 def make_forecast(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Forecast a plan from its rendered prompts; with `pending` only for the asks with these keys.
+    """Forecast a plan from its rendered prompts; with `pending` only the asks with these keys."""
+    asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
+    return forecast_asks(plan.study, asks, store)
+
+
+def forecast_asks(
+    study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
+) -> Forecast:
+    """Forecast rendered asks of a study.
 
     If the store has judgements of the same endpoint, its measured speed is used.
     """
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
-    seconds = {judge.name: 0.0 for judge in plan.study.judges}
-    prices = {judge.name: price_of(judge) for judge in plan.study.judges}
+    seconds = {judge.name: 0.0 for judge in study.judges}
+    prices = {judge.name: price_of(judge) for judge in study.judges}
     rates = {
-        judge.name: store.endpoint_rate(identity_of(judge, plan.study.families)) if store else None
-        for judge in plan.study.judges
+        judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
+        for judge in study.judges
     }
-    minimums = {judge.name: cached_from(judge) for judge in plan.study.judges}
+    minimums = {judge.name: cached_from(judge) for judge in study.judges}
     cache = CacheForecast(CHARACTERS_PER_TOKEN)
-    for planned in asks_of(plan):
-        if pending is not None and planned.ask.key not in pending:
-            continue
+    for planned in planned_asks:
         judge = planned.call.judge
         tokens_in, tokens_out = estimate_tokens(planned.call)
         tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
@@ -282,7 +306,7 @@ def make_forecast(
         sent, received = sent + tokens_in, received + tokens_out
         dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
         seconds[judge.name] += _estimate_seconds(
-            judge, tokens_in, plan.study.concurrency, rates[judge.name]
+            judge, tokens_in, study.concurrency, rates[judge.name]
         )
     slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
     return Forecast(asks, noise, sent, received, dollars, slowest, cached)
@@ -415,13 +439,6 @@ def load_stored_plan(store: Store, name: str) -> Plan:
 def _read_plan(store: Store, name: str) -> Plan:
     study = store.study(name)
     items = tuple(store.items(name).values())
-    texts = store.read(
-        "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
-        "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "
-        "p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1) ON sha=prompt_sha "
-        "ORDER BY place",
-        (name,),
-    )
-    prompts = tuple(parse_prompt(text, name) for (text,) in texts)
+    prompts = name_versions([parse_prompt(text, name) for text in store.planned_prompts(name)])
     folder = image_folder(study.data, store.folder_of(name))
     return Plan(study, items, prompts, folder, salt=store.salt_of(name))

@@ -54,7 +54,9 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
         raise PlanError("the study names no prompt; add one under 'prompts'")
     names = [prompt.name for prompt in prompts]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise PlanError(f"two prompts are named {twice[0]!r}; give each file its own 'name'")
+        raise PlanError(
+            f"two prompts are named {twice[0]!r}; give each file its own 'name' or 'version'"
+        )
     _check_images(study, prompts)
     for prompt in prompts:
         _check_prompt(study, prompt)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -104,6 +105,16 @@ def built_in_prompts() -> dict[str, Path]:
         path.stem: path
         for path in sorted(PROMPTS_FOLDER.glob("*.yaml"), key=lambda path: path.stem)
     }
+
+
+def name_versions(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
+    """Add "@" and the version to the names that several versions of a prompt share, so that a study
+    can compare them. The hash of a prompt, and so the key of its calls, stays the same."""
+    names = Counter(prompt.name for prompt in prompts)
+    return tuple(
+        replace(one, name=f"{one.name}@{one.version}") if names[one.name] > 1 else one
+        for one in prompts
+    )
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:

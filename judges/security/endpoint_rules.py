@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import os
 import re
 import socket
 import time
@@ -25,10 +24,10 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
 from judges.judge_errors import EndpointRefused
-from studies.public_mode import is_public
+from studies import settings
+from studies.settings import is_public
 
 PROVIDERS_FILE: Final = Path(__file__).parents[1] / "providers.yaml"
-ENDPOINTS_VARIABLE: Final = "EVENHAND_ENDPOINTS"
 ANY_HOST: Final = "any"
 PIN_SECONDS: Final = 600.0
 """Seconds a resolved address is reused. After that the name is resolved and checked again."""
@@ -82,12 +81,10 @@ def current_endpoint_rules() -> EndpointRules:
     """Return the rules of this process, from its environment and the list of providers."""
     if not is_public():
         return LOCAL_RULES
-    listed = [part.strip().lower() for part in os.environ.get(ENDPOINTS_VARIABLE, "").split(",")]
+    listed = [part.lower() for part in settings.ENDPOINTS.read()]
     if ANY_HOST in listed:
         return EndpointRules(strict=True)
-    return EndpointRules(
-        strict=True, hosts=(*provider_hosts(), *filter(None, listed)), ports=(443,)
-    )
+    return EndpointRules(strict=True, hosts=(*provider_hosts(), *listed), ports=(443,))
 
 
 @cache

@@ -9,7 +9,6 @@ the encoded forms in which providers and libraries repeat them.
 from __future__ import annotations
 
 import base64
-import os
 import re
 import threading
 import time
@@ -20,9 +19,8 @@ from typing import Final, NoReturn
 from urllib.parse import quote
 
 from judges.judge_errors import KeyExpired, KeyRefused
+from studies import settings
 
-KEY_MINUTES_VARIABLE: Final = "EVENHAND_KEY_MINUTES"
-DEFAULT_IDLE_MINUTES: Final = 30.0
 EXPIRED_MESSAGE: Final = "its key expired"
 """Start of a stop reason; the page tests for it to request the key again."""
 
@@ -37,12 +35,7 @@ LONGEST: Final = 512
 
 def idle_seconds() -> float:
     """Return how long a typed key is kept without use."""
-    setting = os.environ.get(KEY_MINUTES_VARIABLE, "")
-    try:
-        minutes = float(setting) if setting else DEFAULT_IDLE_MINUTES
-    except ValueError:
-        minutes = DEFAULT_IDLE_MINUTES
-    return 60.0 * min(max(minutes, 0.01), 24 * 60.0)
+    return 60.0 * settings.KEY_MINUTES.read()
 
 
 class SecretKey:

@@ -38,7 +38,7 @@ from studies.files.spreadsheet_guard import BATTLE_COLUMNS, FLAT_COLUMNS, guard_
 from studies.sources.formats.own_votes import VOTE_COLUMNS, vote_row
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study
-from studies.store.ballot_queries import with_checks
+from studies.store.ballot_queries import checks_by_item, read_ballots, with_checks
 from studies.store.store import Store
 
 _ROWS_PER_BATCH: Final = 5_000
@@ -106,7 +106,8 @@ def _write_parquet(store: Store, study: str, path: Path) -> int:
 
 
 def _write_items(store: Store, study: str, path: Path) -> int:
-    items, checks = store.items(study).values(), store.checks(study)
+    items = store.items(study).values()
+    checks = checks_by_item(read_ballots(store.read_connection, study))
     with path.open("w", encoding="utf-8") as out:
         for item in items:
             verified = with_checks(item, checks.get(item.id, ()))

@@ -16,6 +16,7 @@ from studies.sources.formats.own_judgements import first_per_ask, parse_judgemen
 from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import LoadedSource, load_source
 from studies.spec.study import DataSpec, Study
+from studies.store.ballot_queries import read_ballots
 from studies.store.rows import PromptText
 from studies.store.store import Store
 
@@ -113,7 +114,7 @@ def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgem
         return []
     if store.study(study.name).data.source != study.data.source:
         return []
-    cast = {ballot.key for ballot in store.ballots(study.name)}
+    cast = {ballot.key for ballot in read_ballots(store.read_connection, study.name)}
     return [
         j
         for j in store.recorded(study.name)

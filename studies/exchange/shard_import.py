@@ -1,6 +1,6 @@
 """Bulk import of result files (shards): columns from Arrow to SQLite, without an object per row.
 
-An existing answer is kept (INSERT OR IGNORE), so a shard may be imported twice, late, or from a
+An existing answer is kept, so a shard may be imported twice, late, or from a
 worker that was taken for dead. Only an `error` is replaced by an answer.
 """
 
@@ -26,16 +26,15 @@ from studies.errors import SourceError
 from studies.files.shards import find_shards, read_batches
 from studies.frames.frame import SEP, TIE
 from studies.spec.study import Study
-from studies.store.ballot_queries import restore_votes
-from studies.store.rows import JUDGEMENT_COLUMNS, PLAN_COLUMNS, REPLY_COLUMNS, put_items, put_study
-from studies.store.store import Store
-
-_INCOMING_COLUMNS: Final = (
-    f"{PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS}, position, settled"
+from studies.store.queries.shard_rows import (
+    create_import_table,
+    drop_import_tables,
+    insert_import_rows,
+    put_answers,
+    put_attempt_once,
+    write_recorded_study,
 )
-_PLACEHOLDERS: Final = ",".join("?" * (_INCOMING_COLUMNS.count(",") + 1))
-_PAGE_CACHE_KB: Final = 500_000
-"""SQLite page cache during an import, in kB; keys are hashes, so each row is on another page."""
+from studies.store.store import Store
 
 
 @dataclass(slots=True)
@@ -82,35 +81,24 @@ def save_shards(
     """
     positions = count(2**40)  # for rows without a position: after all others
     with _IMPORT_LOCK:
-        store.writer.run(_create_import_table)
+        store.writer.run(create_import_table)
         try:
             for path in find_shards(folder):
                 for batch in read_batches(path):
                     rows = _with_recorded_keys(_batch_rows(batch, path), study.name, positions)
-                    store.writer.run(partial(_insert_import_rows, rows=rows))
+                    store.writer.run(partial(insert_import_rows, rows=rows))
             store.writer.run(
-                partial(_write_recorded_study, study=study, items=items, plan_sha=plan_sha)
+                partial(write_recorded_study, study=study, items=items, plan_sha=plan_sha)
             )
         finally:
-            store.writer.run(_drop_import_tables)
+            store.writer.run(drop_import_tables)
 
 
 # --------------------------------------------------------------------------------- live answers
 
 
 def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: Path) -> ShardImport:
-    _put_incoming(connection, _batch_rows(batch, path))
-    known = "FROM incoming i WHERE EXISTS (SELECT 1 FROM plan p WHERE p.key=i.key)"
-    rows, settled = connection.execute(
-        f"SELECT count(*), COALESCE(sum(settled), 0) {known}"
-    ).fetchone()
-    errors = (
-        "SELECT key FROM judgements WHERE status='error' AND key IN "
-        "(SELECT key FROM incoming WHERE settled AND status!='error')"
-    )
-    connection.execute(f"DELETE FROM replies WHERE key IN ({errors})")
-    connection.execute(f"DELETE FROM judgements WHERE key IN ({errors})")
-    stored = _put_judgements(connection, f"{known} AND settled", "IGNORE")
+    rows, settled, stored = put_answers(connection, _batch_rows(batch, path))
     attempts, dollars = _record_attempts(connection, batch)
     new = stored.total()
     return ShardImport(0, new, stored, settled - new, len(batch) - rows, attempts, dollars)
@@ -126,17 +114,10 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
     calls = pc.list_flatten(attempts)
     columns = [_to_list(pc.struct_field(calls, name)) for name in calls.type.names]
     added, dollars = 0, 0.0
-    for key, (owner, started, ended, outcome, *tokens, cost) in zip(
-        keys.to_pylist(), zip(*columns, strict=True), strict=True
-    ):
-        new = connection.execute(
-            "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
-            "completion_tokens, cached_tokens, cache_write, cost) SELECT ?,?,?,?,?,?,?,?,?,? "
-            "WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE key=? AND owner=? AND started=?)",
-            (key, owner, started, ended, outcome, *tokens, cost, key, owner, started),
-        ).rowcount
-        added += new
-        dollars += (cost or 0.0) * new
+    for key, call in zip(keys.to_pylist(), zip(*columns, strict=True), strict=True):
+        if put_attempt_once(connection, key, call):
+            added += 1
+            dollars += call[-1] or 0.0
     return added, dollars
 
 
@@ -180,95 +161,11 @@ class RecordedKeyMaker:
         return "r" + hashlib.sha256(whole).hexdigest()[:39]
 
 
-def _write_recorded_study(
-    connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
-) -> None:
-    """Write the collected rows to the store; of several rows of one ask the first counts."""
-    _check_import_table(connection)
-    connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
-    study_id = put_study(connection, study, plan_sha, True)
-    connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
-    put_items(connection, study_id, items)
-    connection.execute("DROP TABLE IF EXISTS temp.picked")
-    connection.execute(
-        "CREATE TEMP TABLE picked AS SELECT min(position) AS place, rowid AS row FROM gathered "
-        "WHERE settled AND item IN (SELECT item FROM study_items WHERE study=?) GROUP BY key",
-        (study_id,),
-    )
-    rows = "FROM temp.picked JOIN temp.gathered i ON i.rowid=row"
-    try:
-        connection.execute(
-            f"INSERT INTO plan SELECT ?, place, {PLAN_COLUMNS}, 'recorded' {rows} ORDER BY place",
-            (study_id,),
-        )
-    except sqlite3.IntegrityError:
-        raise SourceError(
-            "two calls have the same position in the plan: the folder has shards of several "
-            "studies; import each study from its own folder"
-        ) from None
-    _put_judgements(connection, rows, "REPLACE", "key")
-    restore_votes(connection, study.name)
-
-
 # ----------------------------------------------------------------------------------------- rows
 
 
 _IMPORT_LOCK: Final = threading.Lock()
 """Allows one folder at a time, because all imports share the writer's temporary table."""
-
-
-def _create_import_table(connection: sqlite3.Connection) -> None:
-    _drop_import_tables(connection)
-    connection.execute(f"CREATE TEMP TABLE gathered ({_INCOMING_COLUMNS})")
-
-
-def _insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    _check_import_table(connection)
-    connection.executemany(f"INSERT INTO temp.gathered VALUES ({_PLACEHOLDERS})", rows)
-
-
-def _check_import_table(connection: sqlite3.Connection) -> None:
-    """Raise an error if the temporary table was lost.
-
-    The writer reconnects after a disk error, which drops the rows collected so far; without this
-    check a part of the folder would be saved as the whole.
-    """
-    found = connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name='gathered'").fetchone()
-    if found is None:
-        raise SourceError(
-            "writing to the store failed and nothing was imported: import the folder again"
-        )
-
-
-def _drop_import_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("DROP TABLE IF EXISTS temp.gathered")
-    connection.execute("DROP TABLE IF EXISTS temp.picked")
-    connection.execute("PRAGMA cache_size=-2000")
-
-
-def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
-    connection.execute("DELETE FROM temp.incoming")
-    connection.executemany(f"INSERT INTO temp.incoming VALUES ({_PLACEHOLDERS})", rows)
-
-
-def _put_judgements(
-    connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
-) -> Counter[str]:
-    """Write judgements and replies of the chosen rows; return the number of new ones by status."""
-    last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
-    connection.execute(
-        f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "
-        f"SELECT key, {JUDGEMENT_COLUMNS} {chosen} ORDER BY {order}"
-    )
-    connection.execute(
-        f"INSERT OR {clash} INTO replies(key, {REPLY_COLUMNS}) "
-        f"SELECT key, {REPLY_COLUMNS} {chosen} ORDER BY {order}"
-    )
-    rows = connection.execute(
-        "SELECT status, count(*) FROM judgements WHERE seq>? GROUP BY 1", (last,)
-    )
-    return Counter(dict(rows.fetchall()))
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from studies.errors import SourceError
 from studies.files.read_limits import current_limits
-from studies.public_mode import is_public
+from studies.settings import is_public
 
 HEADER_BYTES: Final = 1 << 18
 """Bytes read to find the size; in a JPEG the size follows the metadata of the camera."""

@@ -7,15 +7,13 @@ first line. Local files are limited too, because a malicious file may have been 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.public_mode import is_public
+from studies.settings import MAX_FILE_MB, is_public
 
 MEGABYTE: Final = 1 << 20
-FILE_SIZE_VARIABLE: Final = "EVENHAND_MAX_FILE_MB"
 MAX_BLANK_LINES: Final = 100_000
 _RATIO_FREE_BYTES: Final = 16 * MEGABYTE
 """Unpacked bytes up to which any compression ratio is allowed: a short text of blanks packs a
@@ -58,7 +56,7 @@ class ReadLimits:
         if size > self.file_bytes:
             raise SourceError(
                 f"{name}: {size / MEGABYTE:,.0f} MB; at most {self.file_bytes / MEGABYTE:,.0f} MB "
-                f"are read. Split the file, drop unneeded columns, or raise {FILE_SIZE_VARIABLE}"
+                f"are read. Split the file, drop unneeded columns, or raise {MAX_FILE_MB.name}"
             )
 
     def check_unpacked(self, size: int, packed: int, name: str) -> None:
@@ -147,8 +145,8 @@ PUBLIC_LIMITS: Final = ReadLimits(
 def current_limits() -> ReadLimits:
     """Return the limits of this process; EVENHAND_MAX_FILE_MB overrides the file size."""
     limits = PUBLIC_LIMITS if is_public() else LOCAL_LIMITS
-    megabytes = os.environ.get(FILE_SIZE_VARIABLE, "")
-    return replace(limits, file_bytes=int(megabytes) * MEGABYTE) if megabytes.isdigit() else limits
+    megabytes = MAX_FILE_MB.read()
+    return replace(limits, file_bytes=megabytes * MEGABYTE) if megabytes else limits
 
 
 def unpacked_too_large(name: str) -> SourceError:

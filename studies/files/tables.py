@@ -20,7 +20,7 @@ from studies.files.json_lines import decode_utf8, parse_json, parse_object
 from studies.files.parquet import read_parquet
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
 from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.public_mode import is_public
+from studies.settings import is_public
 
 KIND_BY_SUFFIX: Final = {
     ".csv": "csv",

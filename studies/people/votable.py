@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final
 
 from studies.domain import HUMAN_PREFIX, REFERENCE, UNRELATED, USABLE_STATUSES
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.store.ballot_queries import BallotMode, SelectionRule, VotingRules
+from studies.store.queries.plan_queries import machine_comparisons, machine_verdict_stamp
 from studies.store.store import Store
 
 ComparisonKey = tuple[str, tuple[str, ...]]
@@ -40,7 +39,12 @@ def votable_comparisons(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> tuple[VotableComparison, ...]:
     """Comparisons selected by the voting rules whose texts are in the store."""
-    units = _all_votable(store, study, mode, rules.whom, store.version(study)[0])
+    units = store.memoised(
+        study,
+        ("votable", mode, rules.whom),
+        lambda: _all_votable(store, study, mode, rules.whom),
+        store.version(study)[0],
+    )
     if rules.choose == "random" or mode == "verify":
         return units
     weights = disagreement_weights(store, study, rules.choose)
@@ -58,9 +62,8 @@ def count_by_selection(
     }
 
 
-@lru_cache(maxsize=64)
 def _all_votable(
-    store: Store, study: str, mode: BallotMode, whom: str, version: str
+    store: Store, study: str, mode: BallotMode, whom: str
 ) -> tuple[VotableComparison, ...]:
     answered = _contestants_by_item(store, study)
     if mode == "verify":
@@ -96,13 +99,8 @@ def _planned_comparisons(
 
     Answers to another question (`@unrelated`) are left out of the comparisons shown to voters.
     """
-    rows = store.read(
-        "SELECT DISTINCT item, shown FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
-        "AND judge NOT LIKE ?",
-        (study, f"{HUMAN_PREFIX}%"),
-    )
     found: dict[ComparisonKey, None] = {}
-    for item, shown in rows:
+    for item, shown in machine_comparisons(store, study):
         names = tuple(sorted(set(shown.split(SEP)) - {UNRELATED}))
         fits = len(names) == 2 or (mode == "options" and len(names) > 2)
         if fits and set(names) <= answered.get(item, set()):
@@ -127,16 +125,6 @@ def _possible_comparisons(
     return found
 
 
-def voted_comparisons(connection: sqlite3.Connection, study: str, voter: str) -> set[ComparisonKey]:
-    """Comparisons that a voter of this name has voted on, on the page or in the data file."""
-    rows = connection.execute(
-        "SELECT item, shown FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
-        "AND judge=?",
-        (study, voter),
-    )
-    return {(item, tuple(sorted(shown.split(SEP)))) for item, shown in rows}
-
-
 # ------------------------------------------------------------------------ where judges disagree
 
 
@@ -148,22 +136,17 @@ def disagreement_weights(
     flipped: number of raters (judge and prompt) whose pick changes with the order. split: number of
     raters that are outvoted by the others.
     """
-    return dict(_compute_weights(store, study, choose, _verdict_version(store, study)))
+    # Human votes do not change the weights, so the version is that of the judges' verdicts.
+    judged = (store.plan_sha(study), *machine_verdict_stamp(store, study))
+    return dict(
+        store.memoised(
+            study, ("weights", choose), lambda: _compute_weights(store, study, choose), judged
+        )
+    )
 
 
-def _verdict_version(store: Store, study: str) -> tuple[str, int, int]:
-    """Return a value that changes with the verdicts of the judges, not with human votes."""
-    row = store.read(
-        "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?) AND p.judge NOT LIKE ?",
-        (study, f"{HUMAN_PREFIX}%"),
-    ).fetchone()
-    return (store.plan_sha(study), row[0], row[1])
-
-
-@lru_cache(maxsize=16)
 def _compute_weights(
-    store: Store, study: str, choose: SelectionRule, judged: tuple[str, int, int]
+    store: Store, study: str, choose: SelectionRule
 ) -> tuple[tuple[ComparisonKey, int], ...]:
     weights: Counter[ComparisonKey] = Counter()
     picks_by_rater: dict[ComparisonKey, Counter[str]] = defaultdict(Counter)

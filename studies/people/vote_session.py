@@ -20,7 +20,6 @@ from studies.people.votable import (
     ComparisonKey,
     VotableComparison,
     votable_comparisons,
-    voted_comparisons,
 )
 from studies.sources.builder import VOTE_PROMPT
 from studies.store.ballot_queries import (
@@ -36,7 +35,9 @@ from studies.store.ballot_queries import (
     put_ballot,
     read_ballots,
     read_items_by_id,
+    read_voting_rules,
     update_order_counts,
+    voted_comparisons,
 )
 from studies.store.rows import put_judgement
 from studies.store.store import Store
@@ -183,7 +184,7 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def ballot_at(self, position: int) -> Ballot | None:
-        mine = self.store.ballots(self.study, self.voter)
+        mine = read_ballots(self.store.read_connection, self.study, self.voter)
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
@@ -192,7 +193,11 @@ class VoteSession:
 
     def following_ballot(self, position: int) -> Ballot | None:
         """The next voted or skipped ballot of this voter; None if `next` is to be shown."""
-        mine = [b for b in self.store.ballots(self.study, self.voter) if b.position > position]
+        mine = [
+            b
+            for b in read_ballots(self.store.read_connection, self.study, self.voter)
+            if b.position > position
+        ]
         if not mine or mine[0].state == "open":
             return None
         return self._show_ballot(lambda place: place == mine[0].position)
@@ -247,7 +252,7 @@ class VoteSession:
 
 def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) -> VoteSession:
     """Open a voter's session; `mode` applies unless the study's voting rules set another."""
-    rules = store.voting_rules(study)
+    rules = read_voting_rules(store.read_connection, study)
     mode = rules.mode or mode
     known = votable_comparisons(store, study, mode, replace(rules, choose="random"))
     votable = frozenset(unit.comparison for unit in known)
@@ -268,7 +273,7 @@ class VoterSummary:
 def list_voters(store: Store, study: str) -> list[VoterSummary]:
     """Voters of a study, most recently active first."""
     by_voter: dict[str, list[Ballot]] = {}
-    for ballot in store.ballots(study):
+    for ballot in read_ballots(store.read_connection, study):
         by_voter.setdefault(ballot.voter, []).append(ballot)
     lines = [
         VoterSummary(

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import logging
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from studies.sharing.visitor_store import VISITORS_FOLDER
-from studies.store.run_owners import is_owner_alive
+from studies.store.queries.run_queries import delete_runs, has_live_run
+from studies.store.queries.visitor_queries import study_owners, unused_studies
 from studies.store.store import Store
 
 DAY_SECONDS: Final = 86_400.0
@@ -33,41 +34,13 @@ class ExpiredCounts(NamedTuple):
 def remove_expired(store: Store, days: float, now: float | None = None) -> ExpiredCounts:
     """Delete studies and folders unused for `days`. `store`: the store without restrictions."""
     before = (time.time() if now is None else now) - days * DAY_SECONDS
-    expired = [name for name in _old_studies(store, before) if not _is_running(store, name)]
+    expired = [name for name in unused_studies(store, before) if not has_live_run(store, name)]
     for name in expired:
         store.delete_study(name)
-        _delete_runs(store, name)
-    owners = {owner[:24] for (owner,) in store.read("SELECT DISTINCT owner FROM studies")}
+        store.writer.run(partial(delete_runs, study=name))
+    owners = {owner[:24] for owner in study_owners(store)}
     folders = _remove_folders(store.path.parent / VISITORS_FOLDER, owners, before)
     return ExpiredCounts(len(expired), folders)
-
-
-def _old_studies(store: Store, before: float) -> list[str]:
-    """Owned studies that were not saved, run or voted on since `before`."""
-    rows = store.read(
-        "SELECT name FROM studies s WHERE owner!='' AND max(updated, "
-        "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
-        "COALESCE((SELECT max(done) FROM ballots WHERE study=s.id), 0)) < ?",
-        (before,),
-    )
-    return [name for (name,) in rows.fetchall()]
-
-
-def _is_running(store: Store, name: str) -> bool:
-    rows = store.read("SELECT owner FROM runs WHERE study=? AND ended IS NULL", (name,))
-    return any(is_owner_alive(store.owners, owner) for (owner,) in rows.fetchall())
-
-
-def _delete_runs(store: Store, name: str) -> None:
-    """Delete the runs of a study and their attempts; a later study may have the same name."""
-
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute(
-            "DELETE FROM attempts WHERE owner IN (SELECT owner FROM runs WHERE study=?)", (name,)
-        )
-        connection.execute("DELETE FROM runs WHERE study=?", (name,))
-
-    store.writer.run(work)
 
 
 def _remove_folders(folder: Path, owners: set[str], before: float) -> int:

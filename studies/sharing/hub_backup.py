@@ -8,11 +8,11 @@ complete or absent.
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,10 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
+from studies import settings
 from studies.errors import StoreError, StoreUnusable
+from studies.store.queries.run_queries import finished_runs_stamp
+from studies.store.recovery.backup import copy_store, data_version, find_damage
 from studies.store.store import Store
 
 SNAPSHOT_FILE: Final = "evenhand.db"
@@ -38,7 +41,7 @@ _log: Final = logging.getLogger(__name__)
 
 def hub_api(token: str | None) -> HfApi:
     """Client of the Hub, or of the server in HF_ENDPOINT."""
-    return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, token=token)
+    return HfApi(endpoint=settings.HUB_ENDPOINT.read() or None, token=token)
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
@@ -79,27 +82,15 @@ def _fetch_error(repo: str, error: Exception, token: str | None) -> StoreUnusabl
 
 
 def _check_integrity(path: Path, repo: str) -> None:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        (result,) = connection.execute("PRAGMA quick_check").fetchone()
-    except sqlite3.DatabaseError as error:
-        result = str(error)
-    finally:
-        connection.close()
-    if result != "ok":
-        raise ValueError(f"{SNAPSHOT_FILE} in {repo} is damaged ({result})")
+    if damage := find_damage(path):
+        raise ValueError(f"{SNAPSHOT_FILE} in {repo} is damaged ({damage})")
 
 
 def save_snapshot(store: Store, repo: str, token: str | None) -> None:
     """Upload a consistent copy of the store to the dataset in one commit."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / SNAPSHOT_FILE
-        source = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
-        target = sqlite3.connect(copy)
-        source.backup(target)  # consistent while judgements are being written
-        target.execute("PRAGMA journal_mode=DELETE")
-        target.close()
-        source.close()
+        copy_store(store.path, copy)
         api = hub_api(token)
         api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
         api.upload_file(
@@ -157,16 +148,14 @@ class BackupThread:
         return True
 
     def _version(self) -> object:
-        """Return a number that changes with every write of another connection, also of votes and
-        links."""
-        return self._query("PRAGMA data_version")
+        return self._query(data_version)
 
     def _finished_runs(self) -> object:
-        return self._query("SELECT count(*), max(ended) FROM runs WHERE state!='running'")
+        return self._query(finished_runs_stamp)
 
-    def _query(self, sql: str) -> object:
+    def _query(self, query: Callable[[Store], object]) -> object:
         try:
-            return self._store.read(sql).fetchone()
+            return query(self._store)
         except (StoreError, sqlite3.Error) as error:
             _log.warning("the store cannot be read for a snapshot: %s", error)
             return None
@@ -174,8 +163,8 @@ class BackupThread:
 
 def snapshot_settings() -> tuple[str, str | None] | None:
     """(dataset, token) from the environment; None if snapshots are disabled."""
-    repo = os.environ.get("EVENHAND_SNAPSHOT", "")
-    return (repo, os.environ.get("HF_TOKEN")) if repo else None
+    repo = settings.SNAPSHOT.read()
+    return (repo, settings.HUB_TOKEN.read() or None) if repo else None
 
 
 def _scrub_token(error: Exception, token: str | None) -> str:

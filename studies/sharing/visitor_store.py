@@ -18,63 +18,18 @@ from typing import Any, Final
 from studies.errors import AccessDenied, StudyError
 from studies.sharing.visitors import as_visitor, current_visitor, visitor_from_secret
 from studies.store import database
+from studies.store.queries.visitor_queries import (
+    NOT_OWNER_ERROR,
+    STUDY_QUOTA_ERROR,
+    count_links,
+    delete_links,
+    owner_of,
+    put_link,
+    restrict_reads,
+    restrict_writes,
+)
 from studies.store.store import Store
 from studies.store.writer import StoreWriter, WriteFunction
-
-_NOT_OWNER_ERROR: Final = "owned by another visitor"
-_VIEWS: Final = (
-    "CREATE TEMP VIEW studies AS SELECT * FROM main.studies WHERE owner IN ('', visitor()) "
-    "OR id IN (SELECT study FROM main.shares WHERE token=share())",
-    "CREATE TEMP VIEW runs AS SELECT * FROM main.runs WHERE study IN (SELECT name FROM studies)",
-    *(
-        f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} AS t WHERE EXISTS "
-        "(SELECT 1 FROM main.plan p WHERE p.key=t.key AND p.study IN (SELECT id FROM studies)) "
-        "OR EXISTS (SELECT 1 FROM main.extractions e JOIN main.plan p ON p.key=e.reads "
-        "WHERE e.key=t.key AND p.study IN (SELECT id FROM studies))"
-        for table in ("requests", "replies")
-    ),
-)
-
-_NOT_OWNED: Final = (
-    "EXISTS (SELECT 1 FROM main.studies WHERE id={row}.study AND owner IS NOT visitor())"
-)
-"""Condition: the study of the row exists and the visitor does not own it. Rows that are deleted
-together with their study pass."""
-_MAY_VOTE: Final = (
-    "((votes_open() AND (SELECT owner FROM main.studies WHERE id={row}.study) IS '') "
-    "OR {row}.study IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
-)
-"""Condition: votes on ownerless studies are open, or the visitor has a link for voters."""
-_USED_BY_OTHERS: Final = (
-    "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
-    "WHERE p.key={row}.key AND s.owner IS NOT visitor() "
-    f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
-)
-"""Condition: the plan of a study that the visitor does not own has this key, permitted votes
-excepted."""
-_ONLY_TIME_CHANGED: Final = (
-    "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
-    "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
-    "AND ((votes_open() AND OLD.owner='') "
-    "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
-)
-"""Condition: a permitted voter changes only the time stamp of a study."""
-_ALWAYS_REFUSED: Final = "1"
-_REFUSAL_CONDITIONS: Final = {
-    "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",
-    "study_items": _NOT_OWNED,
-    "shares": _NOT_OWNED,
-    "ballots": f"{_NOT_OWNED} AND NOT ({{row}}.voter!='' AND {_MAY_VOTE})",
-    "judgements": _USED_BY_OTHERS,
-    "replies": _USED_BY_OTHERS,
-    "extractions": "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
-    "WHERE p.key={row}.reads AND s.owner IS NOT visitor())",
-    "runs": _ALWAYS_REFUSED,
-    "attempts": _ALWAYS_REFUSED,
-    "leases": _ALWAYS_REFUSED,
-    "allowance": _ALWAYS_REFUSED,
-}
-"""Condition, by table, for refusing a change of a row; {row} is NEW or OLD."""
 
 
 class VisitorStore(Store):
@@ -102,7 +57,7 @@ class VisitorStore(Store):
         return visitor_folder(self.path, current_visitor().owner)
 
     def folder_of(self, name: str) -> Path:
-        owner = self._owner_of(name)
+        owner = owner_of(self, name)
         return self.path.parent if owner == "" else visitor_folder(self.path, owner or "nobody")
 
     @property
@@ -110,25 +65,19 @@ class VisitorStore(Store):
         return current_visitor().owner[:24]
 
     def salt_of(self, name: str) -> str:
-        return (self._owner_of(name) or "")[:24]
-
-    def _owner_of(self, name: str) -> str | None:
-        """Return the owner of a study; empty: no owner; None: this visitor may see no study of this
-        name."""
-        row = self.read("SELECT owner FROM studies WHERE name=?", (name,)).fetchone()
-        return row[0] if row else None
+        return (owner_of(self, name) or "")[:24]
 
     # ---- permissions -------------------------------------------------------------------------
 
     def can_read(self, name: str) -> bool:
-        return self.read("SELECT 1 FROM studies WHERE name=?", (name,)).fetchone() is not None
+        return owner_of(self, name) is not None
 
     def owns(self, name: str) -> bool:
-        return bool(current_visitor().owner) and self._owner_of(name) == current_visitor().owner
+        return bool(current_visitor().owner) and owner_of(self, name) == current_visitor().owner
 
     def is_ownerless(self, name: str) -> bool:
         """Whether a study has no owner: it came with the Space, and all visitors may read it."""
-        return self._owner_of(name) == ""
+        return owner_of(self, name) == ""
 
     def require_readable(self, name: str) -> None:
         if not self.can_read(name):
@@ -152,7 +101,7 @@ class VisitorStore(Store):
         marked = f"{name} ({mark})"
         if not mark or name.endswith(f"({mark})") or self.owns(name):
             return name
-        taken = self._unrestricted.read("SELECT 1 FROM studies WHERE name=?", (name,)).fetchone()
+        taken = owner_of(self._unrestricted, name) is not None
         return marked if taken or self.owns(marked) else name
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
@@ -166,44 +115,25 @@ class VisitorStore(Store):
         only the token's hash."""
         self.require_owner(name)
         token = secrets.token_urlsafe(24)
-        row = (visitor_from_secret("", token).share, name, time.time(), int(votes))
-        self.writer.run(
-            lambda c: c.execute(
-                "INSERT INTO shares(token, study, created, votes) "
-                "SELECT ?1, id, ?3, ?4 FROM studies WHERE name=?2",
-                row,
-            )
-        )
+        token_hash = visitor_from_secret("", token).share
+        self.writer.run(lambda c: put_link(c, name, token_hash, time.time(), votes))
         return token
 
     def revoke_links(self, name: str) -> int:
         """Delete all links of a study; return how many."""
         self.require_owner(name)
-        return int(
-            self.writer.run(
-                lambda c: (
-                    c.execute(
-                        "DELETE FROM shares WHERE study=(SELECT id FROM studies WHERE name=?)",
-                        (name,),
-                    ).rowcount
-                )
-            )
-        )
+        return int(self.writer.run(lambda c: delete_links(c, name)))
 
     def count_links(self, name: str) -> int:
         """Number of links of a study that this visitor owns."""
         self.require_owner(name)
-        row = self._unrestricted.read(
-            "SELECT count(*) FROM shares JOIN studies s ON s.id=study WHERE s.name=?", (name,)
-        ).fetchone()
-        return int(row[0])
+        return count_links(self._unrestricted, name)
 
     # ---- connections -----------------------------------------------------------------------
 
     def _open_reader(self) -> sqlite3.Connection:
         connection = self._connect()
-        for view in _VIEWS:
-            connection.execute(view)
+        restrict_reads(connection)
         return connection
 
     def _new_writer(self) -> StoreWriter:
@@ -211,8 +141,7 @@ class VisitorStore(Store):
 
     def _open_writer(self) -> sqlite3.Connection:
         connection = self._connect()
-        for trigger in _triggers(self._most):
-            connection.execute(trigger)
+        restrict_writes(connection, self._most)
         return connection
 
     def _connect(self) -> sqlite3.Connection:
@@ -241,12 +170,12 @@ class _VisitorWriter(StoreWriter):
         try:
             return super().run(work_as_visitor)
         except sqlite3.IntegrityError as error:
-            if _NOT_OWNER_ERROR in str(error):
+            if NOT_OWNER_ERROR in str(error):
                 raise AccessDenied(
                     "this study is not yours to change. Save yours under another name; to vote, "
                     "ask the owner for a link for voters"
                 ) from None
-            if _STUDY_QUOTA_ERROR in str(error):
+            if STUDY_QUOTA_ERROR in str(error):
                 raise StudyError(
                     "you have reached the limit of studies per visitor. Save under the name of one "
                     "of them, wait until unused ones expire, or run Evenhand yourself"
@@ -255,38 +184,6 @@ class _VisitorWriter(StoreWriter):
 
     def submit_from(self, *_: object) -> None:
         raise AccessDenied("runs must write to the unrestricted store")
-
-
-_STUDY_QUOTA_ERROR: Final = "too many studies"
-
-
-def _triggers(most: int) -> list[str]:
-    made = [
-        _trigger(table, event, rule.format(row=row))
-        for table, rule in _REFUSAL_CONDITIONS.items()
-        for event, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("DELETE", "OLD"))
-    ]
-    # A new study gets its creator as owner; no other change of an owner is allowed.
-    claims = "OLD.owner='' AND NEW.owner IS visitor() AND OLD.updated=NEW.updated"
-    others = f"OLD.owner IS NOT visitor() AND NOT ({claims}) AND NOT ({_ONLY_TIME_CHANGED})"
-    made.append(_trigger("studies", "UPDATE", others))
-    made.append(_trigger("studies", "DELETE", "OLD.owner IS NOT visitor()"))
-    check_quota = (
-        f"SELECT RAISE(ABORT, '{_STUDY_QUOTA_ERROR}') WHERE "
-        f"(SELECT count(*) FROM main.studies WHERE owner=visitor())>{int(most)};"
-    )
-    made.append(
-        "CREATE TEMP TRIGGER studies_mine AFTER INSERT ON main.studies BEGIN "
-        f"UPDATE studies SET owner=visitor() WHERE id=NEW.id; {check_quota if most else ''} END"
-    )
-    return made
-
-
-def _trigger(table: str, event: str, refused: str) -> str:
-    return (
-        f"CREATE TEMP TRIGGER {table}_{event.lower()} BEFORE {event} ON main.{table} "
-        f"WHEN {refused} BEGIN SELECT RAISE(ABORT, '{_NOT_OWNER_ERROR}'); END"
-    )
 
 
 def visitor_folder(store: Path, owner: str) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typing import Any, Final
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import Row, SourceTable, is_table_file, read_table
-from studies.public_mode import is_public
+from studies.settings import HUB_TOKEN, is_public
 from studies.sources.catalogue import CatalogueEntry, find_hub_set
 from studies.sources.hub_files import check_cards, check_files, stream_parquet
 from studies.spec.study import DataSpec
@@ -78,7 +77,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 def _own_token() -> str:
     """Return the token of the environment; none in public mode, where users give their own."""
-    return "" if is_public() else os.environ.get("HF_TOKEN", "")
+    return "" if is_public() else HUB_TOKEN.read()
 
 
 def _apply_catalogue(spec: DataSpec, known: CatalogueEntry | None) -> DataSpec:

@@ -7,13 +7,13 @@ able to read the environment.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Final
 
 from studies.errors import SourceError
+from studies.settings import RECORDS
 
-RECORDS_VARIABLE: Final = "EVENHAND_RECORDS"
+RECORDS_VARIABLE: Final = RECORDS.name
 _VARIABLE_PATTERN: Final = re.compile(r"\$\{([^}]*)(\}?)")
 """Pattern of a variable. It also matches an unclosed `${` up to the end, because otherwise a text
 of many unclosed ones would take quadratic time."""
@@ -21,7 +21,7 @@ of many unclosed ones would take quadratic time."""
 
 def expand_source(source: str) -> str:
     """Replace the variable in a source by its value; an unset variable stays as written."""
-    folder = os.environ.get(RECORDS_VARIABLE, "")
+    folder = RECORDS.read()
     return _VARIABLE_PATTERN.sub(
         lambda m: folder if m[1] == RECORDS_VARIABLE and m[2] and folder else m[0], source
     )
@@ -35,7 +35,7 @@ def check_source_variable(source: str) -> None:
                 f"data.source: ${{{name}}} is not supported; "
                 f"the only variable is ${{{RECORDS_VARIABLE}}}"
             )
-        if not os.environ.get(RECORDS_VARIABLE):
+        if not RECORDS.read():
             raise SourceError(
                 f"data.source: {source!r} needs the folder of your records; "
                 f"run: export {RECORDS_VARIABLE}=/path/to/records"

@@ -20,6 +20,7 @@ from studies.files.items import parse_stored_item
 from studies.frames.frame import SEP
 from studies.recorded_keys import recorded_key
 from studies.sources.builder import VOTE_PROMPT, slot_labels
+from studies.store.rows import STUDY_ID
 
 BallotMode = Literal["pair", "levels", "options", "verify"]
 SelectionRule = Literal["random", "flipped", "split"]
@@ -35,7 +36,6 @@ REASON_PREFIX: Final = "chosen: "
 """Prefix of the selection reason in the detail of a vote."""
 RULES_ROW_VOTER: Final = ""
 """Voter of the row that stores a study's voting rules; a person's name is never empty."""
-_STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
 _ITEMS_PER_QUERY: Final = 500
 
 
@@ -111,7 +111,7 @@ class VotingRules:
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
     """All ballots of a study, or of one `voter`, in each voter's order."""
     rows = connection.execute(
-        f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={_STUDY_ID} AND voter!=?2 "
+        f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=?2 "
         "AND (?3='' OR voter=?3) ORDER BY voter, position",
         (study, RULES_ROW_VOTER, voter),
     )
@@ -143,7 +143,8 @@ def with_checks(item: Item, checks: Sequence[AnswerCheck]) -> Item:
 def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, str]:
     """Reason why each comparison was chosen, by key of its vote.
 
-    The reason is part of the vote and is exported with it. Votes without one came with the data.
+    Only randomly chosen ones may enter estimates. The reason is part of the vote and is exported
+    with it; votes without one came with the data.
     """
     rows = connection.execute(
         "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
@@ -152,6 +153,33 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
         (len(REASON_PREFIX) + 1, study, f"{HUMAN_PREFIX}%", f"{REASON_PREFIX}%"),
     )
     return dict(rows)
+
+
+def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
+    """Count the votes cast on the page: those on comparisons not chosen at random, and all."""
+    why = selection_reasons(connection, study)
+    return sum(chosen != "random" for chosen in why.values()), len(why)
+
+
+def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int, float]:
+    """Number of verifications made on the page, and time of the last one."""
+    number, last = connection.execute(
+        "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
+        f"WHERE study={STUDY_ID} AND answer IS NOT NULL AND state='voted'",
+        (study,),
+    ).fetchone()
+    return int(number), float(last)
+
+
+def voted_comparisons(
+    connection: sqlite3.Connection, study: str, voter: str
+) -> set[tuple[str, tuple[str, ...]]]:
+    """Items and contestants, in alphabetical order, that a voter of this name has voted on, on the
+    page or in the data file."""
+    rows = connection.execute(
+        f"SELECT item, shown FROM plan WHERE study={STUDY_ID} AND judge=?", (study, voter)
+    )
+    return {(item, tuple(sorted(shown.split(SEP)))) for item, shown in rows}
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
@@ -169,7 +197,7 @@ def put_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> No
     answer = json.dumps(asdict(ballot.answer)) if ballot.answer else None
     connection.execute(
         f"INSERT OR REPLACE INTO ballots(study, {BALLOT_COLUMNS}) "
-        f"VALUES ({_STUDY_ID},?,?,?,?,?,?,?,?,?,?,?,?)",
+        f"VALUES ({STUDY_ID},?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             study, ballot.voter, ballot.position, ballot.item, SEP.join(ballot.shown), ballot.mode,
             ballot.chosen, ballot.state, ballot.key or None, answer, ballot.comment,
@@ -180,14 +208,14 @@ def put_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> No
 
 def delete_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
     connection.execute(
-        f"DELETE FROM ballots WHERE study={_STUDY_ID} AND voter=? AND position=?",
+        f"DELETE FROM ballots WHERE study={STUDY_ID} AND voter=? AND position=?",
         (study, ballot.voter, ballot.position),
     )
 
 
 def read_voting_rules(connection: sqlite3.Connection, study: str) -> VotingRules:
     row = connection.execute(
-        f"SELECT answer FROM ballots WHERE study={_STUDY_ID} AND voter=? AND position=0",
+        f"SELECT answer FROM ballots WHERE study={STUDY_ID} AND voter=? AND position=0",
         (study, RULES_ROW_VOTER),
     ).fetchone()
     known = {field.name for field in fields(VotingRules)}
@@ -199,7 +227,7 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
     """Store the rules as JSON in the ballot row with an empty voter (one row per study)."""
     connection.execute(
         "INSERT OR REPLACE INTO ballots(study, voter, position, item, shown, mode, chosen, state, "
-        f"answer) VALUES ({_STUDY_ID},?,0,'','','rules','rules','rules',?)",
+        f"answer) VALUES ({STUDY_ID},?,0,'','','rules','rules','rules',?)",
         (study, RULES_ROW_VOTER, json.dumps(asdict(voting))),
     )
 
@@ -235,7 +263,7 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
 def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
     """Keys of all votes cast on the page, also of those no longer in the plan."""
     rows = connection.execute(
-        f"SELECT key FROM ballots WHERE study={_STUDY_ID} AND key IS NOT NULL", (study,)
+        f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL", (study,)
     )
     return {key for (key,) in rows}
 
@@ -268,12 +296,12 @@ def _voter_comparison_key(ballot: Ballot) -> tuple[object, ...]:
 
 def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> None:
     """Append the ask to the plan unless the plan has it."""
-    find = f"SELECT 1 FROM plan WHERE study={_STUDY_ID} AND key=?"
+    find = f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND key=?"
     if connection.execute(find, (study, ask.key)).fetchone():
         return
     connection.execute(
-        f"INSERT INTO plan SELECT {_STUDY_ID}, COALESCE((SELECT max(position) FROM plan "
-        f"WHERE study={_STUDY_ID}), -1) + 1, ?,?,?,?,?,?,?,?,?,?,?",
+        f"INSERT INTO plan SELECT {STUDY_ID}, COALESCE((SELECT max(position) FROM plan "
+        f"WHERE study={STUDY_ID}), -1) + 1, ?,?,?,?,?,?,?,?,?,?,?",
         (
             study, study, ask.key, ask.item, ask.judge, ask.prompt, SEP.join(ask.shown),
             SEP.join(ask.labels), ask.repeat, int(ask.noise), ask.orders, None, "recorded",
@@ -288,13 +316,13 @@ def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ball
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:
         connection.execute(
-            f"UPDATE plan SET orders=? WHERE study={_STUDY_ID} AND key=?", (len(keys), study, key)
+            f"UPDATE plan SET orders=? WHERE study={STUDY_ID} AND key=?", (len(keys), study, key)
         )
 
 
 def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
     """Delete a withdrawn vote from the plan, the judgements and the replies."""
-    connection.execute(f"DELETE FROM plan WHERE study={_STUDY_ID} AND key=?", (study, key))
+    connection.execute(f"DELETE FROM plan WHERE study={STUDY_ID} AND key=?", (study, key))
     for table in ("judgements", "replies"):
         connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
     # Deleting need not change the highest seq; the time stamp makes cached frames outdated.
@@ -312,7 +340,7 @@ def read_items_by_id(
         names = ids[start : start + _ITEMS_PER_QUERY]
         rows = connection.execute(
             "SELECT s.item, i.json FROM study_items s JOIN items i USING(sha) "
-            f"WHERE s.study={_STUDY_ID} AND s.item IN ({','.join('?' * len(names))})",
+            f"WHERE s.study={STUDY_ID} AND s.item IN ({','.join('?' * len(names))})",
             (study, *names),
         )
         found |= {name: parse_stored_item(json.loads(text)) for name, text in rows}

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from studies import settings
 from studies.errors import StoreTooNew, StoreUnusable
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
@@ -91,15 +92,15 @@ changes about a thousand pages; SQLite's default would checkpoint at every commi
 
 def default_store_path() -> Path:
     """Path in EVENHAND_STORE, else evenhand.db in the user's data folder."""
-    if named := os.environ.get("EVENHAND_STORE"):
+    if named := settings.STORE.read():
         return Path(named)
     home = Path.home()
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+        base = Path(settings.WINDOWS_DATA.read() or home / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = home / "Library" / "Application Support"
     else:
-        base = Path(os.environ.get("XDG_DATA_HOME", home / ".local" / "share"))
+        base = Path(settings.USER_DATA.read() or home / ".local" / "share")
     return base / "evenhand" / "evenhand.db"
 
 

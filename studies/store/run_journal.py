@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from studies.domain import Judgement, Usage
 from studies.errors import StoreUnusable
-from studies.store.adapted_requests import adapt_key, find_adapted_key
+from studies.store.queries.adapted_requests import adapt_key, find_adapted_key
 from studies.store.rows import PromptText, RequestRecord, put_judgement
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
@@ -57,9 +57,7 @@ class RunJournal:
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
         """Whether one more call fits into the study's budget, by the stored calls of all runs."""
         self.retry_statuses = tuple(sorted(again))
-        self.start_seq = int(
-            store.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
-        )
+        self.start_seq = store.last_seq()
         self._store, self._wall = store, wall
 
     def close(self) -> None:

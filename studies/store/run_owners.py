@@ -1,4 +1,4 @@
-"""Owners of leases (runs that have reserved asks), and the list of past runs.
+"""Owners of leases: runs that have reserved asks.
 
 An owner is alive as long as its process holds a lock file. The kernel releases the lock when the
 process ends, also after kill -9. Leases of a dead owner can be taken over at once, and a jump of
@@ -11,12 +11,8 @@ import errno
 import os
 import secrets
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
-
-from studies.store.study_versions import ReadQuery
+from typing import IO
 
 if sys.platform == "win32":
     import msvcrt
@@ -68,35 +64,3 @@ def is_owner_alive(folder: Path, owner: str) -> bool:
     if not alive:
         path.unlink(missing_ok=True)
     return alive
-
-
-@dataclass(frozen=True, slots=True)
-class PastRun:
-    """A stored run; `state` is running, paused, stopped, done, failed or interrupted."""
-
-    id: str
-    study: str
-    state: str
-    reason: str
-    started: float
-    ended: float | None
-    owner: str = ""
-    """Id under which this run held leases and recorded its attempts."""
-
-
-def list_past_runs(read: ReadQuery, owners: Path, study: str | None = None) -> list[PastRun]:
-    """Runs of one study or of all, newest first; a run whose process ended is `interrupted`."""
-    rows = read(
-        "SELECT id, study, owner, state, reason, started, ended FROM runs "
-        "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
-        (study,),
-    ).fetchall()
-    return [_past_run_from_row(row, owners) for row in rows]
-
-
-def _past_run_from_row(row: Sequence[Any], owners: Path) -> PastRun:
-    run_id, study, owner, state, reason, started, ended = row
-    if ended is None and not is_owner_alive(owners, owner):
-        state = "interrupted"
-        reason = "the run's process ended; start the study again to resume where it stopped"
-    return PastRun(run_id, study, state, reason, started, ended, owner)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study
-from studies.store.adapted_requests import adapt_plan_keys
 from studies.store.ballot_queries import restore_votes, vote_keys
+from studies.store.queries.adapted_requests import adapt_plan_keys
 from studies.store.rows import (
     STUDY_ID,
     PromptText,

@@ -1,4 +1,4 @@
-"""Versions of studies and values cached by version; a run of one study does not affect others.
+"""Versions of studies; a run of one study does not change the versions of others.
 
 Counting five million rows takes seconds, and a judgement of any study raises the store's last
 sequence number (seq). Therefore only the judgements since the last check are read, and only those
@@ -10,17 +10,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
-
-from studies.store.lru_cache import LruCache
+from typing import Any, NamedTuple
 
 ReadQuery = Callable[[str, Sequence[Any]], sqlite3.Cursor]
 StudyVersion = tuple[str, int]
-Value = TypeVar("Value")
-
-
-MAX_CACHED_VALUES: Final = 64
-"""Maximum number of cached values, over all studies."""
 
 
 class _VersionRecord(NamedTuple):
@@ -33,20 +26,11 @@ class _VersionRecord(NamedTuple):
 
 
 class StudyVersions:
-    """Versions of a store's studies, and values computed for these versions."""
+    """Versions of a store's studies."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
-        self._cache: LruCache[tuple[str, str], tuple[StudyVersion, Any]] = LruCache(
-            MAX_CACHED_VALUES
-        )
-        self._locks: dict[str, threading.RLock] = {}
         self._version_lock = threading.Lock()
-
-    def study_lock(self, name: str) -> threading.RLock:
-        """Lock for expensive computations on a study, so that parallel requests wait for the result
-        instead of repeating the computation."""
-        return self._locks.setdefault(name, threading.RLock())
 
     def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
         """Return the version of a study; it changes with its plan and with any of its judgements.
@@ -72,17 +56,6 @@ class StudyVersions:
             own = before.own if last == before.last else _last_own_seq(read, study, before)
         self._records[name] = _VersionRecord(stamp, last, own)
         return stamp, own
-
-    def cached(
-        self, name: str, what: str, version: StudyVersion, work: Callable[[], Value]
-    ) -> Value:
-        """Return the result of `work`, computed once per version."""
-        with self.study_lock(f"{name} {what}"):
-            entry = self._cache.get((name, what))
-            if entry is None or entry[0] != version:
-                entry = self._cache.put((name, what), (version, work()))
-            value: Value = entry[1]
-            return value
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
         """Whether a study is unchanged since a version: no judgement stored since belongs to it."""

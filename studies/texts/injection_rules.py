@@ -23,9 +23,17 @@ class InjectionRule:
     pattern: re.Pattern[str]
 
 
+_WORD: Final = r"\b"
+
+
 def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
-    """Compile a rule; `words` are separated by two spaces or a line break."""
-    joined = "|".join(f"(?:{pattern})" for pattern in patterns)
+    """Compile a rule; `words` are separated by two spaces or a line break.
+
+    Patterns that begin at a word are tried only where a word begins, with one check for all.
+    """
+    at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
+    others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(_WORD)]
+    joined = "|".join([rf"\b(?=\w)(?:{'|'.join(at_words)})"] * bool(at_words) + others)
     triggers = tuple(re.split(r"\s{2,}", words.strip()))
     return InjectionRule(name, description, triggers, re.compile(joined))
 

@@ -25,12 +25,12 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, Filter, filter_choices
 from components.layout.theme import appearance_settings
 from components.layout.widgets import PlotlyView
-from components.page_tab import disable_status_updates
 from components.results.bias import tab
 from components.results.bias.computed import load_bias
 from components.results.bias.pair_tests import pair_test_rows
 from components.results.bias.panels import slot_figure
 from components.results.bias.sentences import bias_finding, flip_leans
+from components.server.gradio_private import disable_status_updates
 from studies.store.store import Store
 from tests.bench.big_store import NAME
 

@@ -24,13 +24,13 @@ from judges.bulk.ray_vllm import (
     postprocess_row,
 )
 from judges.bulk.ray_worker import EndpointWorker
-from judges.engine.run_costs import attempt_totals
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, save_plan
 from judges.security.key_consents import NO_CONSENTS, pair_of
 from studies.domain import Judgement
 from studies.exchange.shard_import import import_shards
 from studies.files.shards import find_shards
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, first_attempt, judge

@@ -9,7 +9,7 @@ import pytest
 
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
-from studies.store.ballot_queries import VotingRules
+from studies.store.ballot_queries import VotingRules, read_ballots, read_voting_rules
 from studies.store.store import Store
 from tests.ui.conftest import App, outside
 from tests.ui.wiretap import Wiretap
@@ -183,7 +183,9 @@ def test_two_browsers_vote_at_once_and_one_name_in_both_votes_once(sit, store: S
     for _ in range(3):
         press(ann, "ArrowLeft")
         press(bob, "ArrowRight")
-    items = [b.item for b in store.ballots("two at once") if b.state == "voted"]
+    items = [
+        b.item for b in read_ballots(store.read_connection, "two at once") if b.state == "voted"
+    ]
     assert len(items) == 6 == len(set(items))  # one vote on each was asked for
     assert votes(store, "two at once", "ann") == [0, 0, 0]
     assert votes(store, "two at once", "bob") == [1, 1, 1]
@@ -231,10 +233,10 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
     page.click("#eh-vote-save")
     page.wait_for_function("() => document.querySelector('.eh-vote')")
     for _ in range(50):
-        if store.voting_rules("rules").choose == "flipped":
+        if read_voting_rules(store.read_connection, "rules").choose == "flipped":
             break
         page.wait_for_timeout(100)
-    assert store.voting_rules("rules").choose == "flipped"
+    assert read_voting_rules(store.read_connection, "rules").choose == "flipped"
     page.get_by_role("tab", name="Results", exact=True).click()
     page.get_by_test_id("Agreement-radio-label").click()
     page.wait_for_function(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter
+from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.agreement.majority_agreement import people_agreement_measure
@@ -34,7 +34,6 @@ from metrics.protocols.creation_alignment import Alignment, SignedScores
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
 from metrics.win_rates.win_rates import outcome_rows
 from studies.domain import Estimate
-from studies.store.store import Store
 
 SEED: Final = 20_24
 KNOWN_ANSWERS: Final = "known answers"
@@ -256,21 +255,10 @@ class Agreement:
         return {key: e for key, e in found.items() if key[0] in judges}
 
 
+@memoise_by_study
 def load_agreement(filtered_study: FilteredStudy) -> Agreement:
     """Agreement of a filtered study; finding, KPI strip and panels share one instance."""
-    return _cached_agreement(
-        filtered_study.store,
-        filtered_study.name,
-        filtered_study.store.version(filtered_study.name),
-        filtered_study.filter,
-    )
-
-
-@lru_cache(maxsize=4)
-def _cached_agreement(
-    store: Store, name: str, version: tuple[str, int], chosen: Filter
-) -> Agreement:
-    return Agreement(Raters(FilteredStudy(store, name, chosen)))
+    return Agreement(Raters(filtered_study))
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:

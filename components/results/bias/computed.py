@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import pandas as pd
@@ -217,22 +217,18 @@ def bias_from_frame(frame: pd.DataFrame) -> Bias:
 def load_bias(filtered_study: FilteredStudy) -> Bias:
     """The measures of a filtered study, counted once per version of the study."""
     store, name, chosen = filtered_study.store, filtered_study.name, filtered_study.filter
+    # Filters on columns that the cells do not have are applied before counting.
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
-    return _cached_bias(_cached_counts(store, name, store.version(name), outside), chosen)
+    return store.memoised(
+        name,
+        ("bias", chosen),
+        lambda: Bias(
+            store.memoised(name, ("bias counts", outside), lambda: _count(store, name, outside)),
+            chosen,
+        ),
+    )
 
 
-@lru_cache(maxsize=32)
-def _cached_bias(counts: BiasCounts, chosen: Filter) -> Bias:
-    return Bias(counts, chosen)
-
-
-@lru_cache(maxsize=8)
-def _cached_counts(
-    store: Store, name: str, version: tuple[str, int], outside: Filter
-) -> BiasCounts:
-    """Counts of one version of a study, cached because they depend on nothing else.
-
-    `outside`: filters on columns that the cells do not have, applied before counting.
-    """
+def _count(store: Store, name: str, outside: Filter) -> BiasCounts:
     frame = people_as_judge(store.frame(name))
     return BiasCounts(frame if outside == Filter() else outside.apply(frame))

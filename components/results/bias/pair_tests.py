@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, machine_rows, people_as_judge
+from components.filtering.memo import memoise_by_study
 from components.html.format import DASH, attributes, count, escape, number
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
@@ -20,7 +19,6 @@ from metrics.position.order_tables import holm_adjust
 from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
-from studies.store.store import Store
 
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
@@ -120,17 +118,10 @@ def _likelihood_test(test: Any, note: str) -> OrderTest:
     return OrderTest("LR", test.statistic, test.p, test.df)
 
 
+@memoise_by_study
 def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
     """Choice models of the filtered study, fitted once per version of the study."""
-    store, name = filtered_study.store, filtered_study.name
-    return _cached_option_rows(store, name, store.version(name), filtered_study.filter)
-
-
-@lru_cache(maxsize=16)
-def _cached_option_rows(
-    store: Store, name: str, version: tuple[str, int], chosen: Filter
-) -> tuple[OptionModelRow, ...]:
-    return fit_option_rows(machine_rows(chosen.apply(people_as_judge(store.frame(name)))))
+    return fit_option_rows(filtered_study.machines)
 
 
 def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -52,7 +51,13 @@ def show_unrelated_contrast(filtered_study: FilteredStudy) -> str:
     if other is None:
         return empty_state(_missing_study_text(filtered_study.study), REPLACE_ADVICE)
     versions = (store.version(name), store.version(other))
-    found = _cached_effects(store, name, other, versions, filtered_study.filter)
+    chosen = filtered_study.filter
+    found = store.memoised(
+        name,
+        ("unrelated effects", other, chosen),
+        lambda: _compute_effects(store, name, other, chosen),
+        versions,
+    )
     if isinstance(found, str):
         return empty_state("Not comparable.", found)
     return _effects_table(found, other)
@@ -86,13 +91,8 @@ def find_counterpart(store: Store, study: Study) -> str | None:
     return None
 
 
-@lru_cache(maxsize=8)
-def _cached_effects(
-    store: Store,
-    name: str,
-    other: str,
-    versions: tuple[tuple[str, int], tuple[str, int]],
-    chosen: Filter,
+def _compute_effects(
+    store: Store, name: str, other: str, chosen: Filter
 ) -> tuple[UnrelatedEffect, ...] | str:
     frames = [machine_rows(chosen.apply(store.frame(study))) for study in (name, other)]
     return unrelated_effects(*frames)

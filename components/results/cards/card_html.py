@@ -29,7 +29,7 @@ from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.estimation import row_selection
 from studies.domain import Estimate
-from studies.store.judge_spending import JudgeSpending
+from studies.store.queries.judge_spending import JudgeSpending
 
 SLOT_COLOURS: Final = ("first", "second")
 

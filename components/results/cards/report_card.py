@@ -38,7 +38,7 @@ from metrics.win_rates.length_effects import LONGER_SHARE
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import SEP
-from studies.store.judge_spending import JudgeSpending, judge_spending
+from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24
 NO_FAMILY: Final = "no answer of its own family"

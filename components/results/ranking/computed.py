@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, Filter, machine_rows
+from components.filtering.filters import ALL_CHOICE, machine_rows
+from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.ratings.battles import BATTLE_COLUMNS
 from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 from metrics.ratings.online_elo import EloResult, compute_elo
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
-from studies.store.store import Store
 
 SEED: Final = 20_24
 """Fixed random seed of the Elo band and bootstraps: the same data give the same figures."""
@@ -103,15 +102,10 @@ def _largest_board(pairs: pd.DataFrame) -> Leaderboard | None:
     return boards[0] if boards and len(boards[0].names) > 1 else None
 
 
+@memoise_by_study
 def load_ranking(filtered_study: FilteredStudy) -> Ranking:
     """The ranking of a filtered study, computed once per version of the study."""
-    store, name = filtered_study.store, filtered_study.name
-    return _cached_ranking(store, name, store.version(name), filtered_study.filter)
-
-
-@lru_cache(maxsize=16)
-def _cached_ranking(store: Store, name: str, version: tuple[str, int], chosen: Filter) -> Ranking:
-    filtered_study = FilteredStudy(store, name, chosen)
+    chosen = filtered_study.filter
     everyone = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
         filtered_study.unfiltered_frame
     )

@@ -16,15 +16,17 @@ from judges.rendering.prompt_library import LibraryPrompt, list_prompts, prompts
 from studies.spec.presets import PRESETS, Preset
 from studies.spec.study import DataSpec, Study
 
-START_YAML: Final = """\
-name: My study
+NEW_STUDY_NAME: Final = "My study"
+
+START_YAML: Final = f"""\
+name: {NEW_STUDY_NAME}
 data:
   source: probe
   count: 12
   seed: 7
 contestants: [flawed, precise]
 judges:
-- {name: embedded, model: embedded}
+- {{name: embedded, model: embedded}}
 prompts: [brief-letters]
 noise_floor: 0.2
 """

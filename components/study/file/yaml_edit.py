@@ -26,9 +26,12 @@ DATA_KEY_ORDER: Final = (
 )  # fmt: skip
 
 SOURCE_KEYS: Final = (
-    "format", "files", "join", "mapping", "split", "where", "options", "categories", "per",
+    "format", "files", "join", "mapping", "split", "where", "options", "categories", "per", "count",
 )  # fmt: skip
 """Keys that apply to one source and are removed when the source changes."""
+
+HUB_SAMPLE: Final = 50
+"""Items of a newly chosen Hub dataset."""
 
 LINE_WIDTH: Final = 96
 
@@ -69,10 +72,14 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def change_source(text: str, source: str) -> str:
-    """Change the data source; remove the filters and contestants of the old source."""
+    """Change the data source; remove filters, contestants and sample size of the old source.
+
+    All items of a file are used; of a Hub dataset, which may be huge, the first choice is a sample.
+    """
     for key in SOURCE_KEYS:
         text = put_value(text, ("data", key), None)
-    return put_value(put_value(text, ("contestants",), None), ("data", "source"), source)
+    text = put_value(put_value(text, ("contestants",), None), ("data", "source"), source)
+    return put_value(text, ("data", "count"), HUB_SAMPLE) if source.startswith("hub:") else text
 
 
 def dump_study(values: Mapping[str, Any]) -> str:

@@ -13,7 +13,14 @@ from typing import Final
 from components.html.format import DASH, count, dollars, duration, tokens
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
-from judges.planning.plan import Forecast, Plan, make_forecast, plan_sha
+from judges.planning.plan import (
+    Forecast,
+    Plan,
+    PlannedAsk,
+    asks_of,
+    forecast_asks,
+    plan_sha,
+)
 from judges.planning.plan_checks import showings_for
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
@@ -27,13 +34,22 @@ SAMPLE_ASKS: Final = 1500
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """Forecast of a plan by judge; `sampled_asks` is the number of calls from which tokens are
-    estimated, 0 if all were counted."""
+    """Forecast of the calls of a plan that are not answered yet, by judge.
+
+    `sampled_asks` is the number of calls from which tokens are estimated, 0 if all were counted.
+    """
 
     asks: int
+    """All calls of the plan, with those that are answered."""
     noise: int
     by_judge: Mapping[str, Forecast]
     sampled_asks: int = 0
+    stored: int = 0
+    """Calls that are answered in the store and not made again."""
+
+    @property
+    def new(self) -> int:
+        return self.asks - self.stored
 
     @property
     def prompt_tokens(self) -> int:
@@ -82,23 +98,35 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Calls, tokens, dollars and seconds of each judge."""
+    """Calls, tokens, dollars and seconds of each judge, without the calls that are answered."""
     asks, noise = count_asks(plan)
-    judges = plan.study.judges
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
+    planned = list(asks_of(part))
+    answered = store.answered_among([one.ask.key for one in planned]) if store else set()
+    new: dict[str, list[PlannedAsk]] = {judge.name: [] for judge in plan.study.judges}
+    for one in planned:
+        if one.ask.key not in answered:
+            new[one.ask.judge].append(one)
     found = {
-        judge.name: make_forecast(
-            replace(part, study=replace(plan.study, judges=(judge,))), store=store
-        )
-        for judge in judges
+        judge.name: forecast_asks(replace(plan.study, judges=(judge,)), new[judge.name], store)
+        for judge in plan.study.judges
     }
-    sampled = sum(one.asks for one in found.values())
     if part is plan:
-        return ForecastByJudge(asks, noise, found)
-    by = asks / max(1, sampled)
-    return ForecastByJudge(
-        asks, noise, {name: _scale_forecast(one, by) for name, one in found.items()}, sampled
-    )
+        return ForecastByJudge(asks, noise, found, stored=len(answered))
+    by = asks / max(1, len(planned))
+    scaled = {name: _scale_forecast(one, by) for name, one in found.items()}
+    stored = _count_stored(plan, store, asks)
+    if stored is None:
+        stored = round(len(answered) * by)
+    return ForecastByJudge(asks, noise, scaled, len(planned), stored)
+
+
+def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
+    """Answered calls of a plan that was started; None if this plan was not started."""
+    if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
+        return None
+    counts = store.counts(plan.study.name)
+    return asks - int(counts.get("pending", 0)) - int(counts.get("error", 0))
 
 
 def _sample_plan(plan: Plan, asks: int) -> Plan:
@@ -131,6 +159,9 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
     """Calls, tokens, dollars and minutes of the plan, from the file that Run reads."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
+    again = again if numbers.noise else "no noise floor"
+    if numbers.stored:
+        again = f"new; {count(numbers.stored)} of {count(numbers.asks)} are stored"
     amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
     sent, back = tokens(numbers.prompt_tokens), tokens(numbers.completion_tokens)
     if numbers.cached_tokens:
@@ -138,7 +169,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
     part = f", from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
     return kpi_strip(
         [
-            Kpi("Calls", count(numbers.asks), note=again if numbers.noise else "no noise floor"),
+            Kpi("Calls", count(numbers.new), note=again),
             Kpi("Tokens", amount, unit, f"{sent} in, {back} out{part}"),
             _dollars_kpi(study, numbers),
             _time_kpi(numbers),
@@ -188,22 +219,16 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
     return Kpi("Time", f"about {amount}", unit, ", ".join(parts) + side)
 
 
-def run_button_text(numbers: ForecastByJudge, left: int | None = None) -> str:
-    """Label of the run button: calls and price, or what is left of a study begun earlier."""
-    if left is None or left == numbers.asks:
+def run_button_text(numbers: ForecastByJudge) -> str:
+    """Label of the run button: new calls, stored ones, price."""
+    if not numbers.stored:
         return f"Run {count(numbers.asks, 'call')}, {dollars(numbers.dollars)}"
-    if not left:
-        return "Run again: no calls left"
-    part = None if numbers.dollars is None else numbers.dollars * left / numbers.asks
-    return f"Run the {count(left, 'call')} left, {dollars(part)}"
-
-
-def count_unanswered(plan: Plan, store: Store) -> int | None:
-    """Number of unanswered calls of this plan; None if it was never started."""
-    if store.plan_sha(plan.study.name) != plan_sha(plan):
-        return None
-    counts = store.counts(plan.study.name)
-    return int(counts.get("pending", 0)) + int(counts.get("error", 0))
+    if not numbers.new:
+        return f"All {count(numbers.asks, 'call')} stored: show them"
+    return (
+        f"Run {count(numbers.new, 'new call')} ({count(numbers.stored)} stored), "
+        f"{dollars(numbers.dollars)}"
+    )
 
 
 # ------------------------------------------------------------------------------- a try-out

@@ -20,7 +20,7 @@ from judges.security.endpoint_rules import check_url
 from studies.domain import Item, JudgeSpec
 from studies.errors import StudyError
 from studies.files.read_limits import MEGABYTE, current_limits
-from studies.public_mode import is_public as is_public
+from studies.settings import is_public as is_public
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.spec.records_folder import RECORDS_VARIABLE
 from studies.spec.study import DataSpec, Study

@@ -17,20 +17,21 @@ from components.server.hf_login import (
     LOGIN_MESSAGES,
     LOGIN_PATH,
     LOGOUT_PATH,
-    REQUIRED_VARIABLES,
     LoginMiddleware,
     can_log_in,
     is_account,
 )
 from components.vote.ballot_actions import handle_action
+from studies.settings import LOGIN_SETTINGS
+from studies.store.ballot_queries import read_ballots
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
 
 
 @pytest.fixture
 def on_a_space(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in REQUIRED_VARIABLES:
-        monkeypatch.setenv(name, "as the Hub says")
+    for setting in LOGIN_SETTINGS:
+        monkeypatch.setenv(setting.name, "as the Hub says")
     monkeypatch.setenv("SYSTEM", "spaces")
     return monkeypatch
 
@@ -45,7 +46,7 @@ def test_the_name_of_an_account_cannot_be_typed(store: Store, name: str) -> None
     study_of(store)
     html = handle_action(store, "s", {"act": "show", "voter": name})
     assert "That name cannot be used." in html and "Hugging Face accounts" in html
-    assert store.ballots("s") == []
+    assert read_ballots(store.read_connection, "s") == []
 
 
 @pytest.mark.parametrize("name", ["ann", "hf", "hfann", "shelf:ann", "h f ann", "ann hf:"])
@@ -85,7 +86,9 @@ def test_what_one_person_was_shown_nobody_else_votes_on(store: Store, what: str)
 
 def written(store: Store) -> tuple[object, ...]:
     """All but when something was last on screen."""
-    return [replace(one, seen=0.0) for one in store.ballots("s")], list(store.judgements("s"))
+    return [replace(one, seen=0.0) for one in read_ballots(store.read_connection, "s")], list(
+        store.judgements("s")
+    )
 
 
 def test_an_account_is_logged_out_of_a_name_is_typed_anew(store: Store) -> None:
@@ -103,7 +106,7 @@ def test_the_login_is_offered_only_where_it_works(store: Store, on_a_space) -> N
     study_of(store)
     html = handle_action(store, "s", {"act": "show"})
     assert f'data-log="{LOGIN_PATH}"' in html and 'name="voter"' in html
-    for gone in (*REQUIRED_VARIABLES, "SYSTEM"):
+    for gone in (*(setting.name for setting in LOGIN_SETTINGS), "SYSTEM"):
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv(gone)
             assert not can_log_in()

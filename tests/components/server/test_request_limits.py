@@ -1,4 +1,4 @@
-"""Request limits: unused Gradio routes are blocked, bodies are measured while they arrive."""
+"""Request limits: only allowed routes are answered, bodies are measured while they arrive."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from components.server.allowed_routes import UPLOAD_PATH
 from components.server.request_limits import MAX_EVENT_BYTES, RequestLimits
-from components.server.temp_files import TEMP_DIR_VARIABLE, TempFileQuota
+from components.server.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
+from studies.settings import TEMP_FOLDER
 
 LARGEST = 3 * MEGABYTE
 
@@ -28,7 +30,7 @@ async def size(request: Request) -> PlainTextResponse:
 
 @pytest.fixture
 def room(tmp_path, monkeypatch) -> Iterator[TempFileQuota]:
-    monkeypatch.setenv(TEMP_DIR_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(TEMP_FOLDER.name, str(tmp_path))
     held = TempFileQuota(10 * MEGABYTE, every=60)
     yield held
     held.close()
@@ -60,28 +62,6 @@ async def pieces(total: int) -> AsyncIterator[bytes]:
         yield bytes(65536)
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/gradio_api/deep_link?session_hash=x", "/gradio_api/component_server",
-     "/gradio_api/component_server/", "/gradio_api/process_recording", "/gradio_api/vibe-code",
-     "/gradio_api/vibe-edit/", "/gradio_api/undo-vibe-edit", "/gradio_api/run-history/records",
-     "/gradio_api/runs", "/gradio_api/stream/abc", "/gradio_api/stream/a/1/2/playlist.m3u8",
-     "/gradio_api/proxy=https://example.com", "/monitoring/summary", "/gradio_api/dev/reload"],
-)  # fmt: skip
-@pytest.mark.parametrize("local", [True, False])
-def test_what_nobody_needs_is_closed_also_on_one_s_own_machine(path, local, room):
-    answers = page(None if local else room, ("GET", path, b""), ("POST", path, b"{}"))
-    assert [answer.status_code for answer in answers] == [404, 404]
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/config", "/gradio_api/queue/data?session_hash=stream", "/gradio_api/file=/runs",
-             "/gradio_api/heartbeat/dev", "/gradio_api/info", "/static/stream/a.js"],
-)  # fmt: skip
-def test_what_the_page_needs_is_open(path, room):
-    assert page(room, ("GET", path, b""))[0].status_code == 200
-
-
 def test_an_event_that_is_too_long_is_refused_before_it_is_read(room):
     long, endless, fits = posted(
         room, "/gradio_api/queue/join", bytes(MAX_EVENT_BYTES + 1), pieces(2 * MAX_EVENT_BYTES),
@@ -94,12 +74,12 @@ def test_an_event_that_is_too_long_is_refused_before_it_is_read(room):
 
 def test_all_files_of_an_upload_count_together(room):
     bodies = (bytes(LARGEST + 2 * MEGABYTE), pieces(2 * LARGEST), bytes(LARGEST // 2))
-    answers = posted(room, "/gradio_api/upload", *bodies)
+    answers = posted(room, UPLOAD_PATH, *bodies)
     assert [answer.status_code for answer in answers] == [413, 413, 200]
 
 
 def test_when_there_is_no_room_that_is_said(room):
-    answers = posted(room, "/upload", *[bytes(LARGEST)] * 5)
+    answers = posted(room, UPLOAD_PATH, *[bytes(LARGEST)] * 5)
     # Three times 3 MB fit into 10.
     assert [answer.status_code for answer in answers] == [200, 200, 200, 507, 507]
     assert "uploads is full" in answers[-1].json()["detail"]
@@ -107,4 +87,4 @@ def test_when_there_is_no_room_that_is_said(room):
 
 
 def test_on_one_s_own_machine_nothing_is_measured():
-    assert posted(None, "/x", bytes(MAX_EVENT_BYTES + 9))[0].text == str(MAX_EVENT_BYTES + 9)
+    assert posted(None, UPLOAD_PATH, bytes(MAX_EVENT_BYTES + 9))[0].text == str(MAX_EVENT_BYTES + 9)

@@ -15,13 +15,9 @@ from gradio.state_holder import StateHolder
 
 from components.page_tab import create_page
 from components.server.access import LOCAL, PUBLIC
-from components.server.fair_queue_tab import (
-    FairQueue,
-    MinimalSessionState,
-    MinimalStateHolder,
-    configure_queue,
-    identify_client,
-)
+from components.server.fair_queue_tab import configure_queue
+from components.server.fair_turns import identify_client
+from components.server.gradio_private import FairQueue, MinimalSessionState, MinimalStateHolder
 from judges.engine.engine import Engine
 from studies.store.store import Store
 from tests.ui.visitors import Visitor

@@ -12,10 +12,10 @@ from components.server import temp_files
 from components.server.temp_files import (
     IN_USE_SECONDS,
     MAX_AGE_SECONDS,
-    TEMP_DIR_VARIABLE,
     TempFileQuota,
     delete_old_files,
 )
+from studies.settings import TEMP_FOLDER
 
 NOW = 1_000_000.0
 
@@ -63,7 +63,7 @@ def test_links_are_removed_and_not_followed(tmp_path):
 
 
 def test_room_is_taken_until_there_is_none_and_is_there_again_after_a_look(tmp_path, monkeypatch):
-    monkeypatch.setenv(TEMP_DIR_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(TEMP_FOLDER.name, str(tmp_path))
     put(tmp_path / "there", 30, IN_USE_SECONDS + 5, time.time())
     held = TempFileQuota(100)
     assert not held.reserve(75), "30 are there"
@@ -75,19 +75,19 @@ def test_room_is_taken_until_there_is_none_and_is_there_again_after_a_look(tmp_p
 
 
 def test_a_folder_of_our_own_comes_and_goes_with_the_page(monkeypatch):
-    monkeypatch.delenv(TEMP_DIR_VARIABLE, raising=False)
+    monkeypatch.delenv(TEMP_FOLDER.name, raising=False)
     held = TempFileQuota(100)
     made = temp_files.temp_folder()
     assert made.is_dir() and made.name.startswith("evenhand-")
     held.close()
-    assert not made.exists() and TEMP_DIR_VARIABLE not in os.environ
+    assert not made.exists() and TEMP_FOLDER.name not in os.environ
 
 
 @pytest.mark.parametrize("value", ["", "/somewhere/else"])
 def test_the_folder_is_gradio_s(monkeypatch, value):
     from gradio.utils import get_upload_folder
 
-    monkeypatch.setenv(TEMP_DIR_VARIABLE, value) if value else monkeypatch.delenv(
-        TEMP_DIR_VARIABLE, raising=False
+    monkeypatch.setenv(TEMP_FOLDER.name, value) if value else monkeypatch.delenv(
+        TEMP_FOLDER.name, raising=False
     )
     assert str(temp_files.temp_folder()) == str(Path(get_upload_folder()))

@@ -16,6 +16,7 @@ from components.share import report, report_facts
 from metrics.__main__ import main as metrics_main
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
+from studies.store.queries import cost_queries
 from studies.store.store import Store
 from tests.voted_studies import Sheet
 
@@ -80,8 +81,8 @@ def test_failures_are_counted_with_an_example(store: Store) -> None:
     ]
     item = Item("q", "why?", {"x": "a", "y": "b"})
     store.save_study(Study("s"), [item], (), (), recorded=rows, only_recorded=True)
-    assert report_facts.failure_counts(store, "s") == [
-        report_facts.FailureCount("refusal", "j", 3, "I may not judge")
+    assert cost_queries.failure_counts(store, "s") == [
+        cost_queries.FailureCount("refusal", "j", 3, "I may not judge")
     ]
 
 

@@ -21,7 +21,7 @@ from components.vote.organiser import (
 )
 from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
-from studies.store.ballot_queries import VotingRules
+from studies.store.ballot_queries import VotingRules, checks_by_item, read_ballots
 from studies.store.rows import PromptText
 from studies.store.store import Store
 
@@ -167,7 +167,7 @@ def test_what_no_button_sends_is_refused_and_writes_nothing(
     state = {"voter": "ann", "ballot": state_of(begin(store))}
     assert 'class="eh-vote' in handle_action(store, "s", {**state, **asked})
     assert not any(j.ask.judge == "human:ann" for j in store.judgements("s"))
-    assert all(ballot.state == "open" for ballot in store.ballots("s"))
+    assert all(ballot.state == "open" for ballot in read_ballots(store.read_connection, "s"))
 
 
 def test_an_act_nobody_knows_shows_the_ballot(store: Store) -> None:
@@ -180,7 +180,7 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
     store.set_voting_rules("s", VotingRules("verify"))
     html = begin(store)
     html = press(store, html, act="check", follows=False, fault="answer", harmful=True)
-    ((check,),) = store.checks("s").values()
+    ((check,),) = checks_by_item(read_ballots(store.read_connection, "s")).values()
     assert (check.follows, check.fault, check.harmful) == (False, "answer", True)
     back = press(store, html, act="back")
     assert 'aria-pressed="true"><kbd>2</kbd>' in back and "checked" in back
@@ -196,14 +196,16 @@ def test_a_name_is_asked_for_first(store: Store) -> None:
         html = handle_action(store, "s", asked)
         assert "data-name" in html and "8 pairs" in html
     assert "cannot be used" in handle_action(store, "s", {"act": "show", "voter": "x" * 100})
-    assert store.ballots("s") == []
+    assert read_ballots(store.read_connection, "s") == []
 
 
 def test_who_is_logged_in_votes_under_that_name(store: Store) -> None:
     study_of(store)
     html = handle_action(store, "s", {"act": "show", "voter": "somebody else"}, account="hub-user")
     assert "voting as hub-user" in html and "not you?" not in html
-    assert {ballot.voter for ballot in store.ballots("s")} == {"human:hub-user"}
+    assert {ballot.voter for ballot in read_ballots(store.read_connection, "s")} == {
+        "human:hub-user"
+    }
 
 
 def test_ann_and_Ann_are_one_person(store: Store) -> None:

@@ -15,10 +15,10 @@ import pytest
 from judges.__main__ import main
 from judges.bulk.batch_api import collect_batches, read_submitted_batches, submit_batches
 from judges.bulk.batch_files import batch_files_by_judge, export_batch, import_batch
-from judges.engine.run_costs import attempt_totals
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, save_plan
 from studies.domain import Judgement
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
 from tests.judges.bulk.batch_stand_in import BatchServer

@@ -8,11 +8,11 @@ import pytest
 
 from judges.__main__ import main
 from judges.engine.attempt import RunSettings
-from judges.engine.run_costs import attempt_totals
 from judges.judge_errors import PlanError
 from judges.operations.reread_replies import _store_changes, reread
 from studies.domain import RETRYABLE_STATUSES
 from studies.spec.study import dump_study
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.rows import put_judgement
 from studies.store.store import Store
 from tests.judge_server import Asked, Fault, JudgeServer, Reply, always, say

@@ -8,7 +8,7 @@ import pytest
 
 from judges.engine.attempt import RunSettings
 from judges.engine.limits.hedging import HedgeBudget, race
-from judges.engine.run_costs import attempt_totals
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, at
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.run_costs import attempt_totals
 from judges.planning.plan import asks_of, load_stored_plan, make_plan, plan_includes, save_plan
 from studies.spec.study import study_from_mapping
-from studies.store.adapted_requests import key_without
+from studies.store.queries.adapted_requests import key_without
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan, write_items

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.run_costs import attempt_totals
 from judges.models.chat_completion import parse_completion, parse_usage
 from judges.verdicts.reply_cleaning import split_reasoning
 from judges.verdicts.verdict import parse_verdict
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from judges.engine.attempt import RunSettings
-from judges.engine.run_costs import attempt_totals, study_spending
 from judges.judge_errors import PlanError
 from judges.money.costs import Ledger, cost_of, price_of
 from judges.planning.plan import save_plan
 from studies.domain import JudgeSpec, Price, Usage
+from studies.store.queries.run_costs import attempt_totals, study_spending
 from studies.store.store import Store
 from tests.judge_server import (
     Fault,

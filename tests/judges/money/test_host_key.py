@@ -22,7 +22,7 @@ from judges.judge_errors import PlanError
 from judges.money.host_key import HostKey, load_host_key, off_switch_file
 from judges.planning.plan import assign_owner, load_stored_plan, make_plan, save_plan
 from studies.domain import Ask, Price
-from studies.errors import AccessDenied
+from studies.errors import AccessDenied, EvenhandError
 from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import Visitor, as_visitor, new_secret, visitor_from_secret
 from studies.spec.study import study_from_mapping
@@ -395,9 +395,9 @@ def test_no_key_is_lent_unless_the_owner_says_so(monkeypatch: pytest.MonkeyPatch
         ({"KEY_ENV": "NOT_SET_ANYWHERE"}, "is not set"),
         ({"MODELS": ""}, "MODELS is empty"),
         ({"MODELS": "gpt-4o-mini, unheard-of"}, "no price is known for unheard-of"),
-        ({"DAY_USD": "much"}, "no amount of dollars"),
-        ({"DAY_USD": "nan"}, "no amount of dollars"),
-        ({"RUN_USD": "-1"}, "no amount of dollars"),
+        ({"DAY_USD": "much"}, "not an amount of dollars"),
+        ({"DAY_USD": "nan"}, "not an amount of dollars"),
+        ({"RUN_USD": "-1"}, "not an amount of dollars"),
     ],
 )
 def test_a_setting_that_cannot_hold_is_refused_at_the_start(
@@ -406,7 +406,7 @@ def test_a_setting_that_cannot_hold_is_refused_at_the_start(
     monkeypatch.setenv(KEY, "x")
     for name, value in {"KEY_ENV": KEY, "MODELS": "gpt-4o-mini", **settings}.items():
         monkeypatch.setenv(f"EVENHAND_HOUSE_{name}", value)
-    with pytest.raises(PlanError, match=told):
+    with pytest.raises(EvenhandError, match=told):
         load_host_key()
 
 

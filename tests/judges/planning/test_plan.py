@@ -329,7 +329,7 @@ def made_from(folder: Path, **values: Any) -> Plan:
         ({"prompts": []}, "names no prompt"),
         ({"protocol": "single"}, "none of the study's prompts has the protocol single"),
         ({"prompts": ["visit-extraction"]}, "has the protocol extraction and gives no verdict"),
-        ({"prompts": ["brief-letters", "own.yaml"]}, "two prompts are named 'brief-letters'"),
+        ({"prompts": ["brief-letters", "own.yaml"]}, "two prompts are named 'brief-letters@"),
         ({"contestants": ["x"]}, "prompt 'brief-letters' has nothing to compare"),
         ({"prompts": ["visit-reference-backed"], "contestants": ["x", "@reference"]},
          "shows the judge the reference, but @reference is"),
@@ -438,3 +438,26 @@ def test_a_picture_is_reckoned_as_a_picture_and_not_as_its_letters(tmp_path: Pat
     seen = make_forecast(plan(of, tmp_path, **values, **judged_by(vision=True))).prompt_tokens
     read = make_forecast(plan(of, tmp_path, prompts=["creation-subjective"])).prompt_tokens
     assert seen == pytest.approx(read + 2 * IMAGE_TOKENS, abs=2)
+
+
+def test_two_versions_of_a_prompt_are_compared_and_share_stored_replies(tmp_path):
+    (tmp_path / "items.jsonl").write_text(
+        json.dumps({"id": "1", "instruction": "?", "responses": {"x": "a", "y": "b"}})
+    )
+    first = load_prompt("brief-letters")
+    second = first.yaml.replace("version: 1", "version: 2")
+    assert second != first.yaml
+    (tmp_path / "v2.yaml").write_text(second, encoding="utf-8")
+    values = {"name": "s", "data": {"source": "items.jsonl"}, "judges": [JUDGE]}
+    one = make_plan(study_from_mapping({**values, "prompts": ["brief-letters"]}, folder=tmp_path))
+    two = make_plan(
+        study_from_mapping({**values, "prompts": ["brief-letters", "v2.yaml"]}, folder=tmp_path)
+    )
+    assert [prompt.name for prompt in two.prompts] == ["brief-letters@1", "brief-letters@2"]
+    keys = {name: {a.ask.key for a in asks_of(two) if a.ask.prompt == name}
+            for name in ("brief-letters@1", "brief-letters@2")}  # fmt: skip
+    assert keys["brief-letters@1"] == {a.ask.key for a in asks_of(one)}
+    assert keys["brief-letters@1"].isdisjoint(keys["brief-letters@2"])
+    store = Store(tmp_path / "store.db")
+    save_plan(two, store)
+    assert load_stored_plan(store, "s").prompt("brief-letters@2").version == 2

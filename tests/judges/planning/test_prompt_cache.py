@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.run_costs import attempt_totals
 from judges.planning.plan import asks_of, make_forecast, make_plan, save_plan
 from judges.planning.prompt_cache import cached_from, common_start, order_for_cache
 from studies.domain import Ask, JudgeSpec, Price
 from studies.spec.study import study_from_mapping
+from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, PrefixCache
 from tests.judges.small_studies import endpoint, run_through

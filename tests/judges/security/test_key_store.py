@@ -24,7 +24,6 @@ from judges.operations.check_judge import check_judge
 from judges.planning.plan import save_plan
 from judges.security.key_consents import Consents, Pair
 from judges.security.key_store import (
-    DEFAULT_IDLE_MINUTES,
     EXPIRED_MESSAGE,
     KEY_MASK,
     SecretKey,
@@ -35,6 +34,7 @@ from judges.security.key_store import (
     register_keys,
 )
 from studies.domain import JudgeSpec
+from studies.errors import SettingError
 from studies.store.store import Store
 from tests.canary_forms import CANARY, encoded
 from tests.judge_server import Fault, JudgeServer, always, say
@@ -69,11 +69,12 @@ def test_a_key_is_held_as_long_as_it_is_used_and_forgotten_when_it_is_not():
 
 
 def test_how_long_is_the_owner_s_to_say(monkeypatch):
-    assert idle_seconds() == 60 * DEFAULT_IDLE_MINUTES
+    assert idle_seconds() == 60 * 30
     monkeypatch.setenv("EVENHAND_KEY_MINUTES", "5")
     assert idle_seconds() == 300
     monkeypatch.setenv("EVENHAND_KEY_MINUTES", "for ever")
-    assert idle_seconds() == 60 * DEFAULT_IDLE_MINUTES
+    with pytest.raises(SettingError, match="EVENHAND_KEY_MINUTES is 'for ever', not a number"):
+        idle_seconds()
 
 
 def test_blanks_around_a_pasted_key_are_not_sent():

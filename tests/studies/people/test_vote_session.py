@@ -17,7 +17,16 @@ from studies.people.next_ballot import MIN_REPEAT_GAP, rotate_order
 from studies.people.votable import disagreement_weights, votable_comparisons
 from studies.people.vote_session import StaleBallot, VoteSession, list_voters, open_vote_session
 from studies.spec.study import Study
-from studies.store.ballot_queries import Ballot, VotingRules, voter_id
+from studies.store.ballot_queries import (
+    Ballot,
+    VotingRules,
+    checks_by_item,
+    count_non_random_votes,
+    read_ballots,
+    read_voting_rules,
+    selection_reasons,
+    voter_id,
+)
 from studies.store.rows import RequestRecord
 from studies.store.store import Store
 
@@ -126,7 +135,7 @@ def test_laws_of_assignment(tmp_path_factory, items, people, wanted, share, turn
         at = enter(store, f"p{turn % people}")
         if (ballot := at.next()) is not None:
             at.vote(ballot.position, ballot.done, Verdict(turn % 2))
-    cast = store.ballots("s")
+    cast = read_ballots(store.read_connection, "s")
     fresh = Counter(b.item for b in cast if b.chosen != "repeat" and b.state == "voted")
     assert all(n <= wanted for n in fresh.values())
     assert max(fresh.values()) - min((fresh[f"q{k}"] for k in range(items)), default=0) <= wanted
@@ -320,7 +329,7 @@ def test_people_in_threads_vote_at_once_and_nothing_is_lost(store: Store) -> Non
     for thread in people:
         thread.join(60)
     assert faults == []
-    cast = [b for b in store.ballots("s") if b.state == "voted"]
+    cast = [b for b in read_ballots(store.read_connection, "s") if b.state == "voted"]
     fresh = Counter(b.item for b in cast if b.chosen != "repeat")
     assert fresh == {f"q{k}": 2 for k in range(15)}
     assert len(list(store.judgements("s"))) == len(cast) == len({b.key for b in cast})
@@ -337,9 +346,9 @@ def test_a_verification_is_a_check_and_no_judgement(store: Store) -> None:
     ann.check(ballot.position, ballot.done, AnswerCheck("", "", False, "caption", True), "cut off")
     assert list(store.judgements("s")) == []
     said = AnswerCheck("human:ann", "@reference", False, "caption", True)
-    assert store.checks("s") == {ballot.item: (said,)}
+    assert checks_by_item(read_ballots(store.read_connection, "s")) == {ballot.item: (said,)}
     ann.undo()
-    assert store.checks("s") == {}
+    assert checks_by_item(read_ballots(store.read_connection, "s")) == {}
 
 
 def test_without_references_the_answers_are_verified(store: Store) -> None:
@@ -401,13 +410,12 @@ def test_where_orders_flip_and_where_judges_disagree(store: Store) -> None:
 def test_votes_say_why_they_were_chosen(store: Store) -> None:
     judged(store, {f"q{k}": {"a": "xy" if k < 3 else "xx"} for k in range(8)})
     vote_all(enter(store, choose="flipped", repeats=0.0))
-    assert store.non_random_votes("s") == (3, 3)
+    assert count_non_random_votes(store.read_connection, "s") == (3, 3)
     vote_all(enter(store, choose="random", repeats=0.0))
-    assert store.non_random_votes("s") == (3, 8)
-    cast = {b.key: b.item for b in store.ballots("s")}
-    assert {cast[k] for k, why in store.selection_reasons("s").items() if why == "flipped"} == {
-        "q0", "q1", "q2",
-    }  # fmt: skip
+    assert count_non_random_votes(store.read_connection, "s") == (3, 8)
+    cast = {b.key: b.item for b in read_ballots(store.read_connection, "s")}
+    reasons = selection_reasons(store.read_connection, "s")
+    assert {cast[k] for k, why in reasons.items() if why == "flipped"} == {"q0", "q1", "q2"}
 
 
 def test_a_repeat_of_a_chosen_one_was_chosen_too(store: Store) -> None:
@@ -416,9 +424,9 @@ def test_a_repeat_of_a_chosen_one_was_chosen_too(store: Store) -> None:
     assert cast == []  # one judge alone disagrees with nobody
     cast = vote_all(enter(store, choose="flipped", repeats=0.5))
     assert [b.chosen for b in cast].count("repeat") == 3
-    assert set(store.selection_reasons("s").values()) == {"flipped"} and store.non_random_votes(
-        "s"
-    ) == (10, 10)
+    assert set(selection_reasons(store.read_connection, "s").values()) == {
+        "flipped"
+    } and count_non_random_votes(store.read_connection, "s") == (10, 10)
 
 
 # ---------------------------------------------------------------------- a study that is saved again
@@ -482,16 +490,16 @@ def test_who_voted_in_the_file_is_not_asked_the_same_again(store: Store) -> None
 
 def test_rules_are_kept_with_the_study(store: Store) -> None:
     study_of(store)
-    assert store.voting_rules("s") == VotingRules()
+    assert read_voting_rules(store.read_connection, "s") == VotingRules()
     store.set_voting_rules(
         "s", VotingRules("levels", "split", 5, 0.25, 40, timed=False, reveal=True)
     )
-    assert store.voting_rules("s") == VotingRules(
+    assert read_voting_rules(store.read_connection, "s") == VotingRules(
         "levels", "split", 5, 0.25, 40, timed=False, reveal=True
     )
-    assert store.ballots("s") == [] and enter(store).mode == "levels"
+    assert read_ballots(store.read_connection, "s") == [] and enter(store).mode == "levels"
     study_of(store, 3)
-    assert store.voting_rules("s").votes == 5
+    assert read_voting_rules(store.read_connection, "s").votes == 5
 
 
 def test_another_form_replaces_the_open_ballot_and_keeps_votes(store: Store) -> None:
@@ -501,7 +509,7 @@ def test_another_form_replaces_the_open_ballot_and_keeps_votes(store: Store) -> 
     ann.next()
     ballot = enter(store, mode="levels").next()
     assert ballot is not None and ballot.mode == "levels" and ballot.position == 2
-    assert [b.mode for b in store.ballots("s")] == ["pair", "pair", "levels"]
+    assert [b.mode for b in read_ballots(store.read_connection, "s")] == ["pair", "pair", "levels"]
 
 
 @pytest.mark.parametrize(

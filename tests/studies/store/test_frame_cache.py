@@ -205,7 +205,7 @@ def test_a_count_that_took_long_is_kept_over_a_restart(
     store = asked(tmp_path / "e.db")
     counts = store.counts("small")
     assert files(store.path) == []  # it took no time
-    monkeypatch.setattr("studies.store.store.MIN_CACHED_SECONDS", -1.0)
+    monkeypatch.setattr("studies.store.store_file.MIN_CACHED_SECONDS", -1.0)
     assert Store(store.path).counts("small") == counts
     assert [path.suffix for path in files(store.path)] == [".json"]
     monkeypatch.setattr(Store, "_count_by_status", lambda *_: pytest.fail("counted again"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studies.domain import Ask, Item, Judgement, Usage, Verdict
 from studies.spec.study import Study
-from studies.store.judge_spending import judge_spending
+from studies.store.queries.judge_spending import judge_spending
 
 
 def judgement(item: str, **more) -> Judgement:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -49,11 +48,18 @@ def other_reading_rule(reading: str) -> str:
     return "default" if reading == "gradelab" else "gradelab"
 
 
-@lru_cache(maxsize=4)
 def reread_choices(
-    store: Store, study: str, version: tuple[str, int], rule: str, prompts: tuple[str, ...]
+    store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Call -> (status, slot) of the stored replies under `rule`; `version` is a cache key."""
+    """Call -> (status, slot) of the stored replies under `rule`."""
+    return store.memoised(
+        study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
+    )
+
+
+def _reread_choices(
+    store: Store, study: str, rule: str, prompts: tuple[str, ...]
+) -> dict[tuple[str, ...], tuple[str, int]]:
     found: dict[tuple[str, ...], tuple[str, int]] = {}
     for judgement in store.judgements(study):
         ask = judgement.ask
@@ -87,9 +93,7 @@ def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFra
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)
-    found = reread_choices(
-        filtered.store, filtered.name, filtered.store.version(filtered.name), rule, prompts
-    )
+    found = reread_choices(filtered.store, filtered.name, rule, prompts)
     keys = [
         _ask_key(str(item), str(judge), str(prompt), str(shown).split("\x1f"), int(repeat))
         for item, judge, prompt, shown, repeat in zip(

@@ -39,6 +39,7 @@ from metrics.protocols.visit_leaderboard import (
 from metrics.win_rates.win_rates import NO_VERDICT_STATUSES
 from studies.domain import Status
 from studies.store.frame_cache import MIN_CACHED_ROWS
+from studies.store.queries.cost_queries import call_cost_table, extraction_costs
 
 NEW_MODEL_GAMES: Final = 700
 """Head-to-heads VisIT-Bench uses to assess a new model."""
@@ -70,7 +71,7 @@ def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
         if len(whole.unfiltered_frame) < MIN_CACHED_ROWS
         else read_call_costs(whole)
     )
-    extra = extraction_cost(filtered)
+    extra = extraction_costs(filtered.store, filtered.name)
     found = []
     for judge, prompt in observed_combinations(rows, ("judge", "prompt")):
         part = select_rows(rows, (rows["judge"] == judge) & (rows["prompt"] == prompt))
@@ -116,33 +117,13 @@ class CallCosts:
 
 
 def read_call_costs(filtered: FilteredStudy) -> CallCosts:
-    """Read the costs of all calls, in batches: a million Python rows would take half a GB."""
-    cursor = filtered.store.read(
-        "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
-        "JOIN judgements j USING(key) WHERE p.study=(SELECT id FROM studies WHERE name=?) AND "
-        "(j.prompt_tokens IS NOT NULL OR j.completion_tokens IS NOT NULL OR j.cost IS NOT NULL)",
-        (filtered.name,),
-    )
-    parts = [np.zeros((0, 4))]
-    while batch := cursor.fetchmany(50_000):
-        parts.append(np.array(batch, np.float64))
-    table = np.concatenate(parts)
+    """Costs of all calls of the study, by sequence number."""
+    table = call_cost_table(filtered.store, filtered.name)
     order = np.argsort(table[:, 0])
     return CallCosts(table[order, 0].astype(np.int64), table[order, 1:])
 
 
 _memoised_call_costs = memoise_by_study(read_call_costs)
-
-
-def extraction_cost(filtered: FilteredStudy) -> dict[tuple[str, str], float]:
-    """Cost of extraction in dollars, by the judge and prompt of the replies."""
-    found = filtered.store.read(
-        "SELECT p.judge, p.prompt, COALESCE(sum(x.cost), 0) FROM extractions e "
-        "JOIN judgements x ON x.key=e.key JOIN plan p ON p.key=e.reads "
-        "WHERE p.study=(SELECT id FROM studies WHERE name=?) GROUP BY 1, 2",
-        (filtered.name,),
-    )
-    return {(judge, prompt): float(cost) for judge, prompt, cost in found}
 
 
 def show_cost(found: Sequence[HeadToHeadSpending]) -> str:

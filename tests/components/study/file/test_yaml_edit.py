@@ -68,7 +68,7 @@ def test_another_source_begins_with_all_of_it():
     text = f"name: q\ndata: {data}\ncontestants: [m]\n"
     assert read_mapping(change_source(text, "b.csv")) == {
         "name": "q",
-        "data": {"source": "b.csv", "count": 5},
+        "data": {"source": "b.csv"},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from components.study.form.prompt_panel import (
     editor_preview,
     preview_messages,
 )
+from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import import_prompt_file, save_draft
 from judges.planning.plan import asks_of
@@ -103,7 +105,12 @@ def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     study = read_lenient_study(text, tmp_path)
     assert study.prompts == ["prompts/brief-letters-v2.yaml"]
     assert (view.mode, view.prompt) == ("side", study.prompts[0])
-    assert "version 2, sha" in view.notice_html
+    assert "Saved as version 2." in view.notice_html
+    both = {"n": 1, "do": "prompt", "prompt": "brief-letters", "on": True}
+    assert html.escape(json.dumps({k: v for k, v in both.items() if k != "n"})) in view.notice_html
+    compared, _ = apply_changes(text, view, [both], tmp_path)
+    plan = build_preview(compared, tmp_path).plan
+    assert {one.name for one in plan.prompts} == {"brief-letters@1", "brief-letters@2"}
     look = build_preview(text, tmp_path)
     assert look.plan is not None and "clearer" in look.plan.prompts[0].yaml
     assert "yours, sha" in prompt_list(look.lenient_study)

@@ -11,7 +11,6 @@ from components.study.form.headline import study_question, study_summary
 from components.study.plan import cost_preview as study_plan
 from components.study.plan.cost_preview import (
     count_asks,
-    count_unanswered,
     empty_plan_kpis,
     forecast_by_judge,
     one_item_plan,
@@ -20,8 +19,10 @@ from components.study.plan.cost_preview import (
 )
 from components.study.plan.study_preview import build_preview, load_records, plan_from_text
 from judges.planning.plan import asks_of, make_forecast, save_plan
+from studies.domain import Judgement, Verdict
 from studies.errors import EvenhandError
 from studies.spec.study import DataSpec
+from studies.store.rows import put_judgement
 
 HERE = Path()
 SIMULATED = START_YAML.replace("model: embedded", "model: simulated")
@@ -98,14 +99,28 @@ def test_a_price_nobody_told_is_unknown_not_free():
     assert "no price is known for gpt" in plan_kpis(plan, forecast_by_judge(plan))
 
 
-def test_a_study_that_was_begun_names_what_is_left(store):
-    plan = plan_from_text(SIMULATED, HERE)
-    assert count_unanswered(plan, store) is None
+def answer_some(plan, store, wanted: int) -> None:
+    """Store a usable reply to the first calls of the plan."""
+    asks = [one.ask for one in asks_of(plan)][:wanted]
+    for ask in asks:
+        made = Judgement(ask, "ok", Verdict(0))
+        store.writer.run(lambda connection, made=made: put_judgement(connection, made))
+
+
+def test_calls_that_are_stored_are_neither_counted_nor_priced_again(store):
+    plan = plan_from_text(ENDPOINT, HERE)
+    before = forecast_by_judge(plan, store)
+    assert (before.stored, before.new) == (0, before.asks)
     save_plan(plan, store)
-    numbers = forecast_by_judge(plan)
-    assert count_unanswered(plan, store) == numbers.asks
-    assert run_button_text(numbers, 7) == "Run the 7 calls left, free"
-    assert run_button_text(numbers, 0) == "Run again: no calls left"
+    answer_some(plan, store, 9)
+    numbers = forecast_by_judge(plan, store)
+    assert (numbers.stored, numbers.new, numbers.asks) == (9, before.asks - 9, before.asks)
+    assert 0 < numbers.dollars < before.dollars
+    assert run_button_text(numbers).startswith(f"Run {numbers.new} new calls (9 stored), $")
+    other = plan_from_text(ENDPOINT.replace("name:", "name: another", 1), HERE)
+    assert forecast_by_judge(other, store).stored == 9  # replies are shared between studies
+    answer_some(plan, store, before.asks)
+    assert forecast_by_judge(plan, store).new == 0
 
 
 def test_without_a_plan_there_are_dashes_not_the_last_plan():

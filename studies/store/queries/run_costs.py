@@ -1,32 +1,13 @@
-"""Costs in a store: attempts by judge and outcome, and the spending of each run and study."""
+"""Attempts of calls and their costs: by judge and outcome, by run, by study."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final, NamedTuple, Protocol
+import sqlite3
+from collections.abc import Collection, Sequence
+from typing import Final, NamedTuple
 
-from judges.planning.plan import Plan
-from studies.domain import USABLE_STATUSES
-from studies.store.store import Store
-
-
-class RecordableRun(Protocol):
-    """The fields of a run that the store records."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def owner(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def started(self) -> float: ...
-    @property
-    def ended(self) -> float | None: ...
+from studies.domain import USABLE_STATUSES, Judgement, Usage
+from studies.store.store_file import StoreFile
 
 
 class AttemptTotals(NamedTuple):
@@ -54,15 +35,7 @@ UNKNOWN_USAGE_SQL: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {R
 """Number of calls that may have been billed at an unknown cost; refused calls are not billed."""
 
 
-def record_run(store: Store, run: RecordableRun) -> None:
-    study = run.plan.study.name
-    values = (run.id, study, run.owner, run.state, run.reason, run.started, run.ended)
-    store.writer.run(
-        lambda c: c.execute("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?)", values)
-    )
-
-
-def attempt_totals(store: Store, study: str) -> list[AttemptTotals]:
+def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
     """Totals of all attempts at the asks of a study, extractions included, by judge and outcome."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
@@ -80,7 +53,7 @@ def attempt_totals(store: Store, study: str) -> list[AttemptTotals]:
     return [AttemptTotals(*row) for row in rows]
 
 
-def attempt_totals_of_run(store: Store, owner: str, study: str) -> list[AttemptTotals]:
+def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[AttemptTotals]:
     """Totals of the attempts of one run by judge and outcome. `owner`: see PastRun."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
@@ -106,7 +79,7 @@ class RunSpending(NamedTuple):
     unknown: int
 
 
-def spending_by_owner(store: Store, owners: Collection[str]) -> dict[str, RunSpending]:
+def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
     """Calls and dollars of several runs, in one query."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
@@ -117,7 +90,7 @@ def spending_by_owner(store: Store, owners: Collection[str]) -> dict[str, RunSpe
     return {owner: RunSpending(*rest) for owner, *rest in rows}
 
 
-def study_spending(store: Store, study: str) -> float:
+def study_spending(store: StoreFile, study: str) -> float:
     """Dollars spent by the runs of a study; judgements reused from another study cost nothing."""
     row = store.read(
         "SELECT COALESCE(sum(a.cost), 0.0) FROM runs r JOIN attempts a ON a.owner=r.owner "
@@ -136,7 +109,7 @@ class FailedAsks(NamedTuple):
     """Key of the last of these calls, as an example."""
 
 
-def failures_of_run(store: Store, owner: str) -> list[FailedAsks]:
+def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
     """Unusable replies of a run by status, without those that a later retry replaced."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
@@ -146,3 +119,47 @@ def failures_of_run(store: Store, owner: str) -> list[FailedAsks]:
         (owner, *USABLE_STATUSES),
     )
     return [FailedAsks(*row[:3]) for row in rows]
+
+
+class SiblingSpending(NamedTuple):
+    """Spending of another run of a study, on judges that are not free."""
+
+    owner: str
+    dollars: float
+    highest: float
+    unknown: int
+    """Finished calls that may have been billed at an unknown cost."""
+    in_flight: int
+
+
+def sibling_spending(
+    connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
+) -> list[SiblingSpending]:
+    """Spending of all runs of a study but the owner's."""
+    marks = ",".join("?" * len(free_judges))
+    rows = connection.execute(
+        "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "
+        f"sum(a.cost IS NULL AND a.ended IS NOT NULL AND NOT {REFUSED_SQL}), "
+        "sum(a.ended IS NULL) FROM attempts a WHERE a.owner IN "
+        "(SELECT owner FROM runs WHERE study=? AND owner NOT IN ('', ?)) AND NOT EXISTS "
+        f"(SELECT 1 FROM plan p WHERE p.key=a.key AND p.judge IN ({marks})) GROUP BY 1",
+        (study, owner, *free_judges),
+    )
+    return [SiblingSpending(*row) for row in rows]
+
+
+def put_settled_attempt(
+    connection: sqlite3.Connection,
+    judgement: Judgement,
+    owner: str,
+    usage: Usage,
+    cost: float | None,
+) -> None:
+    """Store the attempt of a call that was made elsewhere and whose outcome is known."""
+    connection.execute(
+        "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
+        "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "
+        "VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        (judgement.ask.key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
+         usage.completion, usage.cached, usage.cache_write, cost, usage.reasoning),
+    )  # fmt: skip

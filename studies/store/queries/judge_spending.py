@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from studies.store.store import Store
+from studies.store.store_file import StoreFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class JudgeSpending:
     timed: int
 
 
-def judge_spending(store: Store, study: str, judge: str, prompt: str = "") -> JudgeSpending:
+def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
     """Sum over all replies, readable or not, repeats included; recorded replies may lack some
     numbers."""
     rows = store.read(

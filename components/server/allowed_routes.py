@@ -1,0 +1,55 @@
+"""The routes that the server answers; every other one, of Gradio or a later release of it, is 404.
+
+Gradio registers routes that Evenhand does not use: links to a state of the page write typed values
+to the disk, recordings start ffmpeg, a proxy fetches pages, monitoring reads statistics. An allow
+list also refuses routes that a new release adds. This module imports no gradio.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+_READ: Final = frozenset(("GET", "HEAD"))
+_SEND: Final = frozenset(("POST",))
+_NAME: Final = r"[^/]{1,200}"
+
+
+class AllowedRoute(NamedTuple):
+    methods: frozenset[str]
+    path: re.Pattern[str]
+    use: str
+
+
+def _route(methods: frozenset[str], path: str, use: str) -> AllowedRoute:
+    return AllowedRoute(methods, re.compile(path, re.DOTALL), use)
+
+
+UPLOAD_PATH: Final = "/gradio_api/upload"
+ALLOWED_ROUTES: Final = (
+    _route(_READ, r"/", "the page"),
+    _route(_READ, r"/config", "its components and events, for the page and gradio_client"),
+    _route(_READ, r"/(?:assets|static)/.+", "scripts, styles and fonts of Gradio's page"),
+    _route(_READ, r"/(?:theme\.css|favicon\.ico|robots\.txt)", "theme, icon, rules for robots"),
+    _route(_READ, r"/gradio_api/file=.+", "exports, uploads, plotly.js; Gradio checks the path"),
+    _route(_READ, r"/gradio_api/info/?", "the functions of the API"),
+    _route(_READ, r"/gradio_api/app_id", "whether a page that lost its connection is outdated"),
+    _route(_READ, rf"/gradio_api/heartbeat/{_NAME}", "the end of a session"),
+    _route(_READ, r"/gradio_api/queue/(?:data|status)", "answers to events, length of the queue"),
+    _route(_READ, r"/gradio_api/startup-events", "the start: launch() requests it"),
+    _route(_READ, r"/gradio_api/upload_progress", "the progress bar of an upload"),
+    _route(_READ, rf"/gradio_api/call/(?:v2/)?{_NAME}/{_NAME}", "answers to calls of the API"),
+    _route(_SEND, rf"/gradio_api/call/(?:v2/)?{_NAME}", "calls of the API"),
+    _route(_SEND, rf"/gradio_api/run/{_NAME}", "events outside the queue: Pause and Stop"),
+    _route(_SEND, r"/gradio_api/(?:queue/join|cancel|reset)", "events and their end"),
+    _route(_SEND, re.escape(UPLOAD_PATH), "uploads, limited by RequestLimits"),
+    _route(_READ, r"/login/(?:huggingface|callback)|/logout", "login of voters on a Space"),
+)
+MCP_ROUTE: Final = _route(
+    frozenset(("GET", "HEAD", "POST", "DELETE")), r"/gradio_api/mcp(?:/.*)?", "MCP, with --mcp"
+)
+
+
+def is_allowed_route(method: str, path: str, *, mcp: bool = False) -> bool:
+    routes = (*ALLOWED_ROUTES, MCP_ROUTE) if mcp else ALLOWED_ROUTES
+    return any(method in one.methods and one.path.fullmatch(path) for one in routes)

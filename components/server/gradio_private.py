@@ -1,0 +1,503 @@
+"""The boundary to Gradio: every private name of Gradio that Evenhand uses, and no other module's.
+
+A private name can vanish with any release. `PRIVATE_NAMES` lists each with its use, a check that
+takes milliseconds and the fallback where the check fails. `check_private_names` refuses public
+mode when a name that protects visitors is gone: a rebound `StateHolder` that Gradio no longer
+reads would keep typed keys in sessions without any error.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import gradio
+import gradio.http_server  # the package does not import it by itself
+from fastapi import HTTPException, Request, status
+from uvicorn import Config
+
+from components.server.fair_turns import FairTurns, QueueClient, QueueLimits, identify_client
+from studies.errors import EvenhandError
+
+if TYPE_CHECKING:
+    from gradio.queueing import Event, EventQueue, Queue
+    from gradio.server_messages import EventMessage
+    from gradio.state_holder import SessionState, StateHolder
+else:  # object: the fallback where a release has moved the class, found by its check
+    Queue = getattr(gradio.queueing, "Queue", object)
+    SessionState = getattr(gradio.state_holder, "SessionState", object)
+    StateHolder = getattr(gradio.state_holder, "StateHolder", object)
+
+UNREAD_ANSWER_SECONDS: Final = 20.0
+"""Seconds for which an unread answer is stored, even above the limit of unread answers."""
+IDLE_SECONDS: Final = 20.0
+"""Seconds without an event after which the queue is idle."""
+IDLE_POLL_SECONDS: Final = 0.025
+"""Seconds between two looks into an idle queue; Gradio takes 0.001, and a twentieth of a core."""
+BUSY_POLL_SECONDS: Final = 0.001
+BUSY_PROGRESS_SECONDS: Final = 0.01
+
+_log: Final = logging.getLogger(__name__)
+
+
+class GradioChanged(EvenhandError):
+    """A private name of Gradio that public mode depends on is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateName:
+    """One private name of Gradio, or a group that is used together."""
+
+    name: str
+    use: str
+    fallback: str
+    """Behaviour where the check fails."""
+    attributes: frozenset[str]
+    """Attribute names that no other module may use; tests/test_structure.py checks it."""
+    check: Callable[[Any, Any], bool]
+    """Whether the name still has its meaning in a package `gradio`, tried on one page."""
+    protects_visitors: bool = False
+    """Whether public mode is refused without the name."""
+
+    def holds(self, blocks: Any, package: Any = gradio) -> bool:
+        try:
+            return self.check(package, blocks)
+        except (AttributeError, KeyError, TypeError):
+            return False
+
+
+def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
+    """Refuse public mode if a name that protects visitors is gone; log every other loss."""
+    missing = [name for name in PRIVATE_NAMES if not name.holds(blocks, package)]
+    for name in missing:
+        _log.warning("Gradio has changed: %s is gone. %s", name.name, name.fallback)
+    unsafe = ", ".join(name.name for name in missing if name.protects_visitors)
+    if public and unsafe:
+        raise GradioChanged(
+            f"Gradio {getattr(package, '__version__', '')} lacks {unsafe}, which public mode "
+            "depends on. Install the release of requirements.txt, or unset EVENHAND_PUBLIC"
+        )
+
+
+def _holds(name: str, blocks: gradio.Blocks) -> bool:
+    return next(one for one in PRIVATE_NAMES if one.name == name).holds(blocks)
+
+
+# ---- events ---------------------------------------------------------------------------------
+
+
+def click_data(event: gradio.EventData) -> Any:
+    """The object that the page sent with an event; an empty one where it sent none."""
+    data = event.__dict__.get("_data")
+    return {} if data is None else data
+
+
+def current_request() -> gradio.Request | None:
+    """The request of the event that is being handled; None outside a handler."""
+    variable = getattr(getattr(gradio.context, "LocalContext", None), "request", None)
+    return None if variable is None else variable.get(None)
+
+
+def current_blocks() -> gradio.Blocks | None:
+    """The page that is being built; None outside its `with` statement."""
+    return getattr(getattr(gradio.context, "Context", None), "root_block", None)
+
+
+def disable_status_updates(blocks: gradio.Blocks) -> None:
+    """Stop status updates (pending, complete) for events without a progress animation.
+
+    Gradio's page writes the status into every component that an earlier event has filled and
+    copies all their properties each time; this took most of the time of a filter change.
+    """
+    for event in blocks.fns.values():
+        if event.show_progress == "hidden":
+            event.show_progress_on = []
+
+
+def set_scripts(
+    blocks: gradio.Blocks, component: object, make_script: Callable[[int], str]
+) -> None:
+    """Give every event with this input a script; `make_script` takes the input's index."""
+    for event in blocks.fns.values():
+        if component in event.inputs:
+            event.js = make_script(list(event.inputs).index(component))
+
+
+def guard_handlers(
+    blocks: gradio.Blocks,
+    added: Mapping[str, Any],
+    wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
+) -> None:
+    """Add inputs (parameter name -> component) before those of every handler.
+
+    `wrap` takes a handler and its inputs, and returns the function that also takes the added
+    values, or None to leave the handler as it is.
+    """
+    for event in blocks.fns.values():
+        guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
+        if guarded is None:
+            continue
+        event.fn = guarded
+        event.inputs = [*added.values(), *event.inputs]
+        event.input_parameter_names = [*added, *event.input_parameter_names]
+        event.component_prop_inputs = [index + len(added) for index in event.component_prop_inputs]
+
+
+def set_postprocess(component: gradio.components.Component, convert: Callable[[Any], Any]) -> None:
+    """Convert a component's values by another function than its class does."""
+    component.postprocess = convert
+
+
+# ---- queue ----------------------------------------------------------------------------------
+
+
+def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
+    """Replace the queue made by `Blocks.queue`, before launch: fewer looks into an idle queue and,
+    with limits, fair turns. Disable Gradio's statistics of the last 10,000 events, computed after
+    every event for a monitoring page that is disabled here."""
+    if _holds("Queue", blocks) and limits is not None:
+        blocks._queue = FairQueue.from_queue(blocks._queue, limits)
+    elif _holds("Queue.sleep_when_free", blocks):
+        blocks._queue = QuietQueue.from_queue(blocks._queue)
+    if _holds("Queue.ANAYLTICS_CACHE_FREQUENCY", blocks):
+        blocks._queue.ANALYTICS_MAX_EVENTS = 1
+        blocks._queue.ANAYLTICS_CACHE_FREQUENCY = 10**12
+
+
+class QuietQueue(Queue):
+    """Gradio's queue, which looks for events less often while there are none."""
+
+    last_event_time: float
+
+    @classmethod
+    def from_queue(cls, plain: Queue, *_: Any) -> Any:
+        """Convert a queue made by `Blocks.queue` that has not started."""
+        quiet = cls.__new__(cls)
+        quiet.__dict__.update(plain.__dict__)
+        quiet.last_event_time = time.monotonic()
+        return quiet
+
+    @property
+    def sleep_when_free(self) -> float:
+        return IDLE_POLL_SECONDS if self._is_idle() else BUSY_POLL_SECONDS
+
+    @property
+    def progress_update_sleep_when_free(self) -> float:
+        return IDLE_POLL_SECONDS if self._is_idle() else BUSY_PROGRESS_SECONDS
+
+    def _is_idle(self) -> bool:
+        return time.monotonic() - self.last_event_time > IDLE_SECONDS
+
+    async def push(self, body: Any, request: Request, username: str | None) -> Any:
+        self.last_event_time = time.monotonic()
+        return await super().push(body, request, username)
+
+
+class FairQueue(QuietQueue):
+    """Event queue that enforces `QueueLimits` and serves all clients in turn."""
+
+    @classmethod
+    def from_queue(cls, plain: Queue, *limits: QueueLimits) -> FairQueue:
+        fair: FairQueue = super().from_queue(plain)
+        (fair.queue_limits,) = limits
+        fair.turns, fair.last_message_times = FairTurns(fair.queue_limits), {}
+        return fair
+
+    turns: FairTurns
+    queue_limits: QueueLimits
+    last_message_times: dict[str, float]
+    """Session -> time of its latest message."""
+
+    async def push(self, body: Any, request: Request, username: str | None) -> Any:
+        session = body.session_hash
+        client = identify_client(session, request)
+        others = [_event_client(event) for event in (*self._waiting(), *self._running())]
+        reason = self.turns.refusal(client, others, self._unread(session))
+        if reason:
+            raise HTTPException(status.HTTP_429_TOO_MANY_REQUESTS, reason)
+        self._drop_unread_answers()
+        return await super().push(body, request, username)
+
+    def get_events(self) -> tuple[list[Event], bool, str] | None:
+        waiting = [event for queue in self._queues_with_capacity() for event in queue.queue]
+        waiting.sort(key=lambda event: event.enqueue_time)
+        running = map(_event_client, self._running())
+        found = self.turns.pick_next(map(_event_client, waiting), running) if waiting else None
+        if found is None:
+            return None
+        event = waiting[found]
+        self.turns.record_served(_event_client(event))
+        self.event_queue_per_concurrency_id[event.concurrency_id].queue.remove(event)
+        return [event], False, event.concurrency_id
+
+    def _queues_with_capacity(self) -> Iterator[EventQueue]:
+        """The queues of handlers that may start one more call."""
+        for queue in self.event_queue_per_concurrency_id.values():
+            limit = queue.concurrency_limit
+            if queue.queue and (limit is None or queue.current_concurrency < limit):
+                yield queue
+
+    def _waiting(self) -> Iterator[Event]:
+        for queue in self.event_queue_per_concurrency_id.values():
+            yield from queue.queue
+
+    def _running(self) -> Iterator[Event]:
+        for job in self.active_jobs:
+            yield from job or ()
+
+    def _unread(self, session: str | None) -> int:
+        messages = self.pending_messages_per_session.get(session or "")
+        return 0 if messages is None else messages.qsize()
+
+    def send_message(self, event: Event, event_message: EventMessage) -> None:
+        self.last_message_times[event.session_hash] = time.monotonic()
+        if event.session_hash in self.pending_messages_per_session:  # dropped if unread too long
+            super().send_message(event, event_message)
+
+    def _drop_unread_answers(self) -> None:
+        """Above the limit for all sessions, delete answers unread for UNREAD_ANSWER_SECONDS."""
+        pending = self.pending_messages_per_session
+        unread = sum(messages.qsize() for messages in pending.values())
+        busy = {event.session_hash for event in (*self._waiting(), *self._running())}
+        long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
+        for session in list(pending):
+            if unread <= self.queue_limits.unread_total:
+                break
+            if session not in busy and self.last_message_times.get(session, 0) < long_ago:
+                unread -= pending.pop(session).qsize()
+        for session in self.pending_event_ids_session.keys() - pending.keys() - busy:
+            del self.pending_event_ids_session[session]
+        for session in self.last_message_times.keys() - pending.keys():
+            del self.last_message_times[session]
+
+
+def _event_client(event: Event) -> QueueClient:
+    """The client of an event, stored with it, since the whole queue is searched at every turn."""
+    client: QueueClient | None = event.__dict__.get("queue_client")
+    if client is None:
+        own = None if event.session_hash == event._id else event.session_hash
+        client = event.__dict__["queue_client"] = identify_client(own, event.request)
+    return client
+
+
+# ---- sessions -------------------------------------------------------------------------------
+
+
+def use_minimal_sessions(blocks: gradio.Blocks) -> None:
+    """Make Gradio store sessions without the page's configuration; called before launch.
+
+    For links to a state of the page Gradio stores the page's whole configuration in each session,
+    with every value typed into it. Evenhand has no such links; the copy would take a tenth of a
+    second and a megabyte for each visitor and would contain typed keys.
+    """
+    if _holds("routes.StateHolder", blocks) and _holds("SessionState", blocks):
+        gradio.routes.StateHolder = MinimalStateHolder
+
+
+class MinimalStateHolder(StateHolder):
+    """Gradio's sessions without the page's configuration."""
+
+    def __getitem__(self, session_id: str) -> SessionState:
+        if session_id not in self.session_data:
+            self.session_data[session_id] = MinimalSessionState(self.blocks)
+        return super().__getitem__(session_id)
+
+
+class MinimalSessionState(SessionState):
+    """The parts of a session that handlers need: gr.State values and updated components."""
+
+    def __init__(self, blocks: gradio.Blocks) -> None:
+        self.blocks_config = copy(blocks.default_config)
+        self.config_values: dict[int, Any] = {}
+        self.state_data: dict[int, Any] = {}
+        self._state_ttl: dict[int, Any] = {}
+        self.is_closed = False
+        self.STATE_TTL_WHEN_CLOSED = 3600
+
+    def __setitem__(self, key: int, value: Any) -> None:
+        block = self.blocks_config.blocks.get(key)
+        if isinstance(block, gradio.State):
+            self._state_ttl[key] = (block.time_to_live, datetime.now())
+            self.state_data[key] = value
+        else:
+            self.blocks_config.blocks[key] = value
+
+    def _update_config(self, key: int) -> None:
+        """Does nothing: the configuration is never read."""
+
+    def _update_value_in_config(self, key: int, value: Any) -> None:
+        """Does nothing: the configuration is never read, and the value may be a key."""
+
+
+# ---- server ---------------------------------------------------------------------------------
+
+
+def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None]) -> None:
+    """Change uvicorn's settings before the server starts; launch() has no argument for them."""
+    if not _holds("http_server.Server", blocks):
+        return
+    plain = getattr(gradio.http_server.Server, "plain_server", gradio.http_server.Server)
+
+    class ConfiguredServer(plain):  # type: ignore[misc, valid-type]
+        plain_server = plain
+
+        def __init__(self, config: Config, *values: Any, **named: Any) -> None:
+            change(config)
+            super().__init__(config, *values, **named)
+
+    gradio.http_server.Server = ConfiguredServer
+
+
+# ---- checks ---------------------------------------------------------------------------------
+
+
+def _has(thing: object, names: str) -> bool:
+    return all(hasattr(thing, name) for name in names.split())
+
+
+def _check_handlers(package: Any, blocks: Any) -> bool:
+    return bool(blocks.fns) and all(
+        _has(event, f"{_HANDLER_FIELDS} show_progress") for event in blocks.fns.values()
+    )
+
+
+def _check_queue(package: Any, blocks: Any) -> bool:
+    methods = {"push", "get_events", "send_message"}
+    return (
+        isinstance(blocks._queue, package.queueing.Queue)
+        and _has(blocks._queue, _QUEUE_FIELDS)
+        and _has(package.queueing.EventQueue("", 1), "queue concurrency_limit current_concurrency")
+        and methods <= vars(package.queueing.Queue).keys()
+    )
+
+
+def _check_state_holder(package: Any, blocks: Any) -> bool:
+    """Whether a new app makes its sessions with the class that `routes.StateHolder` names."""
+    before = package.routes.StateHolder
+    package.routes.StateHolder = probe = type("Probe", (before,), {})
+    try:
+        return isinstance(package.routes.App().state_holder, probe)
+    finally:
+        package.routes.StateHolder = before
+
+
+def _check_session(package: Any, blocks: Any) -> bool:
+    """Whether a session has only the parts that MinimalSessionState replaces."""
+    plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
+    key = next(iter(blocks.blocks))
+    minimal._update_config(key)
+    minimal._update_value_in_config(key, "typed")
+    return (
+        {"_update_config", "_update_value_in_config", "__setitem__"} <= vars(plain).keys()
+        and vars(plain(blocks)).keys() == vars(minimal).keys()
+        and minimal.config_values == {}
+    )
+
+
+def _check_server(package: Any, blocks: Any) -> bool:
+    starts = package.http_server.start_server.__code__.co_names
+    return "Server" in starts and _has(package.http_server.Server, "run_in_thread")
+
+
+_HANDLER_FIELDS: Final = "fn inputs input_parameter_names component_prop_inputs js show_progress_on"
+_QUEUE_FIELDS: Final = (
+    "pending_messages_per_session pending_event_ids_session event_queue_per_concurrency_id "
+    "active_jobs"
+)
+_POLL_FIELDS: Final = "sleep_when_free progress_update_sleep_when_free"
+_STATISTICS_FIELDS: Final = "ANAYLTICS_CACHE_FREQUENCY ANALYTICS_MAX_EVENTS"
+
+
+def _names(*words: str) -> frozenset[str]:
+    return frozenset(" ".join(words).split())
+
+
+PRIVATE_NAMES: Final = (
+    PrivateName(
+        "Blocks.fns",
+        "add the visitor's identity to every handler; scripts and status updates of events",
+        "The page cannot be built.",
+        _names("fns input_parameter_names component_prop_inputs show_progress_on"),
+        _check_handlers,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "LocalContext.request",
+        "read the token of a share link from the address of the page that sent an event",
+        "The token is read from the page's hidden field only; without it access is denied.",
+        _names("LocalContext"),
+        lambda package, _: package.context.LocalContext.request.get(None) is None,
+    ),
+    PrivateName(
+        "Context.root_block",
+        "open the run that the address names when the page loads",
+        "The run of the address is not opened.",
+        _names("root_block"),
+        lambda package, _: _has(package.context.Context, "root_block"),
+    ),
+    PrivateName(
+        "EventData._data",
+        "read what was clicked",
+        "Clicks on marks, rows and buttons inside HTML do nothing.",
+        _names("_data"),
+        lambda package, _: vars(package.EventData(None, {"x": 1}))["_data"] == {"x": 1},
+    ),
+    PrivateName(
+        "Component.postprocess",
+        "send a figure as text, which the page compares faster than an object",
+        "Charts are drawn more slowly.",
+        _names("postprocess"),
+        lambda package, _: _has(package.HTML, "postprocess"),
+    ),
+    PrivateName(
+        "Queue",
+        "limit the events of one visitor and serve all visitors in turn",
+        "Events are served in order of arrival.",
+        _names("_queue get_events", _QUEUE_FIELDS),
+        _check_queue,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "Queue.sleep_when_free",
+        "look for events less often while there are none",
+        "An idle app takes a twentieth of a core.",
+        _names(_POLL_FIELDS),
+        lambda _, blocks: _has(blocks._queue, _POLL_FIELDS),
+    ),
+    PrivateName(
+        "Queue.ANAYLTICS_CACHE_FREQUENCY",
+        "disable statistics that are computed after every event",
+        "The statistics are computed; events take longer.",
+        _names(_STATISTICS_FIELDS),
+        lambda _, blocks: _has(blocks._queue, _STATISTICS_FIELDS),
+    ),
+    PrivateName(
+        "routes.StateHolder",
+        "make sessions that do not contain typed values",
+        "Sessions contain typed values, keys included, until they expire.",
+        _names("StateHolder state_holder"),
+        _check_state_holder,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "SessionState",
+        "leave the page's configuration, and so typed values, out of a session",
+        "Sessions contain typed values, keys included, until they expire.",
+        _names("SessionState default_config config_values state_data"),
+        _check_session,
+        protects_visitors=True,
+    ),
+    PrivateName(
+        "http_server.Server",
+        "limit connections, request heads and their time",
+        "Slow clients can hold connections without limit.",
+        _names("http_server"),
+        _check_server,
+        protects_visitors=True,
+    ),
+)

@@ -1,0 +1,133 @@
+"""Bounds on connections: their number, the time and size of a request's head, unread responses.
+
+uvicorn waits without limit for the head of a request and for a client that does not read, so that
+a few thousand silent connections would use up its file descriptors. Bodies have their own limits
+in components.server.request_limits. This module imports no gradio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any, ClassVar, Final
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+SPARE_DESCRIPTORS: Final = 256
+"""File descriptors left for the store, temporary files and calls to judges."""
+
+
+def may_be_proxy(address: str) -> bool:
+    """Whether an address may stand for many visitors: that of a proxy beside the server."""
+    try:
+        return not ip_address(address).is_global
+    except ValueError:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    connections: int = 1_000
+    per_address: int = 100
+    """Connections of one address; an open page uses two or three."""
+    is_shared: Callable[[str], bool] = may_be_proxy
+    """Whether an address is exempt from `per_address`."""
+    head_seconds: float = 15.0
+    """Seconds for the head of a request, from the connection or from its first byte on."""
+    head_bytes: int = 65_536
+    keep_alive_seconds: int = 5
+    """Seconds without a byte after a response."""
+    unread_seconds: float = 60.0
+    """Seconds without progress of a client that does not read its response."""
+
+
+def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = None) -> None:
+    """Change the settings of a server that has not started."""
+    limits = limits or ConnectionLimits(connections=_affordable_connections())
+    config.http = type("LimitedProtocol", (BoundedProtocol,), {"limits": limits})
+    config.ws = "none"
+    config.h11_max_incomplete_event_size = limits.head_bytes
+    config.timeout_keep_alive = limits.keep_alive_seconds
+
+
+def _affordable_connections() -> int:
+    """The number of connections that the process's file descriptors allow."""
+    try:
+        import resource  # not on Windows
+    except ImportError:
+        return ConnectionLimits().connections
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return ConnectionLimits().connections
+    return max(50, min(ConnectionLimits().connections, soft - SPARE_DESCRIPTORS))
+
+
+class BoundedProtocol(H11Protocol):
+    """uvicorn's HTTP protocol with `ConnectionLimits`.
+
+    Above the limit of connections the one that has waited longest for a head is closed, not the
+    new one: silent connections cannot keep visitors out.
+    """
+
+    limits: ClassVar[ConnectionLimits]
+    _head_timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
+    _waiting_since: float = 0.0
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._start_head_timer()
+        if self._exceeds_address():
+            self._drop()
+        elif len(self.connections) > self.limits.connections:
+            waiting = [one for one in self.connections if one.waits_for_head()]  # type: ignore
+            min(waiting, key=lambda one: one._waiting_since)._drop()  # type: ignore[union-attr]
+
+    def waits_for_head(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def data_received(self, data: bytes) -> None:
+        cycle = self.cycle
+        if self.waits_for_head() and self._head_timer is None:
+            self._start_head_timer()
+        super().data_received(data)
+        if self.cycle is not cycle:
+            self._head_timer = _cancel(self._head_timer)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        _cancel(self._unread_timer)
+        self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self._drop)
+
+    def resume_writing(self) -> None:
+        self._unread_timer = _cancel(self._unread_timer)
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_timer = _cancel(self._head_timer)
+        self._unread_timer = _cancel(self._unread_timer)
+        super().connection_lost(exc)
+
+    def _start_head_timer(self) -> None:
+        self._waiting_since = self.loop.time()
+        self._head_timer = self.loop.call_later(self.limits.head_seconds, self._drop)
+
+    def _exceeds_address(self) -> bool:
+        mine = self.client[0] if self.client else ""
+        if not mine or self.limits.is_shared(mine):
+            return False
+        same = sum(1 for one in self.connections if one.client and one.client[0] == mine)  # type: ignore
+        return same > self.limits.per_address
+
+    def _drop(self) -> None:
+        """Close the connection at once, without sending what is left."""
+        self.connections.discard(self)
+        self.transport.abort()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

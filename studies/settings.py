@@ -1,0 +1,228 @@
+"""Environment variables: the one module that reads them, with meaning, default and type of each.
+
+Every value is read when it is needed, not at import, so that a process can change its mode. The
+table in `docs/command-line.md` lists the same variables; a test compares them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from studies.errors import SettingError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One environment variable."""
+
+    name: str
+    meaning: str
+    parse: Callable[[str], T]
+    """Converts the text; raises ValueError if it is not as `expected`."""
+    fallback: T
+    default: str = "none"
+    """The default in words, for the documentation."""
+    expected: str = "text"
+    example: str = ""
+
+    def read(self, environment: Mapping[str, str] | None = None) -> T:
+        """Return the value; the fallback if the variable is unset or blank."""
+        text = (os.environ if environment is None else environment).get(self.name, "").strip()
+        if not text:
+            return self.fallback
+        try:
+            return self.parse(text)
+        except ValueError:
+            raise SettingError(
+                f"{self.name} is {text!r}, not {self.expected}. Set {self.name}={self.example}."
+            ) from None
+
+    def is_set(self) -> bool:
+        return self.name in os.environ
+
+
+def _entries(text: str) -> tuple[str, ...]:
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+
+
+def _is_on(text: str) -> bool:
+    return text != "0"
+
+
+def _number(convert: Callable[[str], T], low: float, high: float) -> Callable[[str], T]:
+    def parse(text: str) -> T:
+        value = convert(text)
+        if not low <= float(str(value)) <= high:  # also false for nan
+            raise ValueError(text)
+        return value
+
+    return parse
+
+
+def _open_or_closed(text: str) -> bool:
+    return ("closed", "open").index(text) == 1
+
+
+def _text(name: str, meaning: str, default: str = "none") -> Setting[str]:
+    return Setting(name, meaning, str, "", default)
+
+
+def _dollars(name: str, meaning: str, default: float) -> Setting[float]:
+    parse = _number(float, 0, 999_999)
+    amount = f"{default:g}"
+    return Setting(name, meaning, parse, default, amount, "an amount of dollars below 1e6", amount)
+
+
+def _whole(name: str, meaning: str, default: str, example: str, high: int) -> Setting[int]:
+    expected = f"a whole number from 1 to {high}"
+    return Setting(name, meaning, _number(int, 1, high), 0, default, expected, example)
+
+
+STORE: Final = _text("EVENHAND_STORE", "the SQLite file", "`evenhand.db` in the user's data folder")
+RECORDS: Final = _text(
+    "EVENHAND_RECORDS", "folder that `${EVENHAND_RECORDS}` in `data.source` stands for"
+)
+WEIGHTS: Final = _text("EVENHAND_GGUF", "weights of the embedded judge", "the packaged model")
+THREADS: Final = _whole(
+    "EVENHAND_THREADS", "threads of the embedded judge", "2, or 1 on one core", "2", 1024
+)
+CACHE: Final = _text("EVENHAND_CACHE", "folder for re-quantised weights", "the user's cache folder")
+MAX_FILE_MB: Final = _whole(
+    "EVENHAND_MAX_FILE_MB", "largest file that is read", "300 private, 50 public", "300", 10**6
+)
+PUBLIC: Final[Setting[bool | None]] = Setting(
+    "EVENHAND_PUBLIC", "`1`: public mode", _is_on, None, "`1` on a Space"
+)
+HOSTS: Final[Setting[tuple[str, ...]]] = Setting(
+    "EVENHAND_HOSTS", "further hosts that are served", _entries, ()
+)
+ENDPOINTS: Final[Setting[tuple[str, ...]]] = Setting(
+    "EVENHAND_ENDPOINTS", "further endpoint hosts in public mode", _entries, ()
+)
+KEY_MINUTES: Final = Setting(
+    "EVENHAND_KEY_MINUTES",
+    "minutes without use after which a typed key is deleted",
+    _number(float, 0.01, 24 * 60),
+    30.0,
+    "30",
+    "a number of minutes from 0.01 to 1440",
+    "30",
+)
+SECRET: Final = _text(
+    "EVENHAND_SECRET", "secret that signs visitors' identities", "made at first start"
+)
+VOTES: Final = Setting(
+    "EVENHAND_VOTES",
+    "`open`: visitors may vote on the built-in studies",
+    _open_or_closed,
+    False,
+    "closed",
+    "open or closed",
+    "open",
+)
+SNAPSHOT: Final = _text(
+    "EVENHAND_SNAPSHOT", "Hub dataset for backups of the store (with `HF_TOKEN`)"
+)
+HOST_KEY_VARIABLE: Final = _text(
+    "EVENHAND_HOUSE_KEY_ENV", "variable with the key that the owner lends to visitors"
+)
+HOST_KEY_MODELS: Final[Setting[tuple[str, ...]]] = Setting(
+    "EVENHAND_HOUSE_MODELS", "models of the lent key, separated by commas", _entries, ()
+)
+HOST_KEY_URL: Final = Setting(
+    "EVENHAND_HOUSE_URL", "endpoint of the lent key", str, "https://api.openai.com/v1", "OpenAI"
+)
+HOST_KEY_RUN_USD: Final = _dollars("EVENHAND_HOUSE_RUN_USD", "its limit per run", 0.1)
+HOST_KEY_VISITOR_USD: Final = _dollars(
+    "EVENHAND_HOUSE_VISITOR_USD", "its limit per visitor and day", 0.25
+)
+HOST_KEY_DAY_USD: Final = _dollars("EVENHAND_HOUSE_DAY_USD", "its limit per day", 2.0)
+HOST_KEY_OFF: Final = Setting(
+    "EVENHAND_HOUSE_OFF", "`1`: switches the lent key off", _is_on, False, "`0`"
+)
+PORT: Final = Setting(
+    "PORT",
+    "port of the page",
+    _number(int, 0, 65_535),
+    7860,
+    "7860",
+    "a port from 0 to 65535",
+    "7860",
+)
+HUB_TOKEN: Final = _text("HF_TOKEN", "token for the Hugging Face Hub")
+HUB_ENDPOINT: Final = _text("HF_ENDPOINT", "another server with the Hub's API", "the Hub")
+TEMP_FOLDER: Final = _text(
+    "GRADIO_TEMP_DIR", "folder of uploads and exports", "a new temporary folder"
+)
+ANALYTICS: Final = _text("GRADIO_ANALYTICS_ENABLED", "Gradio's usage statistics", "`False`")
+USER_DATA: Final = _text("XDG_DATA_HOME", "the user's data folder on Linux", "`~/.local/share`")
+USER_CACHE: Final = _text("XDG_CACHE_HOME", "the user's cache folder on Linux", "`~/.cache`")
+WINDOWS_DATA: Final = _text(
+    "LOCALAPPDATA", "the user's data and cache folder on Windows", "`~/AppData/Local`"
+)
+PYTHON_PATH: Final = _text("PYTHONPATH", "further import folders of a local Ray's workers")
+RAY_PROGRESS: Final = _text("RAY_DATA_DISABLE_PROGRESS_BARS", "`1`: no progress bars of Ray", "`1`")
+SPACE_ID: Final = _text("SPACE_ID", "name of the Space; set by the Hub")
+SPACE_HOST: Final[Setting[tuple[str, ...]]] = Setting(
+    "SPACE_HOST", "hosts of the Space; set by the Hub", _entries, ()
+)
+SYSTEM: Final = _text("SYSTEM", "`spaces` on a Space; set by the Hub")
+_LOGIN: Final = tuple(
+    _text(name, "login with Hugging Face; set by the Hub where `hf_oauth: true`")
+    for name in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
+)
+LOGIN_SETTINGS: Final[tuple[Setting[str] | Setting[tuple[str, ...]], ...]] = (
+    SPACE_ID,
+    SPACE_HOST,
+    *_LOGIN,
+)
+"""Variables that Gradio's login needs, besides `SYSTEM`."""
+
+ALL_SETTINGS: Final = (
+    *(value for value in tuple(globals().values()) if isinstance(value, Setting)),
+    *_LOGIN,
+)
+
+
+def is_space() -> bool:
+    """Whether this process runs on a Hugging Face Space."""
+    return SPACE_ID.is_set()
+
+
+def is_public() -> bool:
+    """Whether this process serves visitors over the network, not only its own user.
+
+    Sources, judges and the page apply stricter limits to visitors. Each reads the mode itself, so
+    a limit does not depend on a caller passing the mode on.
+    """
+    chosen = PUBLIC.read()
+    return is_space() if chosen is None else chosen
+
+
+def check_settings() -> None:
+    """Raise SettingError for the first variable whose value has the wrong type."""
+    for setting in ALL_SETTINGS:
+        setting.read()
+
+
+def secret_value(name: str) -> str:
+    """Return the value of a variable that a study or the owner names, such as OPENAI_API_KEY."""
+    return os.environ.get(name, "")
+
+
+def set_value(setting: Setting[str], value: str | None) -> None:
+    """Set a variable that a library reads; None removes it."""
+    if value is None:
+        os.environ.pop(setting.name, None)
+    else:
+        os.environ[setting.name] = value
+
+
+def child_environment(**defaults: str) -> dict[str, str]:
+    """Return the environment of a child process: that of this one, and defaults for the rest."""
+    return {**defaults, **os.environ}

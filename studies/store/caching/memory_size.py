@@ -1,0 +1,131 @@
+"""Estimate of the memory that a value keeps alive: frames, arrays, texts and what holds them.
+
+Arrays are counted by their buffers, because a frame of the cache and the parts computed from it
+often share them. Containers of many small objects are sampled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Mapping, Set
+from itertools import islice
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+SAMPLED_ELEMENTS: Final = 200
+"""Elements of a container that are measured; the others count at the mean of these."""
+MAX_DEPTH: Final = 40
+_SHARED_TYPES: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
+_SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
+
+
+@dataclasses.dataclass(slots=True)
+class MemorySize:
+    """Bytes of small objects, and the bytes of each array buffer by its address."""
+
+    small: float = 0.0
+    buffers: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return int(self.small) + sum(self.buffers.values())
+
+
+def measure(value: object, excluded: tuple[type, ...] = ()) -> MemorySize:
+    """Estimate the size of a value with all it refers to; objects of the `excluded` types, classes
+    and functions count nothing."""
+    walk = _Walk(excluded)
+    walk.add(value, 1.0, 0)
+    return walk.size
+
+
+class _Walk:
+    def __init__(self, excluded: tuple[type, ...]) -> None:
+        self.size = MemorySize()
+        self._excluded = (*excluded, *_SHARED_TYPES)
+        self._seen: set[int] = set()
+        self._alive: list[object] = []
+        """Temporary objects of the walk, kept so that their ids are not used again."""
+
+    def add(self, value: Any, weight: float, depth: int) -> None:
+        """Add a value; `weight`: number of similar objects that it stands for."""
+        if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
+            return
+        if isinstance(value, _SCALARS):
+            self.size.small += weight * 32
+            return
+        self._seen.add(id(value))
+        self._alive.append(value)
+        if isinstance(value, np.ndarray):
+            self._add_array(value, weight, depth)
+        elif isinstance(value, (str, bytes, bytearray)):
+            self.size.small += weight * sys.getsizeof(value)
+        elif depth < MAX_DEPTH:
+            self._add_parts(value, weight, depth + 1)
+
+    def _add_array(self, array: np.ndarray, weight: float, depth: int) -> None:
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        if weight > 1:
+            self.size.small += weight * owner.nbytes
+        else:
+            self.size.buffers[owner.__array_interface__["data"][0]] = owner.nbytes
+        if array.dtype == object:
+            self._add_sample(array.ravel(), array.size, weight, depth + 1)
+
+    def _add_parts(self, value: Any, weight: float, depth: int) -> None:
+        if isinstance(value, pd.DataFrame):
+            for column in range(value.shape[1]):
+                self.add(value.iloc[:, column], weight, depth)
+            self.add(value.index, weight, depth)
+        elif isinstance(value, (pd.Series, pd.Index)):
+            self._add_pandas(value, weight, depth)
+        elif isinstance(value, Mapping):
+            self.size.small += weight * sys.getsizeof(value)
+            self._add_sample(value.items(), len(value), weight, depth)
+        elif isinstance(value, (list, tuple, Set)):
+            self.size.small += weight * sys.getsizeof(value)
+            self._add_sample(value, len(value), weight, depth)
+        else:
+            self._add_attributes(value, weight, depth)
+
+    def _add_pandas(self, value: Any, weight: float, depth: int) -> None:
+        if isinstance(value, pd.RangeIndex):
+            return
+        held = value.array
+        if isinstance(held, pd.Categorical):
+            self.add(held.codes, weight, depth)
+            self.add(held.categories, weight, depth)
+        elif hasattr(held, "_pa_array"):
+            self.size.small += weight * held.nbytes
+        else:
+            self.add(value.to_numpy(), weight, depth)
+        if isinstance(value, pd.Series):
+            self.add(value.index, weight, depth)
+
+    def _add_sample(self, parts: Iterable[Any], count: int, weight: float, depth: int) -> None:
+        try:
+            sample = tuple(islice(parts, SAMPLED_ELEMENTS))
+        except RuntimeError:  # another thread changes the container: measured next time
+            return
+        for part in sample:
+            self.add(part, weight * max(count, len(sample)) / len(sample), depth)
+
+    def _add_attributes(self, value: Any, weight: float, depth: int) -> None:
+        self.size.small += weight * sys.getsizeof(value, 64)
+        for name in _slots(type(value)):
+            self.add(getattr(value, name, None), weight, depth)
+        self.add(getattr(value, "__dict__", None), weight, depth)
+
+
+def _slots(kind: type) -> list[str]:
+    found: list[str] = []
+    for one in kind.__mro__:
+        names = one.__dict__.get("__slots__", ())
+        found += [names] if isinstance(names, str) else list(names)
+    return [name for name in found if name not in ("__dict__", "__weakref__")]

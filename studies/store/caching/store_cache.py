@@ -1,0 +1,135 @@
+"""The memory cache of a store: values computed from its studies, bounded in bytes.
+
+A server runs for weeks, and every filter choice gives new values. When the values need more than
+the limit, the least recently used ones are dropped. Some values grow after they are stored, because
+they compute their parts when these are first read; every value used since is measured again before
+the next decision.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from studies.store.caching.memory_size import MemorySize, measure
+
+MAX_CACHE_BYTES: Final = 1 << 30
+"""Limit of a store's cache; a frame of five million judgements has about a third of it."""
+RECENT_ENTRIES: Final = 8
+"""Number of most recently used entries that are always measured again: a view in progress may
+still add parts to them."""
+Value = TypeVar("Value")
+CacheKey = tuple[Hashable, ...]
+
+
+@dataclass(slots=True)
+class _CacheEntry:
+    version: Hashable
+    value: Any
+    size: MemorySize = field(default_factory=MemorySize)
+
+
+class StoreCache:
+    """Values by key, each of one version; the newest value is always kept."""
+
+    def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
+        """`excluded`: types whose objects belong to no value, such as the store itself."""
+        self._most, self._excluded = most_bytes, excluded
+        self._entries: OrderedDict[CacheKey, _CacheEntry] = OrderedDict()
+        self._buffers: dict[int, list[int]] = {}
+        """Bytes of each array buffer and number of entries that hold it, by address."""
+        self._bytes = 0
+        self._used: set[CacheKey] = set()
+        """Keys of entries that may have grown since they were measured."""
+        self._lock = threading.Lock()
+        self._computing: dict[CacheKey, list[Any]] = {}
+        """A lock, and the number of its users, for each key that is being computed."""
+
+    @property
+    def bytes(self) -> int:
+        """Estimated bytes of all values; a buffer shared by several of them counts once."""
+        with self._lock:
+            self._measure_used()
+            return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def compute_once(self, key: CacheKey, version: Hashable, work: Callable[[], Value]) -> Value:
+        """Return the value of a key in this version; compute it if the cache has none.
+
+        Simultaneous requests for a key wait for one computation.
+        """
+        with self._turn(key):
+            entry = self._find(key, version)
+            if entry is None:
+                entry = self._put(key, _CacheEntry(version, work()))
+            value: Value = entry.value
+            return value
+
+    def drop(self, first: Hashable) -> None:
+        """Delete all values whose key begins with `first`, the name of a study."""
+        with self._lock:
+            for key in [key for key in self._entries if key[0] == first]:
+                self._remove(key)
+
+    @contextmanager
+    def _turn(self, key: CacheKey) -> Iterator[None]:
+        with self._lock:
+            turn = self._computing.setdefault(key, [threading.RLock(), 0])
+            turn[1] += 1
+        try:
+            with turn[0]:
+                yield
+        finally:
+            with self._lock:
+                turn[1] -= 1
+                if not turn[1]:
+                    del self._computing[key]
+
+    def _find(self, key: CacheKey, version: Hashable) -> _CacheEntry | None:
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.version != version:
+                return None
+            self._entries.move_to_end(key)
+            self._used.add(key)
+            return entry
+
+    def _put(self, key: CacheKey, entry: _CacheEntry) -> _CacheEntry:
+        with self._lock:
+            if key in self._entries:
+                self._remove(key)
+            self._entries[key] = entry
+            self._used.add(key)
+            self._measure_used()
+            while self._bytes > self._most and len(self._entries) > 1:
+                self._remove(next(iter(self._entries)))
+        return entry
+
+    def _measure_used(self) -> None:
+        for key in self._used:
+            entry = self._entries[key]
+            self._count(entry.size, -1)
+            entry.size = measure(entry.value, self._excluded)
+            self._count(entry.size, 1)
+        self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
+
+    def _remove(self, key: CacheKey) -> None:
+        self._count(self._entries.pop(key).size, -1)
+        self._used.discard(key)
+
+    def _count(self, size: MemorySize, sign: int) -> None:
+        self._bytes += sign * int(size.small)
+        for address, held in size.buffers.items():
+            known = self._buffers.setdefault(address, [held, 0])
+            known[1] += sign
+            if sign > 0 and known[1] == 1:
+                self._bytes += known[0]
+            elif not known[1]:
+                self._bytes -= self._buffers.pop(address)[0]

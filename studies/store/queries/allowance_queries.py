@@ -1,0 +1,44 @@
+"""The table `allowance`: dollars of the host's own key, reserved and spent by visitors' runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final, Literal
+
+AllowanceScope = Literal["run", "visitor", "day"]
+_SCOPES: Final[dict[AllowanceScope, str]] = {
+    "run": "run=:run",
+    "visitor": "day=:day AND visitor=:visitor",
+    "day": "day=:day",
+}
+
+
+def allowance_spent(
+    connection: sqlite3.Connection, scope: AllowanceScope, day: str, visitor: str, run: str
+) -> float:
+    """Dollars spent or reserved by a run, by a visitor on a day, or by all visitors on a day."""
+    row = connection.execute(
+        "SELECT COALESCE(sum(COALESCE(spent, reserved)), 0.0) FROM allowance "
+        f"WHERE {_SCOPES[scope]}",
+        {"day": day, "visitor": visitor, "run": run},
+    ).fetchone()
+    return float(row[0])
+
+
+def put_reservation(
+    connection: sqlite3.Connection, day: str, visitor: str, run: str, dollars: float
+) -> int:
+    """Reserve dollars for one call; return the reservation's id."""
+    cursor = connection.execute(
+        "INSERT INTO allowance(day, visitor, run, reserved) VALUES (?,?,?,?)",
+        (day, visitor, run, dollars),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def delete_reservation(connection: sqlite3.Connection, number: int) -> None:
+    connection.execute("DELETE FROM allowance WHERE id=?", (number,))
+
+
+def settle_reservation(connection: sqlite3.Connection, number: int, cost: float) -> None:
+    connection.execute("UPDATE allowance SET spent=? WHERE id=?", (cost, number))

@@ -1,0 +1,112 @@
+"""Costs and failures of a study's replies, for its report and its cost tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
+from studies.store.rows import STUDY_ID
+from studies.store.store_file import StoreFile
+
+_ROWS_PER_BATCH: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCost:
+    """The costs of one judge: replies, tokens, dollars (None without a price), seconds."""
+
+    judge: str
+    replies: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount:
+    """The number of unusable replies of one status and judge, with an example."""
+
+    status: str
+    judge: str
+    n: int
+    example: str
+
+
+def judge_costs(store: StoreFile, study: str) -> list[JudgeCost]:
+    rows = store.read(
+        "SELECT p.judge, count(*), sum(coalesce(j.prompt_tokens, 0)), "
+        "sum(coalesce(j.completion_tokens, 0)), sum(j.cost), sum(j.seconds) "
+        f"FROM plan p JOIN judgements j USING(key) WHERE p.study={STUDY_ID} GROUP BY p.judge "
+        "ORDER BY p.judge",
+        (study,),
+    )
+    return [JudgeCost(*row) for row in rows]
+
+
+def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
+    """Unusable replies by judge and status, the most frequent first."""
+    readable = ",".join(f"'{status}'" for status in sorted(USABLE_STATUSES))
+    rows = store.read(
+        "SELECT j.status, p.judge, count(*), max(substr(CASE WHEN r.detail != '' THEN r.detail "
+        "ELSE r.reply END, 1, 200)) FROM plan p JOIN judgements j USING(key) "
+        f"JOIN replies r USING(key) WHERE p.study={STUDY_ID} AND j.status NOT IN ({readable}) "
+        "GROUP BY j.status, p.judge ORDER BY count(*) DESC",
+        (study,),
+    )
+    return [FailureCount(*row) for row in rows]
+
+
+def reply_times(store: StoreFile, study: str) -> tuple[float | None, float | None]:
+    """Times of the first and last reply of judges that are no people, in seconds since 1970; None
+    or 0 where no time was recorded."""
+    first, last = store.read(
+        "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
+        f"WHERE p.study={STUDY_ID} AND substr(p.judge, 1, ?) != ?",
+        (study, len(HUMAN_PREFIX), HUMAN_PREFIX),
+    ).fetchone()
+    return first, last
+
+
+def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
+    """Judge -> model identifiers as reported in its replies."""
+    rows = store.read(
+        f"SELECT DISTINCT p.judge, j.model FROM plan p JOIN judgements j USING(key) "
+        f"WHERE p.study={STUDY_ID} AND j.model != '' ORDER BY p.judge, j.model",
+        (study,),
+    )
+    found: dict[str, list[str]] = {}
+    for judge, model in rows:
+        found.setdefault(judge, []).append(model)
+    return found
+
+
+def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
+    """One row per call with a recorded cost: seq, prompt tokens, completion tokens, dollars.
+
+    Read in batches: a million Python rows would take half a GB.
+    """
+    cursor = store.read(
+        "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
+        f"JOIN judgements j USING(key) WHERE p.study={STUDY_ID} AND "
+        "(j.prompt_tokens IS NOT NULL OR j.completion_tokens IS NOT NULL OR j.cost IS NOT NULL)",
+        (study,),
+    )
+    parts = [np.zeros((0, 4))]
+    while batch := cursor.fetchmany(_ROWS_PER_BATCH):
+        parts.append(np.array(batch, np.float64))
+    return np.concatenate(parts)
+
+
+def extraction_costs(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
+    """Cost of extraction in dollars, by the judge and prompt of the replies."""
+    found = store.read(
+        "SELECT p.judge, p.prompt, COALESCE(sum(x.cost), 0) FROM extractions e "
+        "JOIN judgements x ON x.key=e.key JOIN plan p ON p.key=e.reads "
+        f"WHERE p.study={STUDY_ID} GROUP BY 1, 2",
+        (study,),
+    )
+    return {(judge, prompt): float(cost) for judge, prompt, cost in found}

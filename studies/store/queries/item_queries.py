@@ -1,0 +1,76 @@
+"""Items of a study in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from studies.domain import AnswerCheck, Item
+from studies.files.items import parse_stored_item
+from studies.store.rows import STUDY_ID
+from studies.store.store_file import StoreFile
+from studies.texts.injection import suspect_places
+
+ITEMS_OF_STUDY: Final = f"FROM study_items s JOIN items i USING(sha) WHERE s.study={STUDY_ID}"
+FactsByItem = dict[str, dict[str, Any]]
+
+
+class ItemQueries(StoreFile):
+    """The part of a store that reads items."""
+
+    def items(self, name: str) -> dict[str, Item]:
+        rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (name,))
+        found = (parse_stored_item(json.loads(text)) for (text,) in rows)
+        return {item.id: item for item in found}
+
+    def item(self, name: str, item: str) -> Item | None:
+        row = self.read(f"SELECT i.json {ITEMS_OF_STUDY} AND s.item=?", (name, item)).fetchone()
+        return parse_stored_item(json.loads(row[0])) if row else None
+
+    def item_facts(self, name: str) -> FactsByItem:
+        """Category, answer lengths, preferences and suspects of every item, without its texts.
+
+        Cached until the study is saved again; callers share the result and must not change it.
+        """
+        saved = self.version(name)[0]
+        return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)
+
+    def _read_item_facts(self, name: str) -> FactsByItem:
+        """Read the facts of each item; suspects are computed for items stored without them."""
+        whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
+        rows = self.read(f"SELECT s.item, i.narrow, {whole} {ITEMS_OF_STUDY}", (name,))
+        return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
+
+    def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
+        """The instructions of some items, without their answers."""
+        wanted = list(items)
+        marks = ",".join("?" * len(wanted))
+        rows = self.read(
+            f"SELECT s.item, i.json {ITEMS_OF_STUDY} AND s.item IN ({marks})", (name, *wanted)
+        )  # json_extract would cut a question at a null character
+        return {item: json.loads(text)["instruction"] for item, text in rows}
+
+
+def _parse_item_facts(narrow: str, whole: str | None) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(narrow)
+    if whole is not None:
+        facts["suspects"] = suspect_places(parse_stored_item(json.loads(whole)))
+    return facts
+
+
+def item_ids(store: StoreFile, study: str) -> set[str]:
+    rows = store.read(f"SELECT item FROM study_items WHERE study={STUDY_ID}", (study,))
+    return {item for (item,) in rows}
+
+
+def checks_in_items(store: StoreFile, study: str) -> dict[str, tuple[AnswerCheck, ...]]:
+    """Answer checks in the study's data; only items whose JSON contains "checks" are parsed."""
+    rows = store.read(
+        f"SELECT s.item, json_extract(i.json, '$.checks') {ITEMS_OF_STUDY} "
+        "AND instr(i.json, '\"checks\"') ORDER BY s.position",
+        (study,),
+    )
+    return {
+        item: tuple(AnswerCheck(**one) for one in json.loads(text)) for item, text in rows if text
+    }

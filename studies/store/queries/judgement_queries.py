@@ -1,0 +1,192 @@
+"""Judgements of a study with their texts, requests and extractions, and the rows of its frame."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from studies.domain import Judgement
+from studies.store.queries.item_queries import ITEMS_OF_STUDY
+from studies.store.rows import (
+    JUDGEMENT_COLUMNS,
+    PLAN_COLUMNS,
+    REPLY_COLUMNS,
+    SELECT_JUDGEMENTS,
+    STUDY_ID,
+    RequestRecord,
+    judgement_from_row,
+)
+from studies.store.store_file import StoreFile
+
+
+class JudgementQueries(StoreFile):
+    """The part of a store that reads judgements."""
+
+    def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
+        """Judgements of a study with their texts, in plan order."""
+        rows = self.read(
+            f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
+            "ORDER BY p.position LIMIT ?",
+            (name, after, limit),
+        )
+        return (judgement_from_row(row) for row in rows)
+
+    def recorded(self, name: str) -> Iterator[Judgement]:
+        """Recorded verdicts and human votes of a study."""
+        rows = self.read(
+            f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.origin='recorded' "
+            "ORDER BY p.position",
+            (name,),
+        )
+        return (judgement_from_row(row) for row in rows)
+
+    def judgement(self, name: str, key: str) -> Judgement | None:
+        row = self.read(
+            f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND key=?", (name, key)
+        ).fetchone()
+        return judgement_from_row(row) if row else None
+
+    def unextracted_judgements(
+        self, name: str, prompts: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, Judgement]]:
+        """Return unreadable judgements stored after a sequence number (seq) whose replies the
+        extraction judge has not read yet."""
+        rows = self.read(
+            f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
+            "JOIN plan p USING(key) JOIN replies r USING(key) "
+            f"WHERE p.study={STUDY_ID} AND j.seq>? AND p.origin='live' "
+            f"AND j.status='unreadable' AND p.prompt IN ({','.join('?' * len(prompts))}) "
+            "AND NOT EXISTS (SELECT 1 FROM extractions e JOIN judgements x ON x.key=e.key "
+            "WHERE e.reads=j.key AND x.status!='error') ORDER BY j.seq LIMIT ?",
+            (name, after, *prompts, limit),
+        )
+        return [(row[0], judgement_from_row(row[1:])) for row in rows]
+
+    def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
+        """Key, reply, finish reason and top log-probabilities of the extraction that read an ask's
+        reply."""
+        row: tuple[str, str, str, str] | None = self.read(
+            "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
+            "JOIN judgements j ON j.key=e.key "
+            "JOIN replies r ON r.key=e.key WHERE e.reads=? ORDER BY j.seq DESC LIMIT 1",
+            (key,),
+        ).fetchone()
+        return row
+
+    def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
+        """Return keys of asks by the sequence number (`seq`) in the frame; judgements replaced
+        since are missing."""
+        wanted = list(seqs)
+        marks = ",".join("?" * len(wanted))
+        return dict(self.read(f"SELECT seq, key FROM judgements WHERE seq IN ({marks})", wanted))
+
+    def seq_of(self, key: str) -> int | None:
+        row = self.read("SELECT seq FROM judgements WHERE key=?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def last_seq(self) -> int:
+        """The highest sequence number (seq) of a judgement in the store; 0 without any."""
+        return int(self.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
+
+    def request(self, key: str) -> RequestRecord | None:
+        """The request behind a key; None for recorded verdicts and human votes."""
+        row = self.read(
+            "SELECT key, endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (key,)
+        ).fetchone()
+        return RequestRecord(*row) if row else None
+
+    def search_judgements(self, name: str, text: str) -> list[int]:
+        """Return the sequence numbers (seq) of judgements whose reply or question contains a text,
+        ignoring the case of A-Z."""
+        escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        like = f"%{escaped}%"
+        rows = self.read(
+            "SELECT j.seq FROM plan p JOIN judgements j USING(key) JOIN replies r USING(key) "
+            f"WHERE p.study={STUDY_ID} AND (r.reply LIKE ? ESCAPE '\\' OR p.item IN "
+            f"(SELECT s.item {ITEMS_OF_STUDY} "
+            "AND json_extract(i.json, '$.instruction') LIKE ? ESCAPE '\\'))",
+            (name, like, name, like),
+        )
+        return [seq for (seq,) in rows]
+
+    def latest_judgements(
+        self, name: str, count: int, *, failures_only: bool = False
+    ) -> list[Judgement]:
+        """The last judgements of a study, newest first.
+
+        CROSS JOIN fixes the order of the join: SQLite walks back from the newest judgement and
+        stops when enough are found. Otherwise it would sort a million rows to find eight.
+        """
+        only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
+        newest = [
+            seq
+            for (seq,) in self.read(
+                "SELECT j.seq FROM judgements j CROSS JOIN plan p ON p.key=j.key "
+                f"WHERE p.study={STUDY_ID} {only} ORDER BY j.seq DESC LIMIT ?",
+                (name, count),
+            )
+        ]
+        rows = self.read(
+            f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
+            "CROSS JOIN plan p USING(key) CROSS JOIN replies r USING(key) "
+            f"WHERE p.study={STUDY_ID} AND j.seq IN ({','.join('?' * len(newest))}) "
+            "ORDER BY j.seq DESC",
+            (name, *newest),
+        )
+        return [judgement_from_row(row) for row in rows]
+
+    def tokens(self, name: str) -> tuple[int, int]:
+        """Prompt and completion tokens of a study's judgements."""
+        row = self.read(
+            "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
+            "FROM plan p JOIN judgements j USING(key) "
+            f"WHERE p.study={STUDY_ID} AND p.origin='live'",
+            (name,),
+        ).fetchone()
+        return int(row[0]), int(row[1])
+
+    def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
+        """Prompt tokens and calls per second of one connection, from the last replies."""
+        tokens, calls, seconds = self.read(
+            "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
+            "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "
+            "AND j.status IN ('ok','extracted','unreadable') ORDER BY j.seq DESC LIMIT 100)",
+            (endpoint,),
+        ).fetchone()
+        return (float(tokens) / seconds, calls / seconds) if calls >= 5 and seconds > 0 else None
+
+    # ---- the frame --------------------------------------------------------------------------
+
+    def frame_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
+        """Return the rows of a study's frame in plan order, without texts.
+
+        `since`: a sequence number (seq); only rows of judgements stored after it are returned.
+        """
+        return self._frame_row_cursor(name, since).fetchall()
+
+    def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
+        """Open a cursor over the rows; five million rows at once would not fit in memory."""
+        return self.read(
+            "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
+            "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
+            f"FROM {'judgements j CROSS JOIN plan p' if since else 'plan p JOIN judgements j'} "
+            "ON p.key=j.key "  # CROSS JOIN fixes the order: new judgements first
+            f"WHERE p.study={STUDY_ID} AND j.seq>? ORDER BY p.position",
+            (name, since),
+        )
+
+
+def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
+    """Whether the store still has this status, time and reply of a judgement, and no newer one."""
+    row = connection.execute(
+        "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
+        (stored.ask.key,),
+    ).fetchone()
+    return bool(row == (stored.status, stored.time, stored.reply))
+
+
+def is_answered(connection: sqlite3.Connection, key: str) -> bool:
+    """Whether an ask has a stored judgement other than an error."""
+    row = connection.execute("SELECT status FROM judgements WHERE key=?", (key,)).fetchone()
+    return row is not None and row[0] != "error"

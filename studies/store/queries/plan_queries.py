@@ -1,0 +1,211 @@
+"""The plan of a study: its asks, which of them are pending, and counts by status."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from studies.domain import HUMAN_PREFIX, Ask
+from studies.frames.frame import SEP
+from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
+from studies.store.store_file import StoreFile
+
+KEYS_PER_QUERY: Final = 500
+"""Keys in one statement; SQLite limits the number of parameters."""
+
+
+class PlanQueries(StoreFile):
+    """The part of a store that reads plans."""
+
+    def plan_sha(self, name: str) -> str:
+        row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
+        return row[0] if row else ""
+
+    def asks(self, name: str) -> Iterator[Ask]:
+        """Live asks of a study, in plan order."""
+        rows = self.read(
+            f"SELECT {PLAN_COLUMNS} FROM plan WHERE study={STUDY_ID} AND origin='live' "
+            "ORDER BY position",
+            (name,),
+        )
+        return (ask_from_row(row) for row in rows)
+
+    def has_live_asks(self, name: str) -> bool:
+        """Whether a study of that name has live asks."""
+        found = self.read(
+            f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND origin='live' LIMIT 1", (name,)
+        )
+        return found.fetchone() is not None
+
+    def answered_keys(self, name: str) -> set[str]:
+        """Keys of the live asks of a study that have a judgement other than an error."""
+        rows = self.read(
+            f"SELECT p.key FROM plan p JOIN judgements j ON j.key=p.key WHERE p.study={STUDY_ID} "
+            "AND p.origin='live' AND j.status!='error'",
+            (name,),
+        )
+        return {key for (key,) in rows}
+
+    def answered_among(self, keys: Sequence[str]) -> set[str]:
+        """Those of the keys that have a judgement other than an error, in any study; a call that
+        was made without refused parameters counts under its planned key."""
+        found: set[str] = set()
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            part = keys[start : start + KEYS_PER_QUERY]
+            marks = ",".join("?" * len(part))
+            rows = self.read(
+                f"SELECT key FROM judgements WHERE key IN ({marks}) AND status!='error' UNION "
+                "SELECT a.key FROM adapted_requests a JOIN judgements j ON j.key=a.adapted "
+                f"WHERE a.key IN ({marks}) AND j.status!='error'",
+                (*part, *part),
+            )
+            found.update(key for (key,) in rows)
+        return found
+
+    def pending_asks(
+        self,
+        name: str,
+        judge: str,
+        after: int,
+        limit: int,
+        *,
+        again: Sequence[str] = ("error",),
+        began: int = 2**62,
+    ) -> list[tuple[int, Ask]]:
+        """Return the next pending asks of a judge, each with its position in the plan.
+
+        An ask is pending if it has no judgement. It is also pending if its judgement has a status
+        in `again` and was stored before the run: its sequence number (seq) is at most `began`.
+        """
+        rows = self.read(
+            f"SELECT position, {PLAN_COLUMNS} FROM plan p "
+            f"WHERE study={STUDY_ID} AND judge=? AND position>? "
+            "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
+            f"AND (j.status NOT IN ({','.join('?' * len(again))}) OR j.seq>?)) "
+            "ORDER BY position LIMIT ?",
+            (name, judge, after, *again, began, limit),
+        )
+        return [(row[0], ask_from_row(row[1:])) for row in rows]
+
+    # ---- counting ---------------------------------------------------------------------------
+
+    def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
+        """Number of planned asks, and of asks by status (noise-floor repeats included).
+
+        With `recorded`, a study without live asks counts its recorded judgements.
+        """
+        found = self.counts_of_origin(name, "live")
+        if recorded and not found:
+            found = self.counts_of_origin(name, "recorded")
+            return {"planned": sum(found.values()), "recorded": sum(found.values()), **found}
+        return {"planned": sum(found.values()), **found}
+
+    def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
+        """Number of asks by status, of the live or of the recorded ones."""
+        return dict(self.cached(name, origin, lambda: self._count_by_status(name, origin)))
+
+    def _count_by_status(self, name: str, origin: str) -> dict[str, int]:
+        """Number of asks by status; asks without a judgement are `pending`."""
+        rows = self.read(
+            "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
+            "LEFT JOIN judgements j USING(key) "
+            f"WHERE p.study={STUDY_ID} AND p.origin=? GROUP BY 1",
+            (name, origin),
+        )
+        return {str(status): int(count) for status, count in rows}
+
+
+def repeated_by_status(
+    store: StoreFile, study: str, statuses: Collection[str], until: int
+) -> dict[str, int]:
+    """Number of live asks by status, among the given ones, judged up to a sequence number (seq)."""
+    rows = store.read(
+        "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
+        f"WHERE p.study={STUDY_ID} AND p.origin='live' "
+        f"AND j.status IN ({_marks(statuses)}) AND j.seq<=? GROUP BY 1",
+        (study, *statuses, until),
+    )
+    return dict(rows.fetchall())
+
+
+def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict[str, int]:
+    """Number of live asks by judge without a judgement or with one of these statuses."""
+    rows = store.read(
+        f"SELECT judge, count(*) FROM plan p WHERE study={STUDY_ID} "
+        "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
+        f"AND j.status NOT IN ({_marks(again)})) GROUP BY judge",
+        (study, *again),
+    )
+    return dict(rows.fetchall())
+
+
+def asks_to_repeat(
+    store: StoreFile, study: str, again: Collection[str], *, pending: bool
+) -> list[tuple[str, int]]:
+    """Number of live asks by judge with one of these statuses; `pending` adds those without a
+    judgement."""
+    rows = store.read(
+        "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
+        f"WHERE p.study={STUDY_ID} AND p.origin='live' "
+        f"AND (j.status IN ({_marks(again)}) OR (j.key IS NULL AND ?)) GROUP BY p.judge",
+        (study, *again, pending),
+    )
+    return rows.fetchall()
+
+
+def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
+    """Number of a judge's judgements of known cost in a study, and their mean cost in dollars."""
+    count, mean = store.read(
+        "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
+        f"WHERE p.study={STUDY_ID} AND p.judge=? AND j.cost IS NOT NULL",
+        (study, judge),
+    ).fetchone()
+    return int(count), mean
+
+
+def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
+    """Items and contestants shown, joined by SEP, of the asks to judges that are no people."""
+    return store.read(
+        f"SELECT DISTINCT item, shown FROM plan WHERE study={STUDY_ID} AND judge NOT LIKE ?",
+        (study, f"{HUMAN_PREFIX}%"),
+    )
+
+
+def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
+    """Number and last sequence number (seq) of the judgements of judges that are no people."""
+    row = store.read(
+        "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "
+        f"WHERE p.study={STUDY_ID} AND p.judge NOT LIKE ?",
+        (study, f"{HUMAN_PREFIX}%"),
+    ).fetchone()
+    return int(row[0]), int(row[1])
+
+
+def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
+    """Count the verdicts of judges that are no people: on pairs, on more than two answers, and
+    with a margin above 1."""
+    row = store.read(
+        "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
+        "sum(length(p.shown) - length(replace(p.shown, ?2, '')) > 1), sum(j.margin > 1) "
+        "FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?1) AND p.judge NOT LIKE ?3",
+        (study, SEP, f"{HUMAN_PREFIX}%"),
+    ).fetchone()
+    return row[0] or 0, row[1] or 0, row[2] or 0
+
+
+def count_parts(store: StoreFile, study: str) -> list[int]:
+    """The numbers of items, judges, people and prompts of a study."""
+    row = store.read(
+        "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
+        "(SELECT count(*) FROM study_items WHERE study=s.id), "
+        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge NOT LIKE ?2), "
+        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge LIKE ?2), "
+        "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
+        (study, f"{HUMAN_PREFIX}%"),
+    ).fetchone()
+    return [int(value) for value in row]
+
+
+def _marks(values: Collection[object]) -> str:
+    return ",".join("?" * len(values))

@@ -1,0 +1,151 @@
+"""Rows of result files (shards) on their way into the store, through temporary tables.
+
+A row has the columns of the plan, of judgements and of replies, its position in the plan and
+whether its ask is settled.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from studies.domain import Item
+from studies.errors import SourceError
+from studies.spec.study import Study
+from studies.store.ballot_queries import restore_votes
+from studies.store.rows import JUDGEMENT_COLUMNS, PLAN_COLUMNS, REPLY_COLUMNS, put_items, put_study
+
+_INCOMING_COLUMNS: Final = (
+    f"{PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS}, position, settled"
+)
+_PLACEHOLDERS: Final = ",".join("?" * (_INCOMING_COLUMNS.count(",") + 1))
+_PAGE_CACHE_KB: Final = 500_000
+"""SQLite page cache during an import, in kB; keys are hashes, so each row is on another page."""
+
+
+# ------------------------------------------------------------------------------- live answers
+
+
+def put_answers(
+    connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]
+) -> tuple[int, int, Counter[str]]:
+    """Store answers to asks that are in a plan; an existing answer is kept, an error is replaced.
+
+    Returns the number of rows of known asks, of settled ones among them, and the new judgements by
+    status.
+    """
+    _put_incoming(connection, rows)
+    known = "FROM incoming i WHERE EXISTS (SELECT 1 FROM plan p WHERE p.key=i.key)"
+    count, settled = connection.execute(
+        f"SELECT count(*), COALESCE(sum(settled), 0) {known}"
+    ).fetchone()
+    errors = (
+        "SELECT key FROM judgements WHERE status='error' AND key IN "
+        "(SELECT key FROM incoming WHERE settled AND status!='error')"
+    )
+    connection.execute(f"DELETE FROM replies WHERE key IN ({errors})")
+    connection.execute(f"DELETE FROM judgements WHERE key IN ({errors})")
+    return count, settled, _put_judgements(connection, f"{known} AND settled", "IGNORE")
+
+
+def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[Any]) -> bool:
+    """Store an attempt unless the store has it; `call`: its owner, start, end, outcome, four token
+    counts and cost."""
+    owner, started = call[:2]
+    return bool(
+        connection.execute(
+            "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
+            "completion_tokens, cached_tokens, cache_write, cost) SELECT ?,?,?,?,?,?,?,?,?,? "
+            "WHERE NOT EXISTS (SELECT 1 FROM attempts WHERE key=? AND owner=? AND started=?)",
+            (key, *call, key, owner, started),
+        ).rowcount
+    )
+
+
+# -------------------------------------------------------------------------- recorded verdicts
+
+
+def write_recorded_study(
+    connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
+) -> None:
+    """Write the collected rows to the store; of several rows of one ask the first counts."""
+    _check_import_table(connection)
+    connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
+    study_id = put_study(connection, study, plan_sha, True)
+    connection.execute("DELETE FROM plan WHERE study=?", (study_id,))
+    put_items(connection, study_id, items)
+    connection.execute("DROP TABLE IF EXISTS temp.picked")
+    connection.execute(
+        "CREATE TEMP TABLE picked AS SELECT min(position) AS place, rowid AS row FROM gathered "
+        "WHERE settled AND item IN (SELECT item FROM study_items WHERE study=?) GROUP BY key",
+        (study_id,),
+    )
+    rows = "FROM temp.picked JOIN temp.gathered i ON i.rowid=row"
+    try:
+        connection.execute(
+            f"INSERT INTO plan SELECT ?, place, {PLAN_COLUMNS}, 'recorded' {rows} ORDER BY place",
+            (study_id,),
+        )
+    except sqlite3.IntegrityError:
+        raise SourceError(
+            "two calls have the same position in the plan: the folder has shards of several "
+            "studies; import each study from its own folder"
+        ) from None
+    _put_judgements(connection, rows, "REPLACE", "key")
+    restore_votes(connection, study.name)
+
+
+def create_import_table(connection: sqlite3.Connection) -> None:
+    drop_import_tables(connection)
+    connection.execute(f"CREATE TEMP TABLE gathered ({_INCOMING_COLUMNS})")
+
+
+def insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    _check_import_table(connection)
+    connection.executemany(f"INSERT INTO temp.gathered VALUES ({_PLACEHOLDERS})", rows)
+
+
+def _check_import_table(connection: sqlite3.Connection) -> None:
+    """Raise an error if the temporary table was lost.
+
+    The writer reconnects after a disk error, which drops the rows collected so far; without this
+    check a part of the folder would be saved as the whole.
+    """
+    found = connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name='gathered'").fetchone()
+    if found is None:
+        raise SourceError(
+            "writing to the store failed and nothing was imported: import the folder again"
+        )
+
+
+def drop_import_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("DROP TABLE IF EXISTS temp.gathered")
+    connection.execute("DROP TABLE IF EXISTS temp.picked")
+    connection.execute("PRAGMA cache_size=-2000")
+
+
+def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    connection.execute(f"CREATE TEMP TABLE IF NOT EXISTS incoming ({_INCOMING_COLUMNS})")
+    connection.execute("DELETE FROM temp.incoming")
+    connection.executemany(f"INSERT INTO temp.incoming VALUES ({_PLACEHOLDERS})", rows)
+
+
+def _put_judgements(
+    connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
+) -> Counter[str]:
+    """Write judgements and replies of the chosen rows; return the number of new ones by status."""
+    last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
+    connection.execute(
+        f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "
+        f"SELECT key, {JUDGEMENT_COLUMNS} {chosen} ORDER BY {order}"
+    )
+    connection.execute(
+        f"INSERT OR {clash} INTO replies(key, {REPLY_COLUMNS}) "
+        f"SELECT key, {REPLY_COLUMNS} {chosen} ORDER BY {order}"
+    )
+    rows = connection.execute(
+        "SELECT status, count(*) FROM judgements WHERE seq>? GROUP BY 1", (last,)
+    )
+    return Counter(dict(rows.fetchall()))

@@ -1,0 +1,28 @@
+"""Reduce a copy of a store to what belongs to one study."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+
+def remove_unused_rows(path: Path) -> None:
+    """Delete owners, links, and the prompts, runs and attempts of studies that are not in the
+    store; the file becomes a single one, without free pages."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
+            "AND name NOT IN (SELECT prompt FROM plan)"
+        )
+        connection.execute("UPDATE studies SET owner=''")
+        for rows in (
+            "shares",
+            "allowance",
+            "runs WHERE study NOT IN (SELECT name FROM studies)",
+            "attempts WHERE owner NOT IN (SELECT owner FROM runs)",
+        ):
+            connection.execute(f"DELETE FROM {rows}")
+        connection.commit()
+        connection.execute("PRAGMA journal_mode=DELETE")  # a single file, without -wal
+        connection.execute("VACUUM")

@@ -1,0 +1,161 @@
+"""SQL that restricts the connections of a store to the rows of one visitor, and link tokens.
+
+The connections call three SQL functions of the caller: `visitor()`, the id of the visitor;
+`share()`, the hash of the link token; `votes_open()`, whether all visitors may vote on ownerless
+studies.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from studies.store.rows import STUDY_ID
+from studies.store.store_file import StoreFile
+
+NOT_OWNER_ERROR: Final = "owned by another visitor"
+STUDY_QUOTA_ERROR: Final = "too many studies"
+_VIEWS: Final = (
+    "CREATE TEMP VIEW studies AS SELECT * FROM main.studies WHERE owner IN ('', visitor()) "
+    "OR id IN (SELECT study FROM main.shares WHERE token=share())",
+    "CREATE TEMP VIEW runs AS SELECT * FROM main.runs WHERE study IN (SELECT name FROM studies)",
+    *(
+        f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} AS t WHERE EXISTS "
+        "(SELECT 1 FROM main.plan p WHERE p.key=t.key AND p.study IN (SELECT id FROM studies)) "
+        "OR EXISTS (SELECT 1 FROM main.extractions e JOIN main.plan p ON p.key=e.reads "
+        "WHERE e.key=t.key AND p.study IN (SELECT id FROM studies))"
+        for table in ("requests", "replies")
+    ),
+)
+
+_NOT_OWNED: Final = (
+    "EXISTS (SELECT 1 FROM main.studies WHERE id={row}.study AND owner IS NOT visitor())"
+)
+"""Condition: the study of the row exists and the visitor does not own it. Rows that are deleted
+together with their study pass."""
+_MAY_VOTE: Final = (
+    "((votes_open() AND (SELECT owner FROM main.studies WHERE id={row}.study) IS '') "
+    "OR {row}.study IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
+)
+"""Condition: votes on ownerless studies are open, or the visitor has a link for voters."""
+_USED_BY_OTHERS: Final = (
+    "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
+    "WHERE p.key={row}.key AND s.owner IS NOT visitor() "
+    f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
+)
+"""Condition: the plan of a study that the visitor does not own has this key, permitted votes
+excepted."""
+_ONLY_TIME_CHANGED: Final = (
+    "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
+    "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
+    "AND ((votes_open() AND OLD.owner='') "
+    "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
+)
+"""Condition: a permitted voter changes only the time stamp of a study."""
+_ALWAYS_REFUSED: Final = "1"
+_REFUSAL_CONDITIONS: Final = {
+    "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",
+    "study_items": _NOT_OWNED,
+    "shares": _NOT_OWNED,
+    "ballots": f"{_NOT_OWNED} AND NOT ({{row}}.voter!='' AND {_MAY_VOTE})",
+    "judgements": _USED_BY_OTHERS,
+    "replies": _USED_BY_OTHERS,
+    "extractions": "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
+    "WHERE p.key={row}.reads AND s.owner IS NOT visitor())",
+    "runs": _ALWAYS_REFUSED,
+    "attempts": _ALWAYS_REFUSED,
+    "leases": _ALWAYS_REFUSED,
+    "allowance": _ALWAYS_REFUSED,
+}
+"""Condition, by table, for refusing a change of a row; {row} is NEW or OLD."""
+
+
+def restrict_reads(connection: sqlite3.Connection) -> None:
+    """Replace the tables, for this connection, by views of the rows that the visitor may see."""
+    for view in _VIEWS:
+        connection.execute(view)
+
+
+def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
+    """Refuse, for this connection, changes to studies of other owners; `most_studies`: limit per
+    visitor, 0: none."""
+    for trigger in _triggers(most_studies):
+        connection.execute(trigger)
+
+
+def _triggers(most: int) -> list[str]:
+    made = [
+        _trigger(table, event, rule.format(row=row))
+        for table, rule in _REFUSAL_CONDITIONS.items()
+        for event, row in (("INSERT", "NEW"), ("UPDATE", "OLD"), ("DELETE", "OLD"))
+    ]
+    # A new study gets its creator as owner; no other change of an owner is allowed.
+    claims = "OLD.owner='' AND NEW.owner IS visitor() AND OLD.updated=NEW.updated"
+    others = f"OLD.owner IS NOT visitor() AND NOT ({claims}) AND NOT ({_ONLY_TIME_CHANGED})"
+    made.append(_trigger("studies", "UPDATE", others))
+    made.append(_trigger("studies", "DELETE", "OLD.owner IS NOT visitor()"))
+    check_quota = (
+        f"SELECT RAISE(ABORT, '{STUDY_QUOTA_ERROR}') WHERE "
+        f"(SELECT count(*) FROM main.studies WHERE owner=visitor())>{int(most)};"
+    )
+    made.append(
+        "CREATE TEMP TRIGGER studies_mine AFTER INSERT ON main.studies BEGIN "
+        f"UPDATE studies SET owner=visitor() WHERE id=NEW.id; {check_quota if most else ''} END"
+    )
+    return made
+
+
+def _trigger(table: str, event: str, refused: str) -> str:
+    return (
+        f"CREATE TEMP TRIGGER {table}_{event.lower()} BEFORE {event} ON main.{table} "
+        f"WHEN {refused} BEGIN SELECT RAISE(ABORT, '{NOT_OWNER_ERROR}'); END"
+    )
+
+
+# ------------------------------------------------------------------------------------ owners
+
+
+def owner_of(store: StoreFile, study: str) -> str | None:
+    """Return the owner of a study; empty: no owner; None: the store shows no study of this name."""
+    row = store.read("SELECT owner FROM studies WHERE name=?", (study,)).fetchone()
+    return row[0] if row else None
+
+
+def study_owners(store: StoreFile) -> set[str]:
+    return {owner for (owner,) in store.read("SELECT DISTINCT owner FROM studies")}
+
+
+def unused_studies(store: StoreFile, before: float) -> list[str]:
+    """Owned studies that were not saved, run or voted on since `before`."""
+    rows = store.read(
+        "SELECT name FROM studies s WHERE owner!='' AND max(updated, "
+        "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
+        "COALESCE((SELECT max(done) FROM ballots WHERE study=s.id), 0)) < ?",
+        (before,),
+    )
+    return [name for (name,) in rows.fetchall()]
+
+
+# ------------------------------------------------------------------------------------- links
+
+
+def put_link(
+    connection: sqlite3.Connection, study: str, token_hash: str, created: float, votes: bool
+) -> None:
+    connection.execute(
+        "INSERT INTO shares(token, study, created, votes) "
+        "SELECT ?1, id, ?3, ?4 FROM studies WHERE name=?2",
+        (token_hash, study, created, int(votes)),
+    )
+
+
+def delete_links(connection: sqlite3.Connection, study: str) -> int:
+    """Delete all links of a study; return how many."""
+    return connection.execute(f"DELETE FROM shares WHERE study={STUDY_ID}", (study,)).rowcount
+
+
+def count_links(store: StoreFile, study: str) -> int:
+    row = store.read(
+        "SELECT count(*) FROM shares JOIN studies s ON s.id=study WHERE s.name=?", (study,)
+    ).fetchone()
+    return int(row[0])

@@ -1,0 +1,126 @@
+"""The open SQLite file of a store: its connections, its writer, versions of studies, its cache."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from studies.errors import StoreUnusable
+from studies.store import database
+from studies.store.caching.store_cache import StoreCache
+from studies.store.database import DatabaseWatch
+from studies.store.frame_cache import cache_value, read_cached_value
+from studies.store.study_versions import StudyVersion, StudyVersions
+from studies.store.writer import StoreWriter
+
+MIN_CACHED_SECONDS: Final = 1.0
+"""Computations longer than this (seconds) are cached on disk."""
+Value = TypeVar("Value")
+
+
+class StoreFile:
+    """A store's file; reads use one connection per thread, writes one writer."""
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        self.path = Path(path) if path is not None else database.default_store_path()
+        database.prepare_store(self.path)
+        self.file_watch = DatabaseWatch(self.path)
+        self._local = threading.local()
+        self._writer: StoreWriter | None = None
+        self._versions = StudyVersions()
+        self._cache = StoreCache(excluded=(StoreFile,))
+        self._lock = threading.Lock()
+
+    @property
+    def owners(self) -> Path:
+        """Folder of the lock files of live runs, the owners of leases."""
+        return self.path.with_name(self.path.name + "-owners")
+
+    @property
+    def writer(self) -> StoreWriter:
+        with self._lock:
+            if self._writer is None:
+                self._writer = self._new_writer()
+                self._writer.current_file = self.file_watch.check
+            return self._writer
+
+    def _new_writer(self) -> StoreWriter:
+        return StoreWriter(lambda: database.connect(self.path))
+
+    def _open_reader(self) -> sqlite3.Connection:
+        """A connection for the reads of one thread."""
+        return database.connect(self.path)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        self.file_watch.close()
+        if (connection := self._local.__dict__.pop("connection", None)) is not None:
+            connection.close()  # connections of other threads close with their threads
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            return self.read_connection.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+
+    @property
+    def read_connection(self) -> sqlite3.Connection:
+        """This thread's connection for reads."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        try:
+            if connection is None or self._local.file != self.file_watch.check():
+                self._local.file = self.file_watch.check()
+                connection = self._local.connection = self._open_reader()
+        except sqlite3.DatabaseError as error:
+            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+        return connection
+
+    # ---- values computed from a version of a study -----------------------------------------
+
+    def version(self, name: str) -> StudyVersion:
+        """Return the version of a study; it changes with its plan and with any of its
+        judgements."""
+        return self._versions.current_version(name, self.read)
+
+    def memoised(
+        self,
+        name: str,
+        what: tuple[Hashable, ...],
+        work: Callable[[], Value],
+        version: Hashable | None = None,
+    ) -> Value:
+        """Return the result of `work`, computed once per version of a study and kept in the
+        store's cache.
+
+        `what`: name and arguments of the computation. `version`: replaces the study's own version
+        for results that depend on less or on more. Callers share the result and must not change it.
+        """
+        current = self.version(name) if version is None else version
+        return self._cache.compute_once((name, *what), current, work)
+
+    def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
+        """As `memoised`, and cached on disk if the computation took long.
+
+        The result must be unchanged by conversion to JSON and back.
+        """
+        version = self.version(name)
+
+        def compute() -> Value:
+            value: Value | None = read_cached_value(
+                self.path, name, what, lambda old: self._versions.is_current(name, old, self.read)
+            )
+            if value is None:
+                began = time.monotonic()
+                value = work()
+                if time.monotonic() - began > MIN_CACHED_SECONDS:
+                    cache_value(self.path, name, what, version, value)
+            return value
+
+        return self.memoised(name, (what,), compute, version)

@@ -1,0 +1,310 @@
+"""The boundary to Gradio: contracts of its private names, the start-up check, no use elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from components.server import gradio_private
+from components.server.access import PUBLIC
+from components.server.fair_turns import QueueClient
+from components.server.gradio_private import (
+    BUSY_POLL_SECONDS,
+    IDLE_POLL_SECONDS,
+    IDLE_SECONDS,
+    PRIVATE_NAMES,
+    FairQueue,
+    GradioChanged,
+    MinimalStateHolder,
+    QuietQueue,
+    check_private_names,
+)
+
+ROOT = Path(__file__).parents[3]
+BOUNDARY = ROOT / "components" / "server" / "gradio_private.py"
+SECURITY = {
+    "Blocks.fns", "Queue", "routes.StateHolder", "SessionState", "http_server.Server"
+}  # fmt: skip
+KEY = "sk-typed-into-a-box"
+
+
+@pytest.fixture(scope="module")
+def blocks() -> gr.Blocks:
+    with gr.Blocks(analytics_enabled=False) as page:
+        count, box = gr.State(0), gr.Textbox(type="password")
+        box.change(lambda n, text: n + 1, [count, box], count, show_progress="hidden")
+    return page.queue()
+
+
+def without(module: str, name: str) -> SimpleNamespace:
+    """The package gradio as a release would be that has no such name."""
+    fake = SimpleNamespace(**vars(gr))
+    part = SimpleNamespace(**vars(getattr(gr, module)))
+    delattr(part, name)
+    setattr(fake, module, part)
+    return fake
+
+
+# ---- contracts: each private name still means what Evenhand takes it for ---------------------
+
+
+@pytest.mark.parametrize("private", PRIVATE_NAMES, ids=lambda one: one.name)
+def test_the_installed_gradio_has_the_name_and_the_check_is_quick(private, blocks):
+    began = time.process_time()
+    assert private.holds(blocks)
+    assert time.process_time() - began < 1
+    assert private.use and private.fallback and private.attributes
+
+
+def test_names_that_protect_visitors_are_marked():
+    assert {one.name for one in PRIVATE_NAMES if one.protects_visitors} == SECURITY
+
+
+def test_guarded_handlers_take_the_added_inputs_first():
+    with gr.Blocks() as page:
+        token, box, shown = gr.Textbox(), gr.Textbox(), gr.Textbox()
+        box.change(lambda text: text, box, shown)
+    gradio_private.guard_handlers(
+        page, {"_token": token}, lambda handler, inputs: lambda token, *v: f"{token} {handler(*v)}"
+    )
+    (event,) = page.fns.values()
+    assert list(event.inputs) == [token, box] and event.input_parameter_names[0] == "_token"
+    answer = asyncio.run(page.process_api(event, ["secret", "text"]))
+    assert answer["data"] == ["secret text"]
+
+
+def test_scripts_and_status_updates_are_those_of_the_configuration():
+    with gr.Blocks() as page:
+        first, second = gr.Textbox(), gr.Textbox()
+        first.change(lambda a, b: a, [first, second], first, show_progress="hidden")
+    gradio_private.set_scripts(page, second, lambda place: f"script of input {place}")
+    gradio_private.disable_status_updates(page)
+    (event,) = page.get_config_file()["dependencies"]
+    assert event["js"] == "script of input 1" and event["show_progress_on"] == []
+
+
+def test_the_data_of_a_click_and_of_an_event_without_any():
+    assert gradio_private.click_data(gr.EventData(None, {"judge": "a"})) == {"judge": "a"}
+    assert gradio_private.click_data(gr.EventData(None, None)) == {}
+    assert gradio_private.click_data(SimpleNamespace()) == {}
+
+
+def test_the_page_is_known_while_it_is_built_and_the_request_while_it_is_handled():
+    with gr.Blocks() as page:
+        assert gradio_private.current_blocks() is page
+    assert gradio_private.current_blocks() is None and gradio_private.current_request() is None
+    sent = gr.Request(username="x")
+    seen: list[Any] = []
+    with gr.Blocks() as page:
+        page.load(lambda: seen.append(gradio_private.current_request()))
+    (event,) = page.fns.values()
+    asyncio.run(page.process_api(event, [], request=sent))
+    assert seen == [sent]
+
+
+def test_a_value_is_converted_by_the_given_function():
+    with gr.Blocks() as page:
+        view = gr.HTML()
+        page.load(lambda: {"figure": 1}, None, view)
+    gradio_private.set_postprocess(view, str)
+    (event,) = page.fns.values()
+    assert asyncio.run(page.process_api(event, []))["data"] == ["{'figure': 1}"]
+
+
+def test_a_session_keeps_states_and_no_typed_value(blocks, monkeypatch):
+    monkeypatch.setattr(gr.routes, "StateHolder", gr.routes.StateHolder)
+    gradio_private.use_minimal_sessions(blocks)
+    app = gr.routes.App.create_app(blocks)
+    assert type(app.state_holder) is MinimalStateHolder
+    (event,) = blocks.fns.values()
+    state = app.state_holder["one"]
+    answer = asyncio.run(blocks.process_api(event, [None, KEY], state=state))
+    (count,) = state.state_data.values()
+    assert answer["data"] and count == 1 and state.config_values == {}
+    kept = {name: value for name, value in vars(state).items() if name != "blocks_config"}
+    assert KEY not in repr(kept)
+
+
+class _Sleeps:
+    """A queue's loop that is stopped after a number of looks; stores the seconds between them."""
+
+    def __init__(self, queue: QuietQueue, looks: int) -> None:
+        self.seconds: list[float] = []
+        self._queue, self._looks = queue, looks
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        self._queue.stopped = len(self.seconds) >= self._looks
+
+
+def test_gradio_s_loop_looks_less_often_into_an_idle_queue(blocks, monkeypatch):
+    queue = QuietQueue.from_queue(blocks._queue)
+    sleeps = _Sleeps(queue, 3)
+    monkeypatch.setattr(
+        gr.queueing, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleeps.sleep})
+    )
+    queue.active_jobs = [None]
+    asyncio.run(queue.start_processing())
+    assert sleeps.seconds == [BUSY_POLL_SECONDS] * 3
+    queue.stopped, queue.last_event_time = False, time.monotonic() - IDLE_SECONDS - 1
+    sleeps.seconds.clear()
+    asyncio.run(queue.start_processing())
+    assert sleeps.seconds == [IDLE_POLL_SECONDS] * 3
+
+
+def test_the_fair_queue_hands_gradio_one_event_of_the_client_whose_turn_it_is(blocks):
+    queue = FairQueue.from_queue(blocks._queue, PUBLIC.queue_limits)
+    queue.active_jobs = [None] * 4
+    (function,) = blocks.fns.values()
+    queue.create_event_queue_for_fn(function)
+
+    async def take_turns() -> list[str]:
+        waiting = queue.event_queue_per_concurrency_id[function.concurrency_id].queue
+        for session in ("flood", "flood", "other"):
+            event = gr.queueing.Event(session, function, None, None)
+            event.__dict__["queue_client"] = QueueClient(session, session)
+            waiting.append(event)
+        served = [queue.get_events() for _ in range(3)]
+        assert len(queue) == 0 and queue.get_events() is None
+        return [events[0].session_hash for events, batch, _ in served if not batch]
+
+    assert asyncio.run(take_turns()) == ["flood", "other", "flood"]
+
+
+def test_statistics_are_not_computed(blocks):
+    gradio_private.replace_queue(blocks, None)
+    queue = blocks._queue
+    queue.events_recorded = 5
+    before = queue.cached_event_analytics_summary
+    assert queue.compute_analytics_summary([{"function": "f"}]) is before
+
+
+def test_the_server_starts_with_the_changed_settings(blocks, monkeypatch):
+    server = gr.http_server.Server
+    monkeypatch.setattr(gr.http_server, "Server", server)
+    for most in (7, 8):  # a second change replaces the first
+
+        def change(config: Any, most: int = most) -> None:
+            config.limit_concurrency = most
+
+        gradio_private.use_server_settings(blocks, change)
+    _, _, _, running = gr.http_server.start_server(gr.routes.App.create_app(blocks))
+    running.close()
+    assert running.config.limit_concurrency == 8 and isinstance(running, server)
+
+
+# ---- the start-up check ----------------------------------------------------------------------
+
+LOSSES = {
+    "routes.StateHolder": ("routes", "StateHolder"),
+    "SessionState": ("state_holder", "SessionState"),
+    "Queue": ("queueing", "Queue"),
+    "http_server.Server": ("http_server", "Server"),
+    "LocalContext.request": ("context", "LocalContext"),
+    "Context.root_block": ("context", "Context"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_a_lost_name_refuses_public_mode_where_it_protects_visitors(name, blocks, caplog):
+    lost = without(*LOSSES[name])
+    with caplog.at_level(logging.WARNING):
+        check_private_names(blocks, public=False, package=lost)
+    assert name in caplog.text, "on one's own machine it is logged"
+    if name in SECURITY:
+        with pytest.raises(GradioChanged, match=name):
+            check_private_names(blocks, public=True, package=lost)
+    else:
+        check_private_names(blocks, public=True, package=lost)
+
+
+def test_a_page_without_its_functions_or_queue_is_refused(blocks):
+    for lost in ("fns", "_queue"):
+        page = SimpleNamespace(**{**vars(blocks), "blocks": blocks.blocks, "fns": blocks.fns})
+        delattr(page, lost)
+        with pytest.raises(GradioChanged):
+            check_private_names(page, public=True)
+
+
+def test_a_name_that_is_there_but_no_longer_read_is_found(blocks):
+    """An app that takes the class from elsewhere would keep typed keys without any error."""
+    elsewhere = SimpleNamespace(**vars(gr))
+    elsewhere.routes = SimpleNamespace(StateHolder=gr.routes.StateHolder, App=gr.routes.App)
+    with pytest.raises(GradioChanged, match=r"routes\.StateHolder"):
+        check_private_names(blocks, public=True, package=elsewhere)
+
+
+def test_a_session_with_a_new_part_is_found(blocks):
+    class Larger(gr.state_holder.SessionState):
+        def __init__(self, page: gr.Blocks) -> None:
+            super().__init__(page)
+            self.typed_values: dict[int, str] = {}
+
+    newer = SimpleNamespace(**vars(gr))
+    newer.state_holder = SimpleNamespace(SessionState=Larger)
+    with pytest.raises(GradioChanged, match="SessionState"):
+        check_private_names(blocks, public=True, package=newer)
+
+
+# ---- no private name elsewhere ---------------------------------------------------------------
+
+ATTRIBUTES = frozenset().union(*(one.attributes for one in PRIVATE_NAMES))
+
+
+def private_uses(source: str) -> list[str]:
+    """Private names of Gradio in a module: imports of its parts, its attributes, and underscores
+    in modules that import it."""
+    tree = ast.parse(source)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    uses = "gradio" in {alias.name for node in imports for alias in node.names}
+    return [name for node in ast.walk(tree) for name in _uses_in(node, uses)]
+
+
+def _uses_in(node: ast.AST, uses_gradio: bool) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (a.name for a in node.names if a.name.startswith("gradio."))
+    elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gradio":
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Attribute):
+        owner = node.value.id if isinstance(node.value, ast.Name) else ""
+        hidden = node.attr.startswith("_") and not node.attr.startswith("__")
+        part = owner in ("gr", "gradio") and isinstance(getattr(gr, node.attr, None), ModuleType)
+        if (
+            node.attr in ATTRIBUTES
+            or (uses_gradio and hidden and owner not in ("self", "cls"))
+            or (part and node.attr != "themes")
+        ):
+            yield f"{owner or '…'}.{node.attr}"
+
+
+def test_private_names_of_gradio_are_used_in_one_module_only():
+    modules = [ROOT / "app.py", *(ROOT / "components").rglob("*.py")]
+    found = {path.name: private_uses(path.read_text("utf-8")) for path in modules}
+    assert found.pop(BOUNDARY.name), "the rule finds what it looks for"
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [("from gradio import routes", "gradio.routes"), ("import gradio.blocks", "gradio.blocks"),
+     ("from gradio.context import Context", "gradio.context.Context"),
+     ("x = blocks.fns", "blocks.fns"), ("import gradio as gr\ny = gr.queueing", "gr.queueing"),
+     ("import gradio as gr\ndef f(e): return e._anything", "e._anything"),
+     ("def f(event): return event._data", "event._data")],
+)  # fmt: skip
+def test_the_rule_itself_finds_a_private_name(source, expected):
+    assert private_uses(source) == [expected]
+
+
+def test_the_rule_itself_accepts_public_names():
+    source = "import gradio as gr\nclass A:\n    def f(self): return self._x, gr.Textbox, gr.themes"
+    assert private_uses(source) == []

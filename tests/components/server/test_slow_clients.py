@@ -1,0 +1,242 @@
+"""Slow clients on a real loopback server: silent connections, endless heads, bodies by the byte."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.routing import Route
+
+from components.server.request_limits import BodyPace, RequestLimits
+from components.server.slow_clients import ConnectionLimits, limit_connections, may_be_proxy
+from tests.ui.conftest import App
+
+LIMITS = ConnectionLimits(connections=40, head_seconds=1.0, keep_alive_seconds=1, unread_seconds=1)
+PACE = BodyPace(first_seconds=1.0, bytes_per_second=1_000)
+PATIENCE = 20
+"""Seconds for an answer on a busy machine."""
+
+
+async def page(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("the page")
+
+
+async def size(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(str(len(await request.body())))
+
+
+async def endless(request: Request) -> StreamingResponse:
+    """An event stream, or as much as a client takes."""
+    large = "large" in request.query_params
+
+    async def parts() -> Any:
+        while True:
+            yield b"x" * (1 << 20) if large else b"data: \n\n"
+            await asyncio.sleep(0 if large else 0.1)
+
+    return StreamingResponse(parts())
+
+
+@contextmanager
+def serving(limits: ConnectionLimits = LIMITS) -> Iterator[tuple[int, uvicorn.Server]]:
+    routes = [
+        Route("/", page),
+        Route("/gradio_api/upload", size, methods=["POST"]),
+        Route("/gradio_api/queue/data", endless),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(RequestLimits, pace=PACE)])
+    config = uvicorn.Config(app, port=0, log_level="critical")
+    limit_connections(config, limits)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield server.servers[0].sockets[0].getsockname()[1], server
+    finally:
+        server.force_exit = server.should_exit = True
+        thread.join(20)
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with serving() as (number, _):
+        yield number
+
+
+def connect(port: int, text: bytes = b"") -> socket.socket:
+    line = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    line.sendall(text)
+    return line
+
+
+def closed_after(line: socket.socket) -> float:
+    """Seconds until the server closes the connection."""
+    began = time.monotonic()
+    with contextlib.suppress(ConnectionError):
+        while line.recv(65536):
+            pass
+    return time.monotonic() - began
+
+
+def get(port: int, path: str = "/") -> str:
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    line.request("GET", path)
+    text = line.getresponse().read().decode()
+    line.close()
+    return text
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize("text", [b"", b"GET / HT", HEAD], ids=["silent", "cut", "unfinished"])
+def test_a_connection_without_a_whole_head_is_closed(text, port):
+    with connect(port, text) as line:
+        assert 0.3 < closed_after(line) < PATIENCE
+
+
+def test_a_head_by_the_byte_is_not_waited_for(port):
+    with connect(port) as line:
+        began, sent = time.monotonic(), 0
+        with contextlib.suppress(ConnectionError):
+            for byte in HEAD * 40:
+                line.sendall(bytes([byte]))
+                sent += 1
+                time.sleep(0.05)
+        assert sent < 40 * len(HEAD) and time.monotonic() - began < PATIENCE
+
+
+def test_a_second_head_on_the_same_connection_has_the_same_time(port):
+    with connect(port, HEAD + b"\r\n") as line:
+        assert b"200 OK" in line.recv(65536)
+        line.sendall(HEAD)  # ends the time of an unused connection, and begins that of a head
+        assert closed_after(line) < PATIENCE
+
+
+def test_an_endless_head_is_refused(port):
+    with connect(port, HEAD) as line:
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 64 << 20:
+                line.sendall(b"X-Long: " + b"a" * 8_000)
+                sent += 8_008
+        assert sent < 16 << 20, f"{sent >> 20} MB were taken"
+    assert get(port) == "the page"
+
+
+def test_an_upload_of_one_byte_at_a_time_is_refused_and_a_brisk_one_is_not(port):
+    head = b"POST /gradio_api/upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n"
+    with connect(port, head) as line:
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < PATIENCE:
+                line.sendall(b"x")
+                line.settimeout(0.1)
+                with contextlib.suppress(TimeoutError):
+                    if answer := line.recv(65536):
+                        break
+        assert answer.startswith(b"HTTP/1.1 408") and time.monotonic() - began >= 0.9
+    with connect(port, head) as line:
+        for _ in range(10):
+            line.sendall(b"x" * 500)
+            time.sleep(0.15)  # longer than the first second, and faster than required
+        assert b"5000" in line.recv(65536)
+
+
+def test_an_answer_may_take_longer_than_its_request(port):
+    """The time of a body ends with the body: a stream stays open."""
+    with connect(port, b"GET /gradio_api/queue/data HTTP/1.1\r\nHost: localhost\r\n\r\n") as line:
+        until = time.monotonic() + 2.5
+        while time.monotonic() < until:
+            assert line.recv(65536)
+
+
+def test_a_client_that_does_not_read_is_dropped():
+    with serving() as (port, server):
+        ask = b"GET /gradio_api/queue/data?large=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with connect(port, ask):
+            until = time.monotonic() + PATIENCE
+            while not server.server_state.connections and time.monotonic() < until:
+                time.sleep(0.02)
+            while server.server_state.connections and time.monotonic() < until:
+                time.sleep(0.05)
+            assert not server.server_state.connections
+
+
+def test_a_thousand_connections_keep_no_visitor_out():
+    with (
+        serving(replace(LIMITS, head_seconds=60.0)) as (port, server),
+        contextlib.ExitStack() as held,
+    ):
+        ask = b"GET /gradio_api/queue/data HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        stream = held.enter_context(connect(port, ask))
+        assert stream.recv(65536)
+        for number in range(1000):
+            held.enter_context(connect(port))
+            if number % 250 == 0:
+                assert get(port) == "the page"
+        assert get(port) == "the page"
+        assert len(server.server_state.connections) <= LIMITS.connections
+        stream.settimeout(PATIENCE)
+        assert stream.recv(65536), "the open page has kept its connection"
+
+
+def test_when_all_connections_are_in_use_new_ones_are_closed():
+    with serving(replace(LIMITS, connections=3)) as (port, _), contextlib.ExitStack() as held:
+        ask = b"GET /gradio_api/queue/data HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for _ in range(3):
+            assert held.enter_context(connect(port, ask)).recv(65536)
+        with connect(port) as line:
+            assert closed_after(line) < PATIENCE
+
+
+def test_one_address_cannot_take_all_connections():
+    limits = replace(LIMITS, per_address=2, is_shared=lambda address: address != "127.0.0.1")
+    with serving(limits) as (port, _), contextlib.ExitStack() as held:
+        ask = b"GET /gradio_api/queue/data HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for _ in range(2):
+            assert held.enter_context(connect(port, ask)).recv(65536)
+        with connect(port) as line:
+            assert closed_after(line) < 0.9, "at once, not when its time is up"
+
+
+def test_addresses_of_proxies_are_shared():
+    assert all(map(may_be_proxy, ("127.0.0.1", "10.1.2.3", "::1", "192.168.0.7", "unknown")))
+    assert not any(map(may_be_proxy, ("8.8.8.8", "2001:4860:4860::8888")))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="WINDOWS: too few sockets")
+def test_the_real_app_serves_its_page_beside_a_thousand_connections(tmp_path):
+    app = App(tmp_path / "evenhand.db")
+    try:
+        with contextlib.ExitStack() as held:
+            silent = [held.enter_context(connect(app.port)) for _ in range(1100)]
+            held.enter_context(connect(app.port, HEAD))
+            began = time.monotonic()
+            assert "Evenhand" in get(app.port) and time.monotonic() - began < PATIENCE
+            limit = ConnectionLimits().head_seconds
+            began = time.monotonic()
+            for line in silent:
+                line.settimeout(limit + PATIENCE)
+                closed_after(line)
+            assert time.monotonic() - began < limit + PATIENCE
+    finally:
+        app.close()
