@@ -38,9 +38,10 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, name: str) -> set[str]:
-        """Keys of the live asks of a study that have a judgement other than an error."""
+        """Planned keys of the live asks of a study that have a judgement other than an error."""
         rows = self.read(
-            f"SELECT p.key FROM plan p JOIN judgements j ON j.key=p.key WHERE p.study={STUDY_ID} "
+            "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
+            f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
             "AND p.origin='live' AND j.status!='error'",
             (name,),
         )

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from judges.planning.plan import asks_of, load_stored_plan, make_plan, plan_includes, save_plan
+from judges.planning.plan import (
+    asks_of,
+    count_lost_answers,
+    load_stored_plan,
+    make_plan,
+    plan_includes,
+    save_plan,
+)
 from studies.spec.study import study_from_mapping
 from studies.store.queries.adapted_requests import key_without
 from studies.store.queries.run_costs import attempt_totals
@@ -49,6 +56,17 @@ def test_the_calls_are_not_paid_again_by_another_run_or_a_plan_made_again(store,
         assert (paid, server.bill.totals.billed) == (4, 6)
         assert server.bill.paid_twice == {}
     assert store.counts("small") == {"planned": 6, "ok": 6}
+
+
+def test_a_plan_made_again_loses_no_answer_and_forecasts_no_call(store, tmp_path):
+    with JudgeServer(refuses=["temperature"]) as server:
+        judge = endpoint(server.base_url)
+        run_through(study_plan(tmp_path, [judge], items=4), store)
+    more = study_plan(tmp_path, [judge], items=6)
+    assert count_lost_answers(more, store) == 0
+    assert store.answered_among(planned_keys(more)) == set(
+        planned_keys(study_plan(tmp_path, [judge], items=4))
+    )
 
 
 def test_a_second_study_with_the_same_calls_uses_the_replies(store, tmp_path):
