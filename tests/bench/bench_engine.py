@@ -29,7 +29,7 @@ from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
 from judges.planning.plan import Plan, asks_of, save_plan
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess, Limiter
+from tests.judge_server import JudgeProcess, Limiter, transient_fault_rules
 from tests.judges.engine.virtual_time import SimulatedEndpoint, run_virtual, use_endpoint
 from tests.judges.small_studies import endpoint, study_plan
 
@@ -189,17 +189,6 @@ def in_hand(server: JudgeProcess, seconds: float = 5.0) -> float:
         seen.append(server.bill()["in_flight"])
         time.sleep(0.04)
     return statistics.fmean(seen)
-
-
-def transient_fault_rules(share: float) -> str:
-    """Rules of the judge server: this share of first attempts fails, a quarter each with a 429
-    (Retry-After: 1), a 500, a 503 and a lost connection; the retry succeeds."""
-    rules, left = [], 1.0
-    for kind in ("rate_limit_seconds", "server_error", "unavailable", "connection_reset"):
-        rules.append({"kind": kind, "retry_after": 1.0, "chance": share / 4 / left})
-        left -= share / 4
-    rules[2].pop("retry_after")  # a 503 names no time
-    return json.dumps([{**rule, "attempts": [1]} for rule in rules])
 
 
 def under_faults(share: float) -> Line:
