@@ -44,7 +44,9 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
         name=reader.text("name", model),
         model=model,
         endpoint=_read_base_url(reader) or (preset.base_url if preset else ""),
-        api_key_env=_read_key_variable(reader) or (preset.api_key_env if preset else ""),
+        api_key_env=_read_key_variable(reader)
+        if preset is None or reader.has("api_key_env")
+        else preset.api_key_env,
         family=reader.text("family"),
         temperature=_read_temperature(reader),
         top_p=reader.optional_number("top_p", 0.0, 1.0),

@@ -16,7 +16,14 @@ from components.study.file.controls import (
     select_menu,
 )
 from components.study.file.lenient_study import FormState, LenientStudy, judge_name
-from components.study.form.judge_settings import EMBEDDED, SIMULATED, judge_form, judge_kind
+from components.study.form.judge_settings import (
+    EMBEDDED,
+    SIMULATED,
+    judge_address,
+    judge_form,
+    judge_kind,
+    judge_variable,
+)
 from judges.money.costs import listed_prices
 from judges.operations.check_judge import JudgeCheck
 from studies.spec.judge_spec import SIMULATION_RANGES
@@ -83,11 +90,12 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
             if judge.get(key) is not None and (judge[key] != 0 or key == "accuracy")
         ]
         return escape(f"simulated · {', '.join(settings) or 'no bias, always correct'}")
-    host = urlsplit(str(judge.get("base_url") or "")).netloc or "no address"
+    address, variable = judge_address(judge), judge_variable(judge)
+    host = urlsplit(address).netloc or "no address"
     model = str(judge.get("model") or "no model")
     sees = " · sees images" if judge.get("vision") else ""
-    none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key entered"
-    url = escape(str(judge.get("base_url") or ""))
+    none = f"key from {variable}" if variable else "no key entered"
+    url = escape(address)
     key = (
         f'<span data-key-of="{escape(name)}" data-key-url="{url}" data-none="{escape(none)}">'
         f"{escape(none)}</span>"

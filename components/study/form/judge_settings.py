@@ -26,6 +26,7 @@ from judges.money.costs import listed_prices
 from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
 from studies.spec.judge_spec import SIMULATION_RANGES
+from studies.spec.provider_presets import provider_presets
 
 EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
 JUDGE_KINDS: Final = ((EMBEDDED, "Embedded"), (ENDPOINT, "Endpoint"), (SIMULATED, "Simulated"))
@@ -54,6 +55,25 @@ _READ_OPTIONS: Final = (("text", "Reply text"), ("probabilities", "Label probabi
 def judge_kind(judge: Mapping[str, Any]) -> str:
     model = judge.get("model")
     return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
+
+
+def _provider_addresses() -> list[tuple[str, str]]:
+    """Addresses of the known providers, with their names; local servers only on a private page."""
+    shown = (p for p in provider_presets().values() if p.base_url and not (p.local and is_public()))
+    return [(preset.base_url, preset.title) for preset in shown]
+
+
+def judge_address(judge: Mapping[str, Any]) -> str:
+    """Address of an endpoint: its own, or that of the provider it names."""
+    preset = provider_presets().get(str(judge.get("provider")))
+    return str(judge.get("base_url") or (preset.base_url if preset else ""))
+
+
+def judge_variable(judge: Mapping[str, Any]) -> str:
+    """Variable with an endpoint's key: its own, or that of the provider it names."""
+    preset = provider_presets().get(str(judge.get("provider")))
+    given = judge.get("api_key_env")
+    return (preset.api_key_env if preset else "") if given is None else str(given)
 
 
 def simulation_default(key: str) -> float:
@@ -189,7 +209,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
         for to, end, unit in ends
     )
     read = str(judge.get("read") or "text")
-    url = str(judge.get("base_url") or "")
+    url = judge_address(judge)
     return [
         _judge_row(
             field,
@@ -197,9 +217,10 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
             "Address",
             text_input(
                 f"{field}.base_url",
-                judge.get("base_url", ""),
+                url,
                 mono=True,
                 placeholder="https://api.openai.com/v1",
+                suggestions=_provider_addresses(),
             ),
             "any OpenAI-compatible endpoint, also a local server",
         ),
@@ -220,7 +241,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
             "or variable",
             text_input(
                 f"{field}.api_key_env",
-                judge.get("api_key_env", ""),
+                judge_variable(judge),
                 mono=True,
                 placeholder="OPENAI_API_KEY",
             ),

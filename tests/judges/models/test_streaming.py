@@ -1,5 +1,6 @@
 """Replies token by token: the same judgements, silence against thinking, usage, refused options."""
 
+import socket
 import time
 from pathlib import Path
 
@@ -116,3 +117,23 @@ def test_events_may_be_split_anywhere_and_comments_are_no_tokens():
         reply = build_stream_reply(stream)
         assert (reply.text, reply.finish, reply.model) == ("Overall, é", "stop", "m")
         assert (reply.usage.prompt, reply.usage.completion) == (3, 2)
+
+
+def test_a_connection_that_is_not_made_within_connect_s_is_given_up(store, tmp_path):
+    with socket.socket() as deaf:  # its queue is full: the next connection is not answered
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(deaf.getsockname())
+        judge = endpoint(url, connect_s=0.5, max_attempts=1)
+        started = time.monotonic()
+        run_through(study_plan(tmp_path, [judge], items=1), store, settings=PATIENT)
+        for one in waiting:
+            one.close()
+    assert time.monotonic() - started < 9
+    (judgement,) = judgements(store)
+    assert judgement.rule == "unreachable"
+    assert "no connection within the judge's connect_s" in judgement.detail

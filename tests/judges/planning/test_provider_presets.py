@@ -48,6 +48,7 @@ def test_a_provider_fills_in_address_and_key_variable_and_the_study_may_set_its_
     assert judge.endpoint == "https://api.groq.com/openai/v1"
     assert judge.api_key_env == "GROQ_API_KEY"
     assert parse(provider="groq", api_key_env="MINE").api_key_env == "MINE"
+    assert parse(provider="groq", api_key_env="").api_key_env == "", "the key is typed instead"
     assert parse_judge(dump_judge(judge), "judges[0]") == judge
 
 
