@@ -15,6 +15,7 @@ import secrets
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped
 from judges.models.adapted_call import known_refusals
 from judges.models.factory import build_model, find_api_key
+from judges.models.interface import JudgeCall
 from judges.money.costs import Ledger, price_of
 from judges.security.key_consents import Consents
 from studies.domain import Ask, Judgement, JudgeSpec, Usage
@@ -189,7 +191,7 @@ class EndpointWorker:
         return JudgeQueue(
             self._judge_state(self.job.judges[name]),
             lambda limit: list(itertools.islice(waiting, limit)),
-            lambda ask: build_call(self.job, todo[ask.key]),
+            lambda ask: _without_hedge(build_call(self.job, todo[ask.key])),
             settle,
         )
 
@@ -214,6 +216,11 @@ class EndpointWorker:
         judgement = Judgement(row.ask, "error", rule="stopped", detail=reason, time=time.time())
         attempts = log.pop_attempts(row.ask.key)
         return AskOutcome(judgement, attempts, settled=False, position=row.position)
+
+
+def _without_hedge(call: JudgeCall) -> JudgeCall:
+    """A call that is never made twice: a shard holds one bill for each call."""
+    return replace(call, judge=replace(call.judge, hedge=False)) if call.judge.hedge else call
 
 
 class _KeylessModel:

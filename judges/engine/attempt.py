@@ -173,7 +173,7 @@ class AskAttempts:
 
     def _watch_for_slowness(self, sent: float) -> asyncio.TimerHandle | None:
         """Free this call's place in flight once it takes far longer than usual."""
-        if (seconds := self.state.durations.slow_after) is None:
+        if (seconds := self.state.durations.slow_after(self._prompt_length)) is None:
             return None
         return asyncio.get_running_loop().call_later(seconds, self._stop_counting, sent)
 
@@ -192,6 +192,10 @@ class AskAttempts:
         return self.state.slow_calls.pop(self._slow_name, None) is not None
 
     @property
+    def _prompt_length(self) -> int:
+        return sum(len(str(message["content"])) for message in self.call.messages)
+
+    @property
     def _slow_name(self) -> str:
         return f"{self.call.key} hedge" if self.hedges else self.call.key
 
@@ -199,7 +203,7 @@ class AskAttempts:
         self, started: float, outcome: JudgeReply | CallFailure, *, uncounted: bool
     ) -> None:
         if isinstance(outcome, JudgeReply):
-            self.state.durations.record(self.seconds)
+            self.state.durations.record(self.seconds, self._prompt_length)
             self.state.limiter.release(started, quota=outcome.quota, uncounted=uncounted)
             return
         if outcome is not _ABANDONED:

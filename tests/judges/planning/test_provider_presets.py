@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from judges.__main__ import main
 from judges.judge_errors import PlanError
 from judges.models.adapted_call import drop_parameter, known_refusals
 from judges.models.rate_headers import parse_request_quota, rate_headers_of
@@ -130,6 +131,13 @@ def test_requests_left_are_read_in_the_form_of_the_provider():
     quota = parse_request_quota(dated, rate_headers_of("https://api.anthropic.com/v1"))
     assert quota is not None
     assert quota.reset == 12
+
+
+def test_the_command_lists_every_provider_with_its_differences(capsys):
+    assert main(["providers"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"{name} " in told for name in WANTED)
+    assert "key: ANTHROPIC_API_KEY; max_tokens limits the reply; no log-probabilities" in told
 
 
 def test_the_file_of_presets_has_no_unknown_entry():
