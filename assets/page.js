@@ -238,6 +238,10 @@
 
   // After a step the line of the list comes into view, and the opened comparison starts at its top.
   let pressed = "";
+  evenhand.length = (text, most) => {
+    const n = [...(text || "").trim()].length, kind = n > most ? "eh-bad" : "eh-mute";
+    return `<div class="eh"><span class="${kind}">${n.toLocaleString("en")} of ${most.toLocaleString("en")} characters</span></div>`;
+  };
   evenhand.follow = (element, watch) => {
     let last = null;
     const tell = () => {

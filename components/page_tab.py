@@ -15,7 +15,7 @@ import gradio as gr
 
 from components import api_tab
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import escape
+from components.html.markup import escape
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import parse_selection
 from components.layout import header
@@ -78,6 +78,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
     """
     shared = isinstance(store, VisitorStore)
     expiry = TEMP_FILE_EXPIRY if shared else None
+    blocks: gr.Blocks
     with gr.Blocks(title="Evenhand", analytics_enabled=False, delete_cache=expiry) as blocks:
         visitor = visitor_identity_tab.build(store.path) if shared else None
         page = _build_page(store, engine)

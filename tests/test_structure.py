@@ -54,7 +54,7 @@ ORDER = {
         "estimation",
         "agreement ratings",
         "position win_rates",
-        "people protocols",
+        "labels people protocols",
         "summary",
         "__main__",
     ),

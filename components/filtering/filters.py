@@ -103,7 +103,7 @@ def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
     return short_names(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
 
 
-def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, str], str]:
+def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """(judge, prompt) -> the shortest unambiguous name, for the given pairs."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -75,7 +75,8 @@ class Raters:
         ]
         known = sorted(set(named))
         code = np.array([known.index(name) for name in named], np.int64)
-        return rows.assign(judge=pd.Categorical.from_codes(code[cell], known))
+        codes: Any = code[cell]  # pandas-stubs have no overload for an array of codes
+        return rows.assign(judge=pd.Categorical.from_codes(codes, known))
 
     @cached_property
     def machines(self) -> pd.DataFrame:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import CLICK_HINT, DASH, attributes, count, escape, interval, is_known
+from components.html.format import CLICK_HINT, DASH, count, interval, is_known
+from components.html.markup import Markup, attributes, escape, fill, join
 from components.html.scales import (
     ACCURACY_SCALE,
     AGREEMENT_SCALE,
@@ -98,7 +99,7 @@ def matrix_html(
     beside: Mapping[tuple[str, str], str] | None = None,
     least: int = 0,
     aside: str = "",
-) -> str:
+) -> Markup:
     """The matrix with its colour scale below.
 
     `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
@@ -124,9 +125,12 @@ def matrix_html(
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view))})
     hatched = any(e is not None and view.has_few(e) for e in cells.values())
-    return (
-        f'<div class="eh"><div class="eh-heat-box"{style}{data}>{tables}</div>'
-        f"{_scale_html(scale, hatched, aside)}</div>"
+    return fill(
+        '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
+        style,
+        data,
+        tables,
+        _scale_html(scale, hatched, aside),
     )
 
 
@@ -209,22 +213,26 @@ def _wide_table(
     view: _MatrixOptions,
     total: bool,
     turns: bool,
-) -> str:
+) -> Markup:
     gap = total and len(columns) > 1
-    cols = "<col>" + ('<col class="gap">' if gap else "") + "<col>" * (len(columns) - 1)
+    cols = (
+        Markup("<col>")
+        + (Markup('<col class="gap">') if gap else "")
+        + Markup("<col>") * (len(columns) - 1)
+    )
     heads = [_head_html(column, bold=total and i == 0) for i, column in enumerate(columns)]
     if gap:
-        heads.insert(1, "<td></td>")
+        heads.insert(1, Markup("<td></td>"))
     body = ""
     for row in rows:
         inside = [made[row, column.name] for column in columns]
         if gap:
-            inside.insert(1, "<td></td>")
-        body += f'<tr><th scope="row">{_break_name(row)}</th>{"".join(inside)}</tr>'
+            inside.insert(1, Markup("<td></td>"))
+        body += fill('<tr><th scope="row">{}</th>{}</tr>', _break_name(row), join(inside))
     kind = " turns" if turns else ""
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
-    return _table_html(f"wide{kind}", view, cols, "".join(heads), body)
+    return _table_html(f"wide{kind}", view, cols, join(heads), body)
 
 
 def _tall_table(
@@ -233,35 +241,43 @@ def _tall_table(
     made: Mapping[tuple[str, str], str],
     view: _MatrixOptions,
     total: bool,
-) -> str:
-    heads = "".join(_head_html(MatrixColumn(row)) for row in rows)
-    body = "".join(
-        f'<tr><th scope="row">{_name_html(column.name, bold=total and i == 0)}</th>'
-        f"{''.join(made[row, column.name] for row in rows)}</tr>"
+) -> Markup:
+    heads = join(_head_html(MatrixColumn(row)) for row in rows)
+    body = join(
+        fill(
+            '<tr><th scope="row">{}</th>{}</tr>',
+            _name_html(column.name, bold=total and i == 0),
+            join(made[row, column.name] for row in rows),
+        )
         for i, column in enumerate(columns)
     )
-    return _table_html("tall", view, "<col>" * len(rows), heads, body)
+    return _table_html("tall", view, Markup("<col>") * len(rows), heads, body)
 
 
-def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> str:
+def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> Markup:
     label = escape(f"{view.scale.name} by {view.keys[0]} and {view.keys[1]}")
-    return (
-        f'<table class="eh-heat {kind}" aria-label="{label}"><colgroup><col class="lab">{cols}'
-        f"</colgroup><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return fill(
+        '<table class="eh-heat {}" aria-label="{}"><colgroup><col class="lab">{}'
+        "</colgroup><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>",
+        kind,
+        label,
+        cols,
+        heads,
+        body,
     )
 
 
-def _head_html(column: MatrixColumn, bold: bool = False) -> str:
+def _head_html(column: MatrixColumn, bold: bool = False) -> Markup:
     name = _name_html(column.name, bold)
-    note = f"<small>{escape(column.note)}</small>" if column.note else ""
-    return f'<th scope="col">{name}{note}</th>'
+    note = fill("<small>{}</small>", column.note) if column.note else ""
+    return fill('<th scope="col">{}{}</th>', name, note)
 
 
-def _name_html(name: str, bold: bool) -> str:
-    return f"<b>{_break_name(name)}</b>" if bold else _break_name(name)
+def _name_html(name: str, bold: bool) -> Markup:
+    return fill("<b>{}</b>", _break_name(name)) if bold else _break_name(name)
 
 
-def _break_name(name: str) -> str:
+def _break_name(name: str) -> Markup:
     """Allow line breaks in a name after - _ / and inside long words, between syllables if any."""
     long = 10 if " " in name else 9  # a name with spaces breaks at a space first
     out = _LETTERS.sub(
@@ -271,14 +287,15 @@ def _break_name(name: str) -> str:
         name,
     )
     out = _UNBROKEN.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", out)
-    return _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + "<wbr>", escape(out))
+    out = _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + _ZERO_WIDTH_SPACE, out)
+    return escape(out).replace(_ZERO_WIDTH_SPACE, Markup("<wbr>"))
 
 
-def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
+def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     estimate = view.cells.get((row, column))
     if estimate is None or not is_known(estimate.value):
         why = attributes(_unknown_attributes(row, column, estimate))
-        return f'<td class="none"><span{why}>{DASH}</span></td>'
+        return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
     few = view.has_few(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     flag = view.flags.get((row, column), 0)
@@ -286,7 +303,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
     classes += ["flag2"] if flag > 1 else []
     below = _bounds_text(estimate, view)
     also = view.beside.get((row, column), "")
-    third = f'<small class="also">{escape(also)}</small>' if also else ""
+    third = fill('<small class="also">{}</small>', also) if also else ""
     own = {view.keys[0]: row, view.keys[1]: column}
     card = _hover_lines(row, column, estimate, view)
     button = attributes(
@@ -300,7 +317,14 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
     )
     box = attributes({"class": " ".join(classes) or None})
     value = view.scale.text(estimate.value)
-    return f"<td{box}><button{button}><b>{value}</b><small>{below}</small>{third}</button></td>"
+    return fill(
+        "<td{}><button{}><b>{}</b><small>{}</small>{}</button></td>",
+        box,
+        button,
+        value,
+        below,
+        third,
+    )
 
 
 def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
@@ -321,16 +345,19 @@ def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions
     return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
 
 
-def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> str:
-    few = f'<span class="eh-grow"></span><span>{escape(aside)}</span>' if aside else ""
+def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:
+    few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else ""
     if hatched:
-        few += '<span class="eh-grow"></span>' if not aside else ""
-        few += (
-            '<span class="hatch"></span>'
-            f"<span>fewer than {MIN_COLOURED_ITEMS} items: not coloured</span>"
+        few += Markup('<span class="eh-grow"></span>') if not aside else ""
+        few += fill(
+            '<span class="hatch"></span><span>fewer than {} items: not coloured</span>',
+            MIN_COLOURED_ITEMS,
         )
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
-    return (
-        f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'
-        f"<span>{ends[1]}</span>{few}</div>"
+    return fill(
+        '<div class="eh-scale"><span>{}</span><i class="{}"></i><span>{}</span>{}</div>',
+        ends[0],
+        scale.kind,
+        ends[1],
+        few,
     )

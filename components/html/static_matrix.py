@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from components.html.format import DASH, attributes, escape
+from components.html.format import DASH
 from components.html.heatmap import ColourScale
+from components.html.markup import Markup, attributes, escape, fill, join
 from components.html.panel import wrap
 from studies.domain import Estimate
 
@@ -37,44 +38,60 @@ def static_matrix(
     title: str = "",
     small: bool = True,
     label_width: int = 132,
-) -> str:
+) -> Markup:
     """The matrix of rows and columns (name, note); the Tab key reaches each cell's hover card."""
-    heads = "".join(
-        f'<th scope="col">{escape(text)}<small>{escape(note)}</small></th>'
-        for text, note in columns
+    heads = join(
+        fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns
     )
-    body = "".join(
-        f'<tr><th scope="row">{escape(row)}</th>'
-        f"{''.join(_cell_html(cells.get((row, column)), scale) for column, _ in columns)}</tr>"
+    body = join(
+        fill(
+            '<tr><th scope="row">{}</th>{}</tr>',
+            row,
+            join(_cell_html(cells.get((row, column)), scale) for column, _ in columns),
+        )
         for row in rows
     )
     made = attributes(
         {"class": "eh-heat still" + (" mini" if small else ""), "aria-label": title or scale.name}
     )
-    head = f'<p class="eh-still-title">{escape(title)}</p>' if title else ""
+    head = fill('<p class="eh-still-title">{}</p>', title) if title else ""
     box = attributes({"class": "eh-heat-box", "style": f"--lab: {label_width}px"})
     return wrap(
-        f'{head}<div{box}><table{made}><colgroup><col class="lab">{"<col>" * len(columns)}'
-        f"</colgroup><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+        fill(
+            '{}<div{}><table{}><colgroup><col class="lab">{}'
+            "</colgroup><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table></div>",
+            head,
+            box,
+            made,
+            Markup("<col>") * len(columns),
+            heads,
+            body,
+        )
     )
 
 
-def _cell_html(cell: StaticCell | None, scale: ColourScale) -> str:
+def _cell_html(cell: StaticCell | None, scale: ColourScale) -> Markup:
     if cell is None:
-        return f'<td class="none"><span>{DASH}</span></td>'
+        return fill('<td class="none"><span>{}</span></td>', DASH)
     corners = ("", "flag", "flag flag2")[cell.flag_level]
     tip = "\n".join((scale.text(cell.value), *cell.lines))
     made = attributes({"class": scale.css_class(cell.value), "tabindex": "0", "data-tip": tip})
-    below = f"<small>{escape(cell.below)}</small>" if cell.below else ""
+    below = fill("<small>{}</small>", cell.below) if cell.below else ""
     box = attributes({"class": corners or None})
-    return f"<td{box}><span{made}><b>{scale.text(cell.value)}</b>{below}</span></td>"
+    return fill("<td{}><span{}><b>{}</b>{}</span></td>", box, made, scale.text(cell.value), below)
 
 
-def scale_html(scale: ColourScale, after: str = "") -> str:
+def scale_html(scale: ColourScale, after: str = "") -> Markup:
     """The colour scale with the meaning of both ends; `after` is finished HTML of further legend
     entries."""
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return wrap(
-        f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'
-        f'<span>{ends[1]}</span><span class="eh-grow"></span>{after}</div>'
+        fill(
+            '<div class="eh-scale"><span>{}</span><i class="{}"></i>'
+            '<span>{}</span><span class="eh-grow"></span>{}</div>',
+            ends[0],
+            scale.kind,
+            ends[1],
+            after,
+        )
     )

@@ -26,6 +26,7 @@ from components.filtering.filters import (
 )
 from components.filtering.raters import accuracy_label
 from components.filtering.related_studies import related_studies
+from components.html.markup import Markup
 from components.html.panel import data_note, finding_html
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from components.layout.header import Header
@@ -146,7 +147,7 @@ def build() -> ResultsTab:
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text):
-        part.render()
+        part.render()  # type: ignore[no-untyped-call]
 
 
 def _filter_dropdown(name: str) -> gr.Dropdown:
@@ -171,7 +172,8 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
 
     for name, button in tab.draw_buttons.items():
         _bind_view(tab, header, store, name, button)
-    for control in (tab.view, *tab.filters):
+    controls: list[Any] = [tab.view, *tab.filters]
+    for control in controls:
         control.input(
             None,
             control,
@@ -362,7 +364,7 @@ def render_panels(
     ]
 
 
-def default_kpis(filtered_study: FilteredStudy) -> str:
+def default_kpis(filtered_study: FilteredStudy) -> Markup:
     return bias_view.default_kpis_html(
         load_bias(filtered_study), right=accuracy_label(filtered_study)
     )
@@ -432,7 +434,7 @@ def initial_controls(
     ]
 
 
-def show_data_note(filtered_study: FilteredStudy) -> str:
+def show_data_note(filtered_study: FilteredStudy) -> Markup:
     """Note on the data: number of judgements, real and simulated judges, counting rule."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]

@@ -68,7 +68,8 @@ def _apply_change(sheet: LenientStudy, view: FormState, entry: FormChange) -> tu
 
 def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tuple[str, FormState]:
     if field in ("mode", "prompt", "other", "describer", "describing"):
-        return sheet.text, replace(view, **{field: str(raw)})
+        changed: dict[str, Any] = {field: str(raw)}
+        return sheet.text, replace(view, **changed)
     if field == "profile":
         return sheet.text, replace(view, whole=raw == "all")
     if field == "kind":

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.html.markup import Markup
 from components.html.pieces import finding_html, panel_heading
 from components.layout.widgets import ClickableHTML
 from components.study.collect import collect_layout_tab
@@ -123,10 +124,13 @@ def _form_html(elem_id: str) -> gr.HTML:
     )
 
 
+_HIDDEN: Final = Markup("<i hidden></i>")
+
+
 def _browser_value(name: str) -> gr.HTML:
     """An invisible component that carries a value of the page to the server."""
     return gr.HTML(
-        "", html_template="<i hidden></i>", js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
+        "", html_template=_HIDDEN, js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
         apply_default_css=False, elem_classes=["eh-html", "eh-wire"],
     )  # fmt: skip
 

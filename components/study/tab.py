@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.format import escape
+from components.html.markup import Markup, escape
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.run import tab as run_tab
@@ -120,7 +120,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
                 made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
 
-    def redraw(text: str, view: FormState, tested: Any) -> str:
+    def redraw(text: str, view: FormState, tested: Any) -> Markup:
         return study_draw.render_judges(build_preview(text, store.folder), view, tested)
 
     tab.errand.select(

@@ -7,7 +7,8 @@ import json
 import pandas as pd
 
 from components.html.forest_tables import first_visit_table
-from components.html.format import attributes, count, escape, share
+from components.html.format import count, share
+from components.html.markup import Markup, attributes, fill, join, link_button
 from components.html.pieces import data_note, empty_state, finding_html, wrap
 from components.results.bias import panels as bias_view
 from components.results.bias.panels import first_visit_rows
@@ -61,7 +62,7 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
     )
 
 
-def next_steps(store: Store) -> str:
+def next_steps(store: Store) -> Markup:
     """Next steps: own data, own judge, recorded studies."""
     cards = [
         _step_card(
@@ -78,17 +79,19 @@ def next_steps(store: Store) -> str:
         ),
         _step_card("Recorded studies", "No calls, no costs.", _recorded_studies(store)),
     ]
-    return wrap(f'<div class="eh-form eh-ways" data-seen="0">{"".join(cards)}</div>')
+    return wrap(fill('<div class="eh-form eh-ways" data-seen="0">{}</div>', join(cards)))
 
 
-def _step_card(title: str, text: str, below: str) -> str:
-    return (
-        f'<section class="eh-panel"><h2>{escape(title)}</h2><p>{escape(text)}</p>'
-        f'<div class="eh-row">{below}</div></section>'
+def _step_card(title: str, text: str, below: str) -> Markup:
+    return fill(
+        '<section class="eh-panel"><h2>{}</h2><p>{}</p><div class="eh-row">{}</div></section>',
+        title,
+        text,
+        below,
     )
 
 
-def _form_button(words: str, action: dict[str, str], kind: str = "") -> str:
+def _form_button(words: str, action: dict[str, str], kind: str = "") -> Markup:
     made = attributes(
         {
             "type": "button",
@@ -97,19 +100,22 @@ def _form_button(words: str, action: dict[str, str], kind: str = "") -> str:
             "data-goto": "#eh-form",
         }
     )
-    return f"<button{made}>{escape(words)}</button>"
+    return fill("<button{}>{}</button>", made, words)
 
 
-def _recorded_studies(store: Store) -> str:
+def _recorded_studies(store: Store) -> Markup:
     """Links to recorded studies, and a button to open a file of verdicts."""
     lines = [line for line in store.studies() if line.recorded][:4]
-    items = "".join(
-        f"<li>{_open_study_button(line.name)} "
-        f"<span class='eh-mute'>{count(_count_verdicts(store, line.name), 'verdict')}</span></li>"
+    items = join(
+        fill(
+            "<li>{} <span class='eh-mute'>{}</span></li>",
+            _open_study_button(line.name),
+            count(_count_verdicts(store, line.name), "verdict"),
+        )
         for line in lines
     )
     more = _form_button("Open a file of verdicts", {"set": "kind", "to": "recorded"}, "ghost")
-    return f'<ul class="eh-plain">{items}</ul>{more}'
+    return fill('<ul class="eh-plain">{}</ul>{}', items, more)
 
 
 def _count_verdicts(store: Store, name: str) -> int:
@@ -117,12 +123,6 @@ def _count_verdicts(store: Store, name: str) -> int:
     return int(counts.get("planned", 0))
 
 
-def _open_study_button(name: str) -> str:
-    made = attributes(
-        {
-            "type": "button",
-            "class": "eh-link",
-            "data-errand": json.dumps({"do": "open study", "study": name}),
-        }
-    )
-    return f"<button{made}>{escape(name)}</button>"
+def _open_study_button(name: str) -> Markup:
+    action = json.dumps({"do": "open study", "study": name})
+    return link_button(name, {"data-errand": action})

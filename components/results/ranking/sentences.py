@@ -91,8 +91,7 @@ def _order_sentence(ranking: Ranking) -> str:
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""
-    leaders = {one.names[0], two.names[0]} - {both.names[0]}
-    if not leaders:
-        return ""
-    which = "first" if one.names[0] in leaders else "second"
-    return f"From the {which} order alone, {leaders.pop()} would lead."
+    for which, board in (("first", one), ("second", two)):
+        if board.names[0] != both.names[0]:
+            return f"From the {which} order alone, {board.names[0]} would lead."
+    return ""

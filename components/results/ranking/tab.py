@@ -10,6 +10,7 @@ import gradio as gr
 from components.charts.figure_parts import empty_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
+from components.html.markup import Markup
 from components.html.panel import LegendMark, how_computed, panel_heading
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
 from components.results.bias.computed import load_bias
@@ -121,7 +122,7 @@ def render_curves(filtered_study: FilteredStudy, curves: str) -> list[Any]:
     return [drawn or empty_figure("Elo needs pairwise comparisons.", 200)]
 
 
-def board_heading(ranking: Ranking) -> str:
+def board_heading(ranking: Ranking) -> Markup:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
@@ -133,7 +134,7 @@ def board_heading(ranking: Ranking) -> str:
     return panel_heading("Leaderboard", subtitle + count(items, "item"), keys)
 
 
-def elo_heading(ranking: Ranking) -> str:
+def elo_heading(ranking: Ranking) -> Markup:
     if ranking.elo_curve is None:
         return panel_heading("Elo as battles come in")
     band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"

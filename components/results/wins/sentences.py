@@ -7,6 +7,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, interval, number, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, kpi_strip
 from components.html.pieces import unusable_replies_kpi
 from components.html.value_table import PERCENT
@@ -25,7 +26,8 @@ MIN_ITEMS: Final = 5
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
     """(categories in which `best` has the highest rate, other categories)."""
     rows = filtered_study.outcomes
-    ahead, behind = [], []
+    ahead: list[str] = []
+    behind: list[str] = []
     for (group,), rates in win_rates_by_cell(rows, ["category"]).items():
         known = {w: e for w, e in rates.items() if e.value is not None and e.items >= MIN_ITEMS}
         if not group or best not in known or len(known) < 2:
@@ -46,7 +48,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
         title += f" (even: {share(even, 0)})"
-    if rates[best].low is not None and rates[best].low <= even:
+    low = rates[best].low
+    if low is not None and low <= even:
         return unclear_leader_sentence(title, rates, even), _lead_sentence(filtered_study)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)
@@ -100,11 +103,11 @@ def _points_text(gap: Estimate) -> str:
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
-def show_kpis(filtered_study: FilteredStudy) -> str:
+def show_kpis(filtered_study: FilteredStudy) -> Markup:
     """KPI strip: highest rate, ties, difference to people, length, unusable replies."""
     rates = study_win_rates(filtered_study)
     if not rates:
-        return ""
+        return EMPTY
     best = next(iter(rates))
     rate = rates[best]
     kpis = [

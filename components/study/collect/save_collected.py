@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import notice_html, wrap
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
@@ -122,17 +123,17 @@ def existing_caption(item: Item | None, image: str) -> str:
     return "\n".join(f"Image {k + 1}: {text}" for k, text in enumerate(item.context) if text)
 
 
-def show_item(target: CollectTarget, item: Item | None) -> str:
+def show_item(target: CollectTarget, item: Item | None) -> Markup:
     """Instruction and images of the item to caption; an https image is a link, not fetched."""
     if item is None:
-        return ""
-    pictures = (
+        return EMPTY
+    pictures = Markup(
         '<p class="hint">This item has no image. Describe what the instruction refers to.</p>'
     )
     if item.images:
         found = (load_image(path, target.image_folder) for path in item.images)
         pictures = images_html(found, "Open the image")
-    return wrap(f'<p class="eh-q" dir="auto">{escape(item.instruction)}</p>{pictures}')
+    return wrap(fill('<p class="eh-q" dir="auto">{}</p>{}', item.instruction, pictures))
 
 
 def save_item(
@@ -185,7 +186,7 @@ def _with_data_source(text: str, source: str) -> str:
     return put_value(text, ("data", "source"), source)
 
 
-def _saved_notice(saved: SavedVersion, source: str) -> str:
+def _saved_notice(saved: SavedVersion, source: str) -> Markup:
     name = PurePath(saved.source).name
     unchanged = f" {PurePath(source).name} is unchanged." if source else ""
     words = f"{name}: {count(saved.items, 'item')}. The study now uses this file.{unchanged}"

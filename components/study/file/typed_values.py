@@ -58,8 +58,8 @@ def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
     for part in words.split(","):
         if not part.strip():
             continue
-        field, _, number = part.rpartition(":")
-        if not field.strip() or not number.strip().isdigit():
+        field, colon, number = part.rpartition(":")
+        if not colon or not field.strip() or not number.strip().isdigit():
             raise ValueError(f"data.per: expected field: number, found {part.strip()!r}")
         made[field.strip()] = int(number)
     return made

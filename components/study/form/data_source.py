@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill, join
 from components.study.file.controls import (
     form_button,
     form_row,
@@ -74,7 +75,7 @@ def item_count_text(preview: StudyPreview) -> str:
     return f"{count(len(preview.items))} of {count(len(preview.records.items))} items"
 
 
-def source_form(preview: StudyPreview, view: FormState) -> str:
+def source_form(preview: StudyPreview, view: FormState) -> Markup:
     """Name of the study, kind of source, and the source."""
     study = preview.lenient_study
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
@@ -82,14 +83,14 @@ def source_form(preview: StudyPreview, view: FormState) -> str:
     name = form_row(
         "Name", text_input("name", study.raw("name") or "", label="Name of the study"), to="name"
     )
-    switch = (
-        f'<span id="f-kind-l" hidden>Source</span><div class="eh-kinds">'
-        f"{segmented_switch('kind', kinds, kind)}</div>"
+    switch = fill(
+        '<span id="f-kind-l" hidden>Source</span><div class="eh-kinds">{}</div>',
+        segmented_switch("kind", kinds, kind),
     )
     return name + switch + _source_control(study, kind)
 
 
-def _source_control(study: LenientStudy, kind: str) -> str:
+def _source_control(study: LenientStudy, kind: str) -> Markup:
     source = study.source if source_kind(study.source) == kind else ""
     if kind == BUILTIN:
         names = [(name, "Probe set" if name == "probe" else name) for name in BUILT_IN_SOURCES]
@@ -108,14 +109,14 @@ def _source_control(study: LenientStudy, kind: str) -> str:
     if kind == UPLOAD:
         name = original_file_name(source)
         hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz; several answer files are joined"
-        return f'<p class="hint">{escape(f"In use: {name}. " if name else "")}{hint}</p>'
-    return (
+        return fill('<p class="hint">{}{}</p>', f"In use: {name}. " if name else "", hint)
+    return Markup(
         '<p class="hint">Published verdicts (MT-Bench, Arena, AlpacaEval, LLMBar, PRD …) '
         "open as a study without a key or a call. You can add live judges afterwards.</p>"
     )
 
 
-def _hub_controls(study: LenientStudy, name: str) -> str:
+def _hub_controls(study: LenientStudy, name: str) -> Markup:
     """Controls for a Hub dataset: name with a summary, split, and token."""
     known = find_hub_set(*_split_hub_name(name)) if name else None
     control = text_input(
@@ -140,14 +141,14 @@ def _hub_controls(study: LenientStudy, name: str) -> str:
     return (
         form_row("Dataset", control, hint, to="hub")
         + form_row("Split", split, "test[:500] reads the first 500 rows only", to="data.split")
-        + "<details class='eh-how' data-keep='hub token'><summary>Private dataset</summary>"
+        + Markup("<details class='eh-how' data-keep='hub token'><summary>Private dataset</summary>")
         + form_row(
             "Token",
             key_input(HUB_TOKEN_NAME, "f-token", HUB_URL),
             "your own token; the rows are stored here as a new file",
             to="token",
         )
-        + f'<div class="eh-row">{fetch}</div></details>'
+        + fill('<div class="eh-row">{}</div></details>', fetch)
     )
 
 
@@ -159,7 +160,7 @@ def _split_hub_name(name: str) -> tuple[str, str]:
 # ------------------------------------------------------------------------------------ slice
 
 
-def slice_form(preview: StudyPreview, view: FormState) -> str:
+def slice_form(preview: StudyPreview, view: FormState) -> Markup:
     """Controls of the slice: filters, models, then a seeded sample of items."""
     study, items = preview.lenient_study, preview.records.items if preview.records else ()
     categories = Counter(item.category for item in items if item.category)
@@ -209,7 +210,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> str:
             to="data.seed",
         ),
     ]
-    return "".join(parts) + _more_settings(study, items, current_source_kind(study, view))
+    return join(parts) + _more_settings(study, items, current_source_kind(study, view))
 
 
 def _all_label(many: int) -> str:
@@ -243,7 +244,7 @@ def _filter_hint(preview: StudyPreview) -> str:
     return "filters apply before sampling"
 
 
-def _more_settings(study: LenientStudy, items: Any, kind: str) -> str:
+def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
     per = study.raw("data", "per")
     strata = ", ".join(f"{k}: {v}" for k, v in per.items()) if isinstance(per, Mapping) else ""
     metas = sorted({f"meta.{key}" for item in items[:200] for key in item.meta})
@@ -290,17 +291,18 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> str:
         ),
         _answer_files(study),
     ]
-    return (
+    return fill(
         "<details class='eh-how' data-keep='data more'><summary>Format, split, filters, "
-        f"answer files</summary>{''.join(parts)}</details>"
+        "answer files</summary>{}</details>",
+        join(parts),
     )
 
 
-def _answer_files(study: LenientStudy) -> str:
+def _answer_files(study: LenientStudy) -> Markup:
     """Controls for answers of further models, one file per model."""
     files = study.raw("data", "files")
     known: Mapping[str, Any] = files if isinstance(files, Mapping) else {}
-    rows = "".join(
+    rows = join(
         form_row(
             str(name),
             text_input(f"files.{name}", value, mono=True, label=f"answers of {name}"),
@@ -308,14 +310,14 @@ def _answer_files(study: LenientStudy) -> str:
         )
         for name, value in known.items()
     )
-    join = ", ".join(str(part) for part in as_list(study.raw("data", "join")))
+    columns = ", ".join(str(part) for part in as_list(study.raw("data", "join")))
     add = text_input("files+", "", mono=True, placeholder="model-x = answers.csv")
     return (
         form_row("Answers of", add, "add a model: its name, then its file", to="files+")
         + rows
         + form_row(
             "Joined on",
-            text_input("data.join", join, mono=True, placeholder="image, instruction"),
+            text_input("data.join", columns, mono=True, placeholder="image, instruction"),
             "columns that identify a question; empty: detected automatically",
             to="data.join",
         )

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from components.html.format import count, dollars, escape
+from components.html.format import count, dollars
+from components.html.markup import Markup, escape, fill, join
 from components.html.pieces import status_badge
 from components.study.file.controls import (
     action_checkbox,
@@ -29,7 +30,7 @@ from judges.operations.check_judge import JudgeCheck
 from studies.spec.judge_spec import SIMULATION_RANGES
 
 
-def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
+def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
     """Cards of the judges of the study, then of the deselected judges."""
     cards = [
         _judge_card(judge, str(place), view, tested.get(str(judge.get("name", ""))))
@@ -37,12 +38,14 @@ def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, Judge
     ]
     cards += [_deselected_card(judge, place) for place, judge in enumerate(view.deselected_judges)]
     add = form_button("Add a judge", {"do": "add judge"})
-    return "".join(cards) + f'<div class="eh-row">{add}</div>' + _extraction_settings(study, view)
+    return (
+        join(cards) + fill('<div class="eh-row">{}</div>', add) + _extraction_settings(study, view)
+    )
 
 
 def _judge_card(
     judge: Mapping[str, Any], place: str, view: FormState, check: JudgeCheck | None
-) -> str:
+) -> Markup:
     name = judge_name(judge)
     open_ = view.judge == place
     words = "Test again" if check else "Test this judge"
@@ -54,35 +57,37 @@ def _judge_card(
         label=f"{'Close' if open_ else 'Edit'} {name}",
     )
     box = action_checkbox(f"Use {name}", {"do": "park", "judge": int(place), "name": name}, True)
-    head = (
-        f'<header>{box}<b>{escape(name)}</b><span class="eh-grow"></span>{buttons}{edit}</header>'
+    head = fill(
+        '<header>{}<b>{}</b><span class="eh-grow"></span>{}{}</header>', box, name, buttons, edit
     )
     result = _test_result(check) if check else ""
     form = judge_form(judge, f"judge.{place}", name) if open_ else ""
-    summary = f'<div class="d">{_judge_summary(judge, name)}</div>'
-    return f'<div class="eh-jc">{head}{summary}{result}{form}</div>'
+    summary = fill('<div class="d">{}</div>', _judge_summary(judge, name))
+    return fill('<div class="eh-jc">{}{}{}{}</div>', head, summary, result, form)
 
 
-def _deselected_card(judge: Mapping[str, Any], place: int) -> str:
+def _deselected_card(judge: Mapping[str, Any], place: int) -> Markup:
     name = judge_name(judge)
     remove = form_link(
         "Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}"
     )
     box = action_checkbox(f"Use {name}", {"do": "unpark", "judge": place, "name": name}, False)
-    head = (
-        f"<header>{box}<b>{escape(name)}</b>"
-        f'<span class="eh-grow"></span><span class="eh-small">{remove}</span></header>'
+    head = fill(
+        '<header>{}<b>{}</b><span class="eh-grow"></span><span class="eh-small">{}</span></header>',
+        box,
+        name,
+        remove,
     )
-    summary = f'<div class="d">{_judge_summary(judge, name)}, not selected</div>'
-    return f'<div class="eh-jc off">{head}{summary}</div>'
+    summary = fill('<div class="d">{}, not selected</div>', _judge_summary(judge, name))
+    return fill('<div class="eh-jc off">{}{}</div>', head, summary)
 
 
-def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
+def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
     """One-line description of a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
         read = "reply text" if judge.get("read") == "text" else "label probabilities"
-        return f"embedded · {read} · on this machine, free"
+        return escape(f"embedded · {read} · on this machine, free")
     if kind == SIMULATED:
         settings = [
             f"{key.replace('_', ' ')} {judge[key]}"
@@ -95,12 +100,14 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
     model = str(judge.get("model") or "no model")
     sees = " · sees images" if judge.get("vision") else ""
     none = f"key from {variable}" if variable else "no key entered"
-    url = escape(address)
-    key = (
-        f'<span data-key-of="{escape(name)}" data-key-url="{url}" data-none="{escape(none)}">'
-        f"{escape(none)}</span>"
+    key = fill(
+        '<span data-key-of="{}" data-key-url="{}" data-none="{}">{}</span>',
+        name,
+        address,
+        none,
+        none,
     )
-    return f"{escape(model)} at {escape(host)} · {key} · {escape(_price_summary(judge))}{sees}"
+    return fill("{} at {} · {} · {}{}", model, host, key, _price_summary(judge), sees)
 
 
 def _price_summary(judge: Mapping[str, Any]) -> str:
@@ -118,7 +125,7 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
     return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
 
 
-def _test_result(check: JudgeCheck) -> str:
+def _test_result(check: JudgeCheck) -> Markup:
     """Result of a test: status, duration, reading rule, reply and label probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
@@ -129,18 +136,22 @@ def _test_result(check: JudgeCheck) -> str:
     if verdict is not None and verdict.label_probabilities:
         odds = " (" + ", ".join(f"{p:.2f}" for p in verdict.label_probabilities) + ")"
     why = (
-        f' <span class="eh-mute">{escape(check.read.detail)}</span>'
+        fill(' <span class="eh-mute">{}</span>', check.read.detail)
         if end and check.read.detail
         else ""
     )
-    return (
-        f'<div class="t">{status_badge(check.read.status)}'
-        f"<span>{check.seconds:.1f} s{escape(read)}: "
-        f"{escape(quoted)}{escape(odds)}{why}</span></div>"
+    return fill(
+        '<div class="t">{}<span>{:.1f} s{}: {}{}{}</span></div>',
+        status_badge(check.read.status),
+        check.seconds,
+        read,
+        quoted,
+        odds,
+        why,
     )
 
 
-def _extraction_settings(study: LenientStudy, view: FormState) -> str:
+def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
     """Choice of a second judge that extracts verdicts from unreadable replies."""
     entry = study.raw("extraction", "judge")
     own = isinstance(entry, Mapping)
@@ -151,7 +162,7 @@ def _extraction_settings(study: LenientStudy, view: FormState) -> str:
     made = form_row("Extraction", control, hint, to="extraction.judge")
     if own:
         made += judge_form(dict(entry), "extraction", str(entry.get("name", "")))
-    return f'<div class="eh-jx">{made}</div>'
+    return fill('<div class="eh-jx">{}</div>', made)
 
 
 def judge_count_text(study: LenientStudy) -> str:

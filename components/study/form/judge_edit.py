@@ -36,7 +36,7 @@ def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
     """The judge with one field changed; other fields stay, also those not in the form."""
     made = dict(judge)
     if key == "kind":
-        common = {k: made[k] for k in ("name", "family") if k in made}
+        common: dict[str, Any] = {k: made[k] for k in ("name", "family") if k in made}
         return made if raw == judge_kind(made) else {**common, **JUDGE_TEMPLATES[str(raw)]}
     if key.startswith("price."):
         return _with_price(made, key[6:], str(raw).strip())

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from components.html.format import escape
+from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import (
     checkbox,
     decimal_input,
@@ -81,7 +81,7 @@ def simulation_default(key: str) -> float:
     return 1.0 if key == "accuracy" else 0.0
 
 
-def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
+def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
     kind = judge_kind(judge)
     parts = [
         form_row("Name", _name_input(field, judge, name), to=f"{field}.name"),
@@ -101,28 +101,23 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> str:
         remove = form_button(
             "Remove this judge", {"do": "remove judge", "judge": int(field[6:])}, kind="small"
         )
-        parts.append(f'<div class="eh-row">{remove}</div>')
-    return f'<div class="eh-jf">{"".join(parts)}</div>'
+        parts.append(fill('<div class="eh-row">{}</div>', remove))
+    return fill('<div class="eh-jf">{}</div>', join(parts))
 
 
-def _name_input(field: str, judge: Mapping[str, Any], name: str) -> str:
-    return _mark_renaming(text_input(f"{field}.name", judge.get("name", "")), name)
+def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
+    return text_input(f"{field}.name", judge.get("name", ""), renames=name)
 
 
-def _mark_renaming(box: str, name: str) -> str:
-    """Mark a field that renames the judge, so that the page moves an entered key along."""
-    return box.replace("<input", f'<input data-renames="{escape(name)}"', 1)
-
-
-def _model_input(field: str, judge: Mapping[str, Any], name: str) -> str:
+def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     """Model field; a judge named after its model is renamed with it."""
     model = str(judge.get("model", ""))
     models = [(known, "listed price") for known in listed_prices()]
-    box = text_input(f"{field}.model", model, mono=True, suggestions=models)
-    return _mark_renaming(box, name) if name == model else box
+    renames = name if name == model else ""
+    return text_input(f"{field}.model", model, mono=True, suggestions=models, renames=renames)
 
 
-def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     read = str(judge.get("read") or "probabilities")
     return [
         _judge_row(
@@ -142,7 +137,7 @@ def _simulation_value(judge: Mapping[str, Any], key: str) -> float:
     return simulation_default(key) if value is None else float(value)
 
 
-def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
+def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     parts = [
         _judge_row(
             field,
@@ -171,11 +166,11 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
     ]
 
 
-def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
+def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     """Field for this Space's key, with its models and spending limits; empty without one."""
     host_key = load_host_key()
     if host_key is None:
-        return ""
+        return EMPTY
     hint = (
         f"{', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
         f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
@@ -194,19 +189,23 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> str:
     )
 
 
-def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[str]:
-    price = judge.get("price") if isinstance(judge.get("price"), Mapping) else {}
+def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
+    given = judge.get("price")
+    price = given if isinstance(given, Mapping) else {}
     known = listed_prices().get(str(judge.get("model")))
     ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
-    prices = " ".join(
-        decimal_input(
-            to,
-            price.get(end, ""),
-            unit=unit,
-            label=f"$ per million tokens {unit}",
-            placeholder=f"{getattr(known, end):g}" if known else "?",
-        )
-        for to, end, unit in ends
+    prices = join(
+        (
+            decimal_input(
+                to,
+                price.get(end, ""),
+                unit=unit,
+                label=f"$ per million tokens {unit}",
+                placeholder=f"{getattr(known, end):g}" if known else "?",
+            )
+            for to, end, unit in ends
+        ),
+        " ",
     )
     read = str(judge.get("read") or "text")
     url = judge_address(judge)
@@ -251,7 +250,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
             field,
             "price.input",
             "$ per million",
-            f'<span class="eh-row">{prices}</span>',
+            fill('<span class="eh-row">{}</span>', prices),
             "tokens; without a price the budget limit cannot be applied",
         ),
         _judge_row(
@@ -279,7 +278,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
     ]
 
 
-def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[str]:
+def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[Markup]:
     """Folded sampling settings, which most studies leave unchanged."""
     temperature = (
         ""
@@ -337,8 +336,12 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
             ),
         ]
     return [
-        f'<details class="eh-how" data-keep="{escape(field)} sampling"><summary>Sampling</summary>'
-        f"{''.join(parts)}</details>"
+        fill(
+            '<details class="eh-how" data-keep="{} sampling"><summary>Sampling</summary>'
+            "{}</details>",
+            field,
+            join(parts),
+        )
     ]
 
 
@@ -348,5 +351,5 @@ def _empty_if_none(value: Any) -> Any:
 
 def _judge_row(
     field: str, key: str, label: str, control: str, hint: str = "", group: bool = False
-) -> str:
+) -> Markup:
     return form_row(label, control, hint, to=f"{field}.{key}", group=group)

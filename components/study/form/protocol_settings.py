@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from components.html.format import attributes, count, escape, inline_markup
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
 from components.study.file.controls import (
     Hint,
     decimal_input,
@@ -46,12 +47,12 @@ _READING_OPTIONS: Final = (
 
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
-) -> str:
+) -> Markup:
     """The protocol form.
 
     `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
     """
-    return "".join(
+    return join(
         [
             _preset_cards(study),
             *_pairing_rows(study, protocols, contestants),
@@ -83,27 +84,35 @@ def preset_status_text(study: LenientStudy) -> str:
     return f"{count(changes, 'change')} from the preset" if changes else "as published"
 
 
-def _preset_cards(study: LenientStudy) -> str:
+def _preset_cards(study: LenientStudy) -> Markup:
     chosen = study.preset.name if study.preset else ""
     cards = [(p.name, p.title, PRESET_SUBTITLES.get(p.name, p.source)) for p in PRESETS.values()]
     cards.append(("", "Custom", "no preset"))
-    buttons = "".join(
-        f"<button{_preset_attributes(name, name == chosen)}><b>{escape(title)}</b>"
-        f"{escape(subtitle)}</button>"
+    buttons = join(
+        fill(
+            "<button{}><b>{}</b>{}</button>",
+            _preset_attributes(name, name == chosen),
+            title,
+            subtitle,
+        )
         for name, title, subtitle in cards
     )
-    made = f'<div class="eh-pres" role="group" aria-label="Protocol">{buttons}</div>'
+    made = fill('<div class="eh-pres" role="group" aria-label="Protocol">{}</div>', buttons)
     if study.preset is None:
         return made
-    notes = "".join(f"<p>{inline_markup(note)}</p>" for note in study.preset.notes)
-    return (
-        f"{made}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
-        f"{escape(study.preset.title)}: source, and differences between code and paper</summary>"
-        f"<p>{escape(study.preset.source)}.</p>{notes}</details>"
+    notes = join(fill("<p>{}</p>", inline_markup(note)) for note in study.preset.notes)
+    return fill(
+        "{}<details class='eh-how eh-notes' data-keep='preset notes'><summary>"
+        "{}: source, and differences between code and paper</summary>"
+        "<p>{}.</p>{}</details>",
+        made,
+        study.preset.title,
+        study.preset.source,
+        notes,
     )
 
 
-def _preset_attributes(name: str, on: bool) -> str:
+def _preset_attributes(name: str, on: bool) -> Markup:
     return attributes(
         {
             "type": "button",
@@ -116,7 +125,7 @@ def _preset_attributes(name: str, on: bool) -> str:
 
 def _pairing_rows(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
-) -> list[str]:
+) -> list[Markup]:
     if not protocols & set(_PAIR_PROTOCOLS) and protocols:
         return []  # all options are shown at once and ratings one by one, so there are no pairs
     pairing = study.text_value("pairing")
@@ -145,7 +154,7 @@ def _pairing_rows(
     return made
 
 
-def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
+def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
     pairs, choice = bool(protocols & set(_PAIR_PROTOCOLS)) or not protocols, "choice" in protocols
     options: list[tuple[str, str]] = []
     if pairs:
@@ -191,7 +200,7 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[str]:
     return made
 
 
-def _repeat_rows(study: LenientStudy) -> list[str]:
+def _repeat_rows(study: LenientStudy) -> list[Markup]:
     noise = study.share("noise_floor")
     noise_hint = (
         f"{percent_text(noise)} of calls repeated in the same order, to measure changes without "
@@ -217,7 +226,7 @@ def _repeat_rows(study: LenientStudy) -> list[str]:
     ]
 
 
-def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[str]:
+def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
     no_vision = "" if sees else "no judge of this study has vision: all get the description"
     made = [
         _switch_row(
@@ -266,7 +275,7 @@ def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -
 
 def _more_settings(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
-) -> str:
+) -> Markup:
     choices = [("", "all prompts"), *((name, f"{name} only") for name in sorted(protocols))]
     budget = study.value("budget_usd")
     parts = [
@@ -295,7 +304,7 @@ def _more_settings(
     ]
     families = study.raw("families")
     known: Mapping[str, Any] = families if isinstance(families, Mapping) else {}
-    boxes = "".join(
+    boxes = join(
         form_row(
             name,
             text_input(f"families.{name}", known.get(name, ""), label=f"family of {name}"),
@@ -303,26 +312,33 @@ def _more_settings(
         )
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
     )
-    purpose = "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
+    purpose = Markup(
+        "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
+    )
     parts.append(
-        "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
-        f"{purpose}{boxes}</details>"
+        fill(
+            "<details class='eh-how' data-keep='families'><summary>Model families</summary>"
+            "{}{}</details>",
+            purpose,
+            boxes,
+        )
     )
-    return (
+    return fill(
         "<details class='eh-how' data-keep='protocol more'><summary>Budget, parsing, families"
-        f"</summary>{''.join(parts)}</details>"
+        "</summary>{}</details>",
+        join(parts),
     )
 
 
-def _reset_button(study: LenientStudy) -> str:
+def _reset_button(study: LenientStudy) -> Markup:
     changed = preset_differences(study)
     if not changed:
-        return ""
+        return EMPTY
     named = ", ".join(key.replace("_", " ") for key in changed)
     button = form_button(
         "Back to the preset", {"do": "preset", "preset": study.text_value("preset")}
     )
-    return f'<div class="eh-row eh-back">{button}<span class="hint">{escape(named)}</span></div>'
+    return fill('<div class="eh-row eh-back">{}<span class="hint">{}</span></div>', button, named)
 
 
 def _switch_row(
@@ -332,7 +348,7 @@ def _switch_row(
     options: Sequence[tuple[str, str]],
     value: str,
     hint: str = "",
-) -> str:
+) -> Markup:
     below = study.hint(hint, key)
     if below.preset is not None:  # show the label of the option, not the value in the file
         below = Hint(below.text, dict(options).get(below.preset, below.preset).lower())
@@ -341,7 +357,7 @@ def _switch_row(
 
 def _menu_row(
     study: LenientStudy, label: str, key: str, options: Sequence[tuple[str, str]], hint: str = ""
-) -> str:
+) -> Markup:
     return form_row(
         label, select_menu(key, options, study.text_value(key)), study.hint(hint, key), to=key
     )

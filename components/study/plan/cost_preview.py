@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from components.html.format import DASH, count, dollars, duration, tokens
+from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan import (
@@ -82,7 +83,9 @@ class ForecastByJudge:
 def count_asks(plan: Plan) -> tuple[int, int]:
     """Number of calls, and of those for the noise floor, without rendering prompts."""
     asks = noise = 0
-    shown = {showings_for(prompt): {} for prompt in plan.prompts}
+    shown: dict[Any, dict[str, tuple[int, int]]] = {
+        showings_for(prompt): {} for prompt in plan.prompts
+    }
     for shows, by_item in shown.items():
         for showing in shows(plan.study, plan.items):
             total, again = by_item.get(showing.item.id, (0, 0))
@@ -155,7 +158,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 # -------------------------------------------------------------------------------- in words
 
 
-def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
+def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     """Calls, tokens, dollars and minutes of the plan, from the file that Run reads."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
@@ -177,7 +180,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
     )
 
 
-def empty_plan_kpis() -> str:
+def empty_plan_kpis() -> Markup:
     """Dashes in place of the numbers, for a study that cannot be run."""
     names = ("Calls", "Tokens", "Dollars", "Time")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])

@@ -52,7 +52,8 @@ def build_preview(text: str, folder: Path) -> StudyPreview:
     sheet = read_lenient_study(text, folder)
     if sheet.parse_error:
         return StudyPreview(sheet, plan_error=f"study.yaml: {sheet.parse_error}")
-    records, items, data_fault = None, (), ""
+    records, data_fault = None, ""
+    items: tuple[Item, ...] = ()
     try:
         spec = read_data_spec(sheet)
         records = load_records(spec, folder)

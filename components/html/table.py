@@ -1,0 +1,105 @@
+"""The table builder: columns and rows of texts, which are escaped, and Markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.pieces import wrap
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell: its content, its CSS class (nm name of the row, num number, trk plot, bd badge), its
+    hover card, and the head that a phone shows beside it."""
+
+    content: str | Markup
+    kind: str = "num"
+    tip: str = ""
+    head: str = ""
+    is_name: bool | None = None
+    """Whether the cell names its row for screen readers; by default one of class nm does."""
+
+    @property
+    def names_row(self) -> bool:
+        return self.kind == "nm" if self.is_name is None else self.is_name
+
+    def html(self, scope: str | None) -> Markup:
+        made = attributes(
+            {
+                "class": self.kind or None,
+                "scope": scope,
+                "data-tip": self.tip or None,
+                "data-head": self.head or None,
+            }
+        )
+        if scope:
+            return fill("<th{}>{}</th>", made, self.content)
+        return fill("<td{}>{}</td>", made, self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of cells with its hover card and CSS class."""
+
+    cells: Sequence[TableCell | str]
+    tip: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; a cell given as text or Markup has the CSS class of its column."""
+
+    columns: Sequence[TableCell | str]
+    rows: Iterable[TableRow | Sequence[TableCell | str]]
+    kind: str = ""
+    label: str = ""
+    box: str = "eh-tbl-box"
+    data: Mapping[str, object] = field(default_factory=dict)
+    below: Markup = EMPTY
+    """Further rows as HTML."""
+
+    def html(self) -> Markup:
+        """The table in its scrolling box, if it has one."""
+        columns = [
+            one if isinstance(one, TableCell) else TableCell(one, "") for one in self.columns
+        ]
+        kinds = [column.kind for column in columns]
+        made = {"class": self.kind or None, "aria-label": self.label or None, **self.data}
+        table = fill(
+            "<table{}><thead><tr>{}</tr></thead><tbody>{}{}</tbody></table>",
+            attributes(made),
+            join([column.html("col") for column in columns]),
+            join([_row_html(row, kinds) for row in self.rows]),
+            self.below,
+        )
+        return fill('<div class="{}">{}</div>', self.box, table) if self.box else table
+
+    def wrapped(self) -> Markup:
+        """The table in the element that carries the page's fonts and spacing."""
+        return wrap(self.html())
+
+
+def _row_html(row: TableRow | Sequence[TableCell | str], kinds: Sequence[str]) -> Markup:
+    if not isinstance(row, TableRow):
+        row = TableRow(row)
+    made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
+    cells = [
+        cell.html("row" if cell.names_row else None)
+        if isinstance(cell, TableCell)
+        else TableCell(cell, kind).html(None)
+        for cell, kind in zip(row.cells, kinds, strict=True)
+    ]
+    return fill("<tr{}>{}</tr>", made, join(cells))
+
+
+def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
+    """The first cell of a row, without the width of class nm."""
+    return TableCell(content, kind, is_name=True)
+
+
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    """A table of texts, without plots and links."""
+    return Table(head, rows, "eh-tbl plain").wrapped()
