@@ -92,11 +92,13 @@ class WorkerPool:
         """Run one task that reads asks ahead and a fixed number of workers."""
         workers = judge_queue.state.workers
         buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._feed_workers(judge_queue, buffer, workers))
-            for _ in range(workers):
-                tasks.create_task(self._worker(judge_queue, buffer, tasks))
-        await judge_queue.end_hedged_calls()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._feed_workers(judge_queue, buffer, workers))
+                for _ in range(workers):
+                    tasks.create_task(self._worker(judge_queue, buffer, tasks))
+        finally:
+            await judge_queue.end_hedged_calls()
         judge_queue.done = True
         for other in self.queues:
             if other.more_event is not None:
