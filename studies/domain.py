@@ -172,7 +172,7 @@ class Usage:
     completion: int | None = None
     cached: int = 0
     cache_write: int = 0
-    reasoning: int = 0
+    reasoning_tokens: int = 0
     """Completion tokens of the reasoning before the answer."""
 
 

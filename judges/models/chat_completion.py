@@ -180,7 +180,7 @@ def parse_usage(values: Any) -> Usage:
         completion=completion,
         cached=cached or 0,
         cache_write=_parse_count(details.get("cache_write_tokens")) or 0,
-        reasoning=reasoning,
+        reasoning_tokens=reasoning,
     )
 
 

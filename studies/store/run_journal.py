@@ -315,7 +315,7 @@ def _end_attempt(
             usage.cached,
             usage.cache_write,
             cost,
-            usage.reasoning,
+            usage.reasoning_tokens,
             attempt,
         ),
     )

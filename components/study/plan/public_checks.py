@@ -70,7 +70,7 @@ def _check_patience(judge: JudgeSpec) -> None:
     longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
     if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
-            f"judge {judge.name!r}: a public page accepts timeout_s and idle_s up to "
+            f"judge {judge.name!r}: a public page accepts timeout_s up to "
             f"{MAX_TIMEOUT_SECONDS:g} and max_attempts up to {MAX_ATTEMPTS}"
         )
 

@@ -161,5 +161,6 @@ def put_settled_attempt(
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "
         "VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         (judgement.ask.key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
-         usage.completion, usage.cached, usage.cache_write, cost, usage.reasoning),
+         usage.completion, usage.cached, usage.cache_write, cost,
+         usage.reasoning_tokens),
     )  # fmt: skip

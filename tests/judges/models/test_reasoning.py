@@ -96,7 +96,7 @@ def test_reasoning_in_parts_of_the_content_is_found():
 def test_reasoning_counted_in_the_total_only_is_billed_too(usage, completion, reasoning):
     details = {"completion_tokens_details": {"reasoning_tokens": 20}}
     found = parse_usage(usage | details)
-    assert (found.completion, found.reasoning) == (completion, reasoning)
+    assert (found.completion, found.reasoning_tokens) == (completion, reasoning)
 
 
 def test_cached_tokens_are_found_under_both_names():
