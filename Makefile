@@ -1,11 +1,11 @@
-# make app | test | bench | soak | audit : each sets up what it needs and does nothing twice.
+# make app | test | test-all | bench | soak | audit : each sets up what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: app test test-cluster test-next-gradio lint unit browser audit bench soak demo weights clean
+.PHONY: app test test-all test-cluster test-next-gradio lint unit browser audit bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -39,6 +39,10 @@ browser: $(VENV)/.dev
 	@sh tests/ui/find_browser.sh $(BIN)
 
 test: $(VENV)/.dev $(VENV)/.weights lint browser
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not extra"
+
+# All browser tests and the slow ones; what takes minutes each is in `make soak`.
+test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 # Ray lives apart: `make test` runs without it, and says what it skips.

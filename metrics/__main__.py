@@ -1,10 +1,13 @@
-"""Print all measures of a store or of a CSV of battles, as tables or as JSON."""
+"""Print all measures of a store, of a CSV of battles or of verdicts beside labels, as tables or as
+JSON."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -14,12 +17,13 @@ import pandas as pd
 from metrics.summary.summary import WITHOUT_SUSPECTS, summarise_frame
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule
 from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.frames.frame import frame_from_battles
+from studies.frames.battle_frame import frame_from_battles
 from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
 MIN_PRINTED_P = 1e-4
 """Smallest p-value printed as a number; smaller ones are printed as "p < …"."""
+HEADER_BYTES = 65_536
 SQLITE_HEADER = b"SQLite format 3\x00"
 
 
@@ -40,7 +44,11 @@ def _print_results(options: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m metrics", description=__doc__)
-    parser.add_argument("results", type=Path, help="path of a store or of a CSV of battles")
+    parser.add_argument(
+        "results",
+        type=Path,
+        help="path of a store, or of a CSV of battles or of verdicts and labels",
+    )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
     )
@@ -68,12 +76,40 @@ def _measure_file(
         raise ValueError(f"{results} is a folder; name a store or a CSV of battles")
     if _is_store(results):
         return _measure_store(results, study, by, quick)
+    if _holds_labels(results):
+        return _measure_labels(results, by, quick)
     return summarise_frame(_read_battles(results), by, quick=quick)
 
 
 def _is_store(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+
+
+def _holds_labels(path: Path) -> bool:
+    """Whether the first line of a table names verdicts and labels; battles name models."""
+    with path.open("rb") as file:
+        first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
+    names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}
+    return {"verdict", "label"} <= names and "winner" not in names
+
+
+def _measure_labels(path: Path, by: Sequence[str], quick: bool) -> dict[str, Any]:
+    """Measure a table of verdicts beside labels, imported into a store that is deleted again."""
+    from studies.errors import EvenhandError
+    from studies.exchange.recorded_studies import import_verdicts
+    from studies.sources.option_names import use_option_names
+    from studies.store.store import Store
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "labels.db")
+        try:
+            import_verdicts(store, path.resolve(), "labels")
+        except EvenhandError as error:
+            raise ValueError(use_option_names(str(error))) from error
+        finally:
+            store.close()
+        return _measure_store(store.path, "labels", by, quick)
 
 
 def _read_battles(path: Path) -> pd.DataFrame:

@@ -98,7 +98,7 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
     return human[judge.codes.to_numpy()] if len(human) else np.zeros(len(frame), bool)
 
 
-def row_names(frame: pd.DataFrame) -> dict[tuple[str, str], str]:
+def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
     """(judge, prompt) -> the shortest unambiguous name, for the rows of a frame."""
     return short_names(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
 
@@ -107,7 +107,7 @@ def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """(judge, prompt) -> the shortest unambiguous name, for the given pairs."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}
-    named = {}
+    named: dict[tuple[str, ...], str] = {}
     for judge, prompt in cells:
         if len(judges) == 1 and len(prompts) > 1:
             named[judge, prompt] = str(prompt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -35,7 +35,7 @@ class Raters:
     def names(self) -> dict[str, tuple[str, str]]:
         """Rater -> (judge, prompt). Names come from the whole study, so links stay valid when
         filters change."""
-        return {name: cell for cell, name in row_names(self._judges).items()}
+        return {name: (judge, prompt) for (judge, prompt), name in row_names(self._judges).items()}
 
     @cached_property
     def _judges(self) -> pd.DataFrame:
@@ -75,8 +75,7 @@ class Raters:
         ]
         known = sorted(set(named))
         code = np.array([known.index(name) for name in named], np.int64)
-        codes: Any = code[cell]  # pandas-stubs have no overload for an array of codes
-        return rows.assign(judge=pd.Categorical.from_codes(codes, known))
+        return rows.assign(judge=pd.Categorical.from_codes(code[cell], pd.Index(known)))
 
     @cached_property
     def machines(self) -> pd.DataFrame:

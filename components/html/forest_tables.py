@@ -36,7 +36,7 @@ from components.html.pieces import (
     panel_html,
     wrap,
 )
-from components.html.table import Table, TableCell
+from components.html.table import Cells, Table, TableCell
 from studies.domain import Estimate
 
 
@@ -167,7 +167,7 @@ def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Ma
     """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
     on every gap whose interval covers 0."""
     axis = axis or fit_rating_axis(rows)
-    columns = [
+    columns: Cells = [
         TableCell("Rank"),
         "Model",
         TableCell("Rating"),

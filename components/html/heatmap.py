@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from components.html.format import CLICK_HINT, DASH, count, interval, is_known
-from components.html.markup import Markup, attributes, escape, fill, join
+from components.html.markup import EMPTY, Markup, attributes, escape, fill
+from components.html.pieces import wrap
 from components.html.scales import (
     ACCURACY_SCALE,
     AGREEMENT_SCALE,
@@ -29,6 +30,7 @@ from components.html.scales import (
     ColourScale,
     even_share_scale,
 )
+from components.html.table import Matrix
 from studies.domain import Estimate
 
 __all__ = [
@@ -47,8 +49,11 @@ __all__ = [
     "ColourScale",
     "MatrixCells",
     "MatrixColumn",
+    "StaticCell",
     "even_share_scale",
     "matrix_html",
+    "scale_html",
+    "static_matrix",
 ]
 
 MIN_COLOURED_ITEMS: Final = 5
@@ -146,6 +151,10 @@ class _MatrixOptions:
     beside: Mapping[tuple[str, str], str]
     min_verdicts: int
 
+    @property
+    def label(self) -> str:
+        return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
+
     def has_few(self, estimate: Estimate) -> bool:
         """Whether an estimate has too few items or verdicts to be coloured."""
         if estimate.value is None:
@@ -209,62 +218,36 @@ def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:
 def _wide_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
-    made: Mapping[tuple[str, str], str],
+    made: Mapping[tuple[str, str], Markup],
     view: _MatrixOptions,
     total: bool,
     turns: bool,
 ) -> Markup:
     gap = total and len(columns) > 1
-    cols = (
-        Markup("<col>")
-        + (Markup('<col class="gap">') if gap else "")
-        + Markup("<col>") * (len(columns) - 1)
-    )
     heads = [_head_html(column, bold=total and i == 0) for i, column in enumerate(columns)]
+    lines = [(_break_name(row), [made[row, column.name] for column in columns]) for row in rows]
     if gap:
-        heads.insert(1, Markup("<td></td>"))
-    body = ""
-    for row in rows:
-        inside = [made[row, column.name] for column in columns]
-        if gap:
-            inside.insert(1, Markup("<td></td>"))
-        body += fill('<tr><th scope="row">{}</th>{}</tr>', _break_name(row), join(inside))
-    kind = " turns" if turns else ""
+        for cells in (heads, *(cells for _, cells in lines)):
+            cells.insert(1, Markup("<td></td>"))
+    kind = "wide" + (" turns" if turns else "")
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
-    return _table_html(f"wide{kind}", view, cols, join(heads), body)
+    return Matrix(heads, lines, kind, view.label, gap_after=1 if gap else None).html()
 
 
 def _tall_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
-    made: Mapping[tuple[str, str], str],
+    made: Mapping[tuple[str, str], Markup],
     view: _MatrixOptions,
     total: bool,
 ) -> Markup:
-    heads = join(_head_html(MatrixColumn(row)) for row in rows)
-    body = join(
-        fill(
-            '<tr><th scope="row">{}</th>{}</tr>',
-            _name_html(column.name, bold=total and i == 0),
-            join(made[row, column.name] for row in rows),
-        )
+    heads = [_head_html(MatrixColumn(row)) for row in rows]
+    lines = [
+        (_name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
         for i, column in enumerate(columns)
-    )
-    return _table_html("tall", view, Markup("<col>") * len(rows), heads, body)
-
-
-def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> Markup:
-    label = escape(f"{view.scale.name} by {view.keys[0]} and {view.keys[1]}")
-    return fill(
-        '<table class="eh-heat {}" aria-label="{}"><colgroup><col class="lab">{}'
-        "</colgroup><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>",
-        kind,
-        label,
-        cols,
-        heads,
-        body,
-    )
+    ]
+    return Matrix(heads, lines, "tall", view.label).html()
 
 
 def _head_html(column: MatrixColumn, bold: bool = False) -> Markup:
@@ -346,18 +329,81 @@ def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions
 
 
 def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:
-    few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else ""
+    few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else EMPTY
     if hatched:
-        few += Markup('<span class="eh-grow"></span>') if not aside else ""
+        few += Markup('<span class="eh-grow"></span>') if not aside else EMPTY
         few += fill(
             '<span class="hatch"></span><span>fewer than {} items: not coloured</span>',
             MIN_COLOURED_ITEMS,
         )
+    return _scale_ends(scale, few)
+
+
+def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
     return fill(
         '<div class="eh-scale"><span>{}</span><i class="{}"></i><span>{}</span>{}</div>',
         ends[0],
         scale.kind,
         ends[1],
-        few,
+        after,
     )
+
+
+def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
+    """The colour scale below static matrices; `after` are further entries of the legend."""
+    return wrap(_scale_ends(scale, Markup('<span class="eh-grow"></span>') + after))
+
+
+# ------------------------------------------------------------------- matrices without clicks
+
+
+@dataclass(frozen=True, slots=True)
+class StaticCell:
+    """One cell: value, lines of the hover card, number of marked corners, text below the value."""
+
+    value: float
+    lines: tuple[str, ...] = ()
+    flag_level: int = 0
+    below: str = ""
+
+    @classmethod
+    def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
+        """The cell of an estimate; None without a value."""
+        if estimate.value is None:
+            return None
+        return cls(estimate.value, lines, below=scale.bounds(estimate))
+
+
+def static_matrix(
+    rows: Sequence[str],
+    columns: Sequence[tuple[str, str]],
+    cells: Mapping[tuple[str, str], StaticCell | None],
+    scale: ColourScale,
+    *,
+    title: str = "",
+    small: bool = True,
+    label_width: int = 132,
+) -> Markup:
+    """The matrix of rows and columns (name, note); the Tab key reaches each cell's hover card."""
+    heads = [fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns]
+    lines = [
+        (row, [_static_cell_html(cells.get((row, column)), scale) for column, _ in columns])
+        for row in rows
+    ]
+    kind = "still mini" if small else "still"
+    head = fill('<p class="eh-still-title">{}</p>', title) if title else EMPTY
+    box = attributes({"class": "eh-heat-box", "style": f"--lab: {label_width}px"})
+    made = Matrix(heads, lines, kind, title or scale.name).html()
+    return wrap(fill("{}<div{}>{}</div>", head, box, made))
+
+
+def _static_cell_html(cell: StaticCell | None, scale: ColourScale) -> Markup:
+    if cell is None:
+        return fill('<td class="none"><span>{}</span></td>', DASH)
+    corners = ("", "flag", "flag flag2")[cell.flag_level]
+    tip = "\n".join((scale.text(cell.value), *cell.lines))
+    made = attributes({"class": scale.css_class(cell.value), "tabindex": "0", "data-tip": tip})
+    below = fill("<small>{}</small>", cell.below) if cell.below else ""
+    box = attributes({"class": corners or None})
+    return fill("<td{}><span{}><b>{}</b>{}</span></td>", box, made, scale.text(cell.value), below)

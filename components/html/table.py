@@ -1,4 +1,4 @@
-"""The table builder: columns and rows of texts, which are escaped, and Markup."""
+"""The table builder and the matrix builder; texts in them are escaped, Markup is not."""
 
 from __future__ import annotations
 
@@ -39,11 +39,14 @@ class TableCell:
         return fill("<td{}>{}</td>", made, self.content)
 
 
+Cells = Sequence[TableCell | str]
+
+
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """A row of cells with its hover card and CSS class."""
 
-    cells: Sequence[TableCell | str]
+    cells: Cells
     tip: str = ""
     kind: str = ""
 
@@ -52,8 +55,8 @@ class TableRow:
 class Table:
     """A table; a cell given as text or Markup has the CSS class of its column."""
 
-    columns: Sequence[TableCell | str]
-    rows: Iterable[TableRow | Sequence[TableCell | str]]
+    columns: Cells
+    rows: Iterable[TableRow | Cells]
     kind: str = ""
     label: str = ""
     box: str = "eh-tbl-box"
@@ -82,7 +85,7 @@ class Table:
         return wrap(self.html())
 
 
-def _row_html(row: TableRow | Sequence[TableCell | str], kinds: Sequence[str]) -> Markup:
+def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
     if not isinstance(row, TableRow):
         row = TableRow(row)
     made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
@@ -103,3 +106,35 @@ def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
 def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     """A table of texts, without plots and links."""
     return Table(head, rows, "eh-tbl plain").wrapped()
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A grid of coloured cells with a name before each row."""
+
+    heads: Sequence[Markup]
+    """The `th` elements of the columns; an empty `td` leaves a gap."""
+    rows: Iterable[tuple[str | Markup, Sequence[Markup]]]
+    """The name of each row and its `td` elements."""
+    kind: str
+    label: str
+    gap_after: int | None = None
+    """Number of columns before a narrow gap."""
+
+    def html(self) -> Markup:
+        columns = [Markup("<col>")] * len(self.heads)
+        if self.gap_after is not None:
+            columns[self.gap_after] = Markup('<col class="gap">')
+        body = [
+            fill('<tr><th scope="row">{}</th>{}</tr>', name, join(cells))
+            for name, cells in self.rows
+        ]
+        return fill(
+            '<table class="eh-heat {}" aria-label="{}"><colgroup><col class="lab">{}'
+            "</colgroup><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>",
+            self.kind,
+            self.label,
+            join(columns),
+            join(self.heads),
+            join(body),
+        )

@@ -10,7 +10,7 @@ from typing import Final
 from components.html.format import count, dollars, duration, share
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
-from components.html.table import Table, name_of_row
+from components.html.table import Cells, Table, name_of_row
 from components.inspect.explanation import explain_comparison, human_verdict_text
 from components.inspect.html_parts import (
     columns_html,
@@ -258,7 +258,7 @@ def _order_table(opened: ComparisonDetail) -> Markup:
     if not rows:
         return EMPTY
     heads = ["", *(f"Order {i}" for i in range(1, len(rows) + 1))]
-    lines = [[name_of_row(name), *(row[name] for row in rows)] for name in rows[0]]
+    lines: list[Cells] = [[name_of_row(name), *(row[name] for row in rows)] for name in rows[0]]
     return Table(heads, lines, box="eh-orders", data={"style": f"--orders: {len(rows)}"}).html()
 
 

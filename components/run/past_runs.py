@@ -16,7 +16,7 @@ from components.html.panel import (
     status_badge,
     wrap,
 )
-from components.html.table import Table, TableCell
+from components.html.table import Cells, Table, TableCell
 from components.run.notices import failure_row
 from studies.domain import STATUSES
 from studies.store.queries.run_costs import (
@@ -173,7 +173,7 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
                 _cost_text(whole, run),
             ]
         )
-    columns = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
+    columns: Cells = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
     return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
-from components.html.table import Table, TableCell
+from components.html.table import Cells, Table, TableCell
 from components.server.hf_login import is_account
 from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
 from studies.domain import HUMAN_PREFIX
@@ -118,7 +118,7 @@ def show_voters(store: Store, study: str) -> Markup:
     if not lines:
         body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
     else:
-        rows = [
+        rows: list[Cells] = [
             [
                 TableCell(line.voter.removeprefix(HUMAN_PREFIX), "nm", is_name=False),
                 count(line.voted),
@@ -135,7 +135,7 @@ def show_voters(store: Store, study: str) -> Markup:
             if has_accounts
             else ""
         )
-        heads = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
+        heads: Cells = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
         body = Table(heads, rows, "eh-tbl dense", box="").html() + notes
     return wrap(
         fill('<div class="eh-voters">{}{}</div>', body, _verification_summary(store, study))

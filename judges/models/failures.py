@@ -16,6 +16,7 @@ import openai
 
 from judges.judge_errors import EndpointRefused, KeyExpired
 from judges.models.embedded import EmbeddedUnavailable
+from judges.models.interface import STREAM_PARAMETERS
 from judges.models.rate_headers import RequestQuota, parse_request_quota, rate_headers_of
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
@@ -190,7 +191,7 @@ _UNKNOWN_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 _LOGPROBS_ERROR: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
-DROPPABLE_PARAMETERS: Final = ("stream_options", "stream", "max_tokens", *REFUSABLE_PARAMETERS)
+DROPPABLE_PARAMETERS: Final = (*STREAM_PARAMETERS, "max_tokens", *REFUSABLE_PARAMETERS)
 _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 

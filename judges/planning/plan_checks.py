@@ -11,6 +11,7 @@ from judges.models.simulated_scores import SCORING_FORMATS
 from judges.planning.eligibility import why_skipped
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
+from studies.spec.keys import STUDY
 from studies.spec.presentations import (
     Presentation,
     is_reference_judged,
@@ -116,7 +117,9 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
     """
     if study.judge_sees != "images":
         return
-    by_preset = study.preset and "judge_sees" not in {d.key for d in preset_differences(study)}
+    by_preset = study.preset and str(STUDY.judge_sees) not in {
+        d.key for d in preset_differences(study)
+    }
     local = all(judge.kind != "endpoint" for judge in study.judges)
     if not any(judge.vision for judge in study.judges) and not (by_preset and local):
         raise PlanError(

@@ -11,6 +11,7 @@ import pandas as pd
 from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
+from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
@@ -235,6 +236,8 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "levels": _without_people(_levels),
     "factuality": _without_people(_factuality),
     "ratings": _without_people(creation_levels.single_ratings),
+    "pass_fail": _without_people(pass_fail_section),
+    "scores": _without_people(scores_section),
     "creation": _without_people(_creation),
     "agreement": _agreement,
     "corrected": _corrected_win_rates,

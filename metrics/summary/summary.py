@@ -26,6 +26,7 @@ from metrics.summary.optional_sections import OPTIONAL_SECTIONS
 from metrics.summary.rating_sections import rating_sections
 from metrics.win_rates import win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
+from studies.frames.frame import pass_fail_rows
 
 SEED: Final = 7
 """Seed where no generator is given: the same records give the same numbers."""
@@ -195,7 +196,11 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """judge -> prompt -> every position measure, with the position term and the tests."""
+    """judge -> prompt -> every position measure, with the position term and the tests.
+
+    Pass/fail verdicts are left out: they have no position.
+    """
+    frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from studies.domain import (
     HUMAN_PREFIX,
+    PASS_FAIL_OPTIONS,
     AnswerCheck,
+    AnswerLabel,
     Ask,
     Item,
     Judgement,
@@ -81,6 +83,7 @@ class _ItemDraft:
     compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """Answers that a vote compared, by its index in `human`."""
     checks: list[AnswerCheck] = field(default_factory=list)
+    labels: list[AnswerLabel] = field(default_factory=list)
 
 
 class SourceBuilder:
@@ -207,6 +210,21 @@ class SourceBuilder:
     def add_check(self, item: str, check: AnswerCheck) -> None:
         self._drafts[item].checks.append(check)
 
+    def add_label(self, item: str, label: AnswerLabel) -> None:
+        """Add the right verdict on an answer; the same label twice counts once."""
+        if label not in self._drafts[item].labels:
+            self._drafts[item].labels.append(label)
+
+    def add_pass_fail(
+        self, item: str, judge: str, prompt: str, contestant: str, passed: bool | None, **more: Any
+    ) -> None:
+        """Add a pass/fail verdict on one answer; None is an unusable reply, never a fail."""
+        scores = () if passed is None else (float(passed),)
+        self.add_verdict(
+            item, judge, prompt, (contestant,), None,
+            scores=scores, labels=PASS_FAIL_OPTIONS, **more,
+        )  # fmt: skip
+
     def add_verdict(
         self,
         item: str,
@@ -227,10 +245,12 @@ class SourceBuilder:
         time: float = 0.0,
         usage: Usage | None = None,
         detail: str = "",
+        labels: tuple[str, ...] = (),
     ) -> None:
         """Add a recorded judgement; without a pick and without scores it is a failure, not a tie.
 
         `known=False`: the file does not record the order; names are then sorted alphabetically.
+        `labels`: the options of a verdict on one answer; without them the labels of the slots.
         """
         names, chosen = tuple(shown), pick
         score_values, label_probabilities = tuple(scores), tuple(probabilities)
@@ -241,7 +261,7 @@ class SourceBuilder:
         readable = chosen is not None or bool(score_values)
         self._judgements.append(
             Judgement(
-                ask=self._ask(item, judge, prompt, names, known),
+                ask=self._ask(item, judge, prompt, names, known, labels),
                 status=status or ("ok" if readable else "unreadable"),
                 verdict=_make_verdict(chosen, margin, score_values, label_probabilities)
                 if readable
@@ -256,14 +276,22 @@ class SourceBuilder:
             )
         )
 
-    def _ask(self, item: str, judge: str, prompt: str, names: tuple[str, ...], known: bool) -> Ask:
-        at = (item, judge, prompt, names)
+    def _ask(
+        self,
+        item: str,
+        judge: str,
+        prompt: str,
+        names: tuple[str, ...],
+        known: bool,
+        options: tuple[str, ...],
+    ) -> Ask:
+        at = (item, judge, prompt, names, options)
         repeat = self._repeats[at]
         self._repeats[at] += 1
         if known:
             self._known_orders[(item, judge, prompt, *sorted(names))].add(names)
         orders = 1 if known else ORDER_UNKNOWN
-        labels = slot_labels(len(names))
+        labels = options or slot_labels(len(names))
         return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
 
     def items(self) -> list[Item]:
@@ -274,6 +302,7 @@ class SourceBuilder:
                 responses=draft.responses,
                 human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
                 checks=tuple(draft.checks),
+                labels=tuple(draft.labels),
                 **draft.facts,
             )
             for draft in self._drafts.values()

@@ -15,6 +15,7 @@ from studies.sources.formats import (
     arena,
     arena_hard,
     autoarena,
+    checked_verdicts,
     creation_mmbench,
     judgebench,
     kaggle,
@@ -143,6 +144,12 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
         ),
         SourceFormat(
             "pandalm", "PandaLM's test set and results", pandalm.matches_table, pandalm.read
+        ),
+        SourceFormat(
+            "verdict-label",
+            "verdicts on single answers beside their labels: verdict, label",
+            checked_verdicts.matches_table,
+            checked_verdicts.read,
         ),
         SourceFormat("kaggle", "LMSYS's Kaggle set", kaggle.matches_table, kaggle.read),
         SourceFormat(

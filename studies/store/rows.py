@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from studies.domain import Ask, Item, Judgement, Status, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.frames.truth import right_verdicts
 from studies.spec.study import Study, dump_study
 from studies.texts.injection import suspect_places
 
@@ -97,6 +98,7 @@ def _item_facts(item: Item) -> dict[str, Any]:
             for p in item.human
         ],
         "suspects": suspect_places(item),
+        **({"labels": right_verdicts(item.labels)} if item.labels else {}),
     }
 
 

@@ -65,6 +65,7 @@ def shows(page, text: str) -> bool:
     return text in page.evaluate("document.body.textContent")
 
 
+@pytest.mark.core
 def test_in_every_view_of_the_results(watched):
     page = watched(f"{HERE}&tab=results")
     page.wait_for_selector("#eh-matrix td button")

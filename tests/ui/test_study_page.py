@@ -126,6 +126,7 @@ def test_an_unknown_table_is_mapped_and_a_bad_file_names_its_line(visit, tmp_pat
     wait_for(lambda: page.locator("#eh-run").is_enabled())
 
 
+@pytest.mark.core
 def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     games = (("x", "y", "model_a"), ("y", "x", "model_b"))
     rows = [

@@ -14,7 +14,7 @@ from components.filtering.memo import memoise_by_study
 from components.html.format import DASH, count, number
 from components.html.markup import Markup, attributes, fill
 from components.html.pieces import empty_state
-from components.html.table import Table, TableCell, name_of_row
+from components.html.table import Cells, Table, TableCell, name_of_row
 from components.results.bias.computed import Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.position.order_tables import holm_adjust
@@ -155,9 +155,10 @@ def order_tests_html(
         )
     adjusted = {key: holm_adjust([row.tests[key].p for row in rows]) for key in names}
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
-    columns = ["Row", TableCell(unit)] + [TableCell(between)] * bool(between)
+    columns: list[TableCell | str] = ["Row", TableCell(unit)]
+    columns += [TableCell(between)] if between else []
     columns += [TableCell(names[key]) for key in shown]
-    lines = [
+    lines: list[Cells] = [
         [
             name_of_row(row.name),
             count(row.n),

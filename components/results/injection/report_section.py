@@ -117,7 +117,7 @@ def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
 
 def _compare_judges(
     what: str,
-    names: Mapping[tuple[str, str], str],
+    names: Mapping[tuple[str, ...], str],
     known: Mapping[tuple[str, ...], Estimate],
     rest: Mapping[tuple[str, ...], Estimate],
 ) -> list[SuspectComparison]:

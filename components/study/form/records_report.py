@@ -32,6 +32,7 @@ from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
 from studies.sources.load import image_folder, source_path
 from studies.sources.mapping_guess import guess_mapping
+from studies.spec.keys import DATA, STUDY
 from studies.texts.slice_statistics import count_coverage
 
 _MAX_INSTRUCTION: Final = 420
@@ -56,7 +57,7 @@ def records_html(preview: StudyPreview, view: FormState) -> Markup:
 def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error:
         return EMPTY
-    if not preview.lenient_study.raw("data", "mapping") and table_to_map(preview):
+    if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
         advice = "Check the guessed meaning of its columns below and confirm it."
         details = escape(with_original_name(preview, preview.data_error))
         return notice_html("warn", "The format of this table is unknown.", advice) + fill(
@@ -118,7 +119,7 @@ def mapping_form(preview: StudyPreview) -> Markup:
     table = table_to_map(preview)
     if table is None:
         return EMPTY
-    saved = preview.lenient_study.raw("data", "mapping")
+    saved = preview.lenient_study.raw(*DATA.mapping)
     guess = guess_mapping(table.columns, table.rows)
     mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
     rows = join(
@@ -135,7 +136,7 @@ def table_to_map(preview: StudyPreview) -> SourceTable | None:
     study = preview.lenient_study
     if study.source.startswith("hub:") or study.source == "probe":
         return None
-    if preview.records is not None and not study.raw("data", "mapping"):
+    if preview.records is not None and not study.raw(*DATA.mapping):
         return None
     try:
         path = source_path(read_data_spec(study), study.folder)
@@ -144,7 +145,7 @@ def table_to_map(preview: StudyPreview) -> SourceTable | None:
         table = _read_cached(path, path.stat().st_mtime_ns)
     except EvenhandError:
         return None
-    known = not study.raw("data", "mapping") and matching_formats(table, path)
+    known = not study.raw(*DATA.mapping) and matching_formats(table, path)
     return None if known else table
 
 
@@ -241,7 +242,7 @@ def _coverage(preview: StudyPreview) -> Markup:
 
 
 def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
-    named = preview.lenient_study.raw("contestants")
+    named = preview.lenient_study.raw(*STUDY.contestants)
     return named if isinstance(named, list) and named else preview.contestants[:20]
 
 

@@ -44,7 +44,9 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
         )
     all_judgements = parse_judgements(table)
     judgements = first_per_ask(all_judgements)
-    items = parse_items(source.read_other_file(files[ITEMS_KEY])) if files else []
+    items = (
+        parse_items(source.read_other_file(files[ITEMS_KEY]), texts_required=False) if files else []
+    )
     known = {item.id for item in items}
     missing = dict.fromkeys(j.ask.item for j in judgements if j.ask.item not in known)
     builder = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], judgements)

@@ -205,7 +205,7 @@ def count_parts(store: StoreFile, study: str) -> list[int]:
         "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
         (study, f"{HUMAN_PREFIX}%"),
     ).fetchone()
-    return [int(value) for value in row]
+    return [int(value) for value in row or (0, 0, 0, 0)]
 
 
 def _marks(values: Collection[object]) -> str:

@@ -12,9 +12,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap as heat
 from components.html.format import number
+from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import (
     ROUND_PERCENT,
     ColumnHead,

@@ -41,9 +41,3 @@ def test_a_judge_that_names_a_provider_shows_its_address_and_key_variable() -> N
     html = judge_form({"name": "j", "model": "llama", "provider": "groq"}, "judge.0", "j")
     assert 'value="https://api.groq.com/openai/v1"' in html
     assert 'value="GROQ_API_KEY"' in html
-
-
-def test_addresses_of_providers_are_suggested() -> None:
-    html = judge_form({"name": "j", "model": "m"}, "judge.0", "j")
-    assert "https://router.huggingface.co/v1" in html
-    assert "http://localhost:11434/v1" in html
