@@ -22,7 +22,9 @@ from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import assign_owner, make_forecast, save_plan
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
+from metrics.win_rates.win_rates import counting_rule
 from studies.errors import EvenhandError
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks
@@ -39,13 +41,13 @@ def build(store: Store, engine: Engine | None) -> None:
     for function in functions:
         call = _with_readable_errors(function)
         call = _with_token(call, store) if isinstance(store, VisitorStore) else call
-        gr.api(call, api_name=function.__name__)
+        gr.api(call, api_name=function.__name__)  # type: ignore[attr-defined]
 
 
 def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
     """The API functions that read studies; a read-only page has them too."""
 
-    def list_studies() -> list[dict]:
+    def list_studies() -> list[dict[str, Any]]:
         """Lists the studies of this page: name, planned calls, finished calls, and whether the
         replies were recorded elsewhere."""
         return [
@@ -58,7 +60,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             for line in store.studies()
         ]
 
-    def study_metrics(study: str, by: str = "") -> dict:
+    def study_metrics(study: str, by: str = "") -> dict[str, Any]:
         """Measures a study: Elo, Bradley-Terry, win rates, position bias, agreement and more, each
         number with its interval, n and method.
 
@@ -79,13 +81,14 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             store.frame(study),
             wanted,
             planned=counts.get("planned"),
-            combine=spec.combine,
-            unreadable=spec.unreadable,
-            quick=len(wanted) > 0,  # type: ignore[arg-type]
+            combine=counting_rule(spec.combine),
+            unreadable=spec.unreadable,  # type: ignore[arg-type]
+            quick=len(wanted) > 0,
             checks=current_checks(store, study),
+            remedies=remedy_inputs(store, study),
         )
 
-    def judgements(study: str, first: int = 0, count: int = 20) -> list[dict]:
+    def judgements(study: str, first: int = 0, count: int = 20) -> list[dict[str, Any]]:
         """Returns judgements of a study in plan order: judge, prompt, item, order of the answers,
         reply, verdict, and whether a shown text contains instructions to the judge (a possible
         prompt injection).
@@ -106,7 +109,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
 def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
     """The functions that run studies or forecast their cost."""
 
-    def plan_study(study_yaml: str) -> dict:
+    def plan_study(study_yaml: str) -> dict[str, Any]:
         """Plans a study without calling a judge: number of calls, tokens, dollars and seconds.
 
         Parameters:
@@ -118,11 +121,12 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             "noise": forecast.noise,
             "prompt_tokens": forecast.prompt_tokens,
             "completion_tokens": forecast.completion_tokens,
+            "cached_tokens": forecast.cached_tokens,
             "dollars": forecast.dollars,
             "seconds": forecast.seconds,
         }
 
-    def run_study(study_yaml: str) -> dict:
+    def run_study(study_yaml: str) -> dict[str, Any]:
         """Starts or resumes a study; only calls without a stored reply are made. Returns at once;
         call run_status for the progress. Keys come from the variables that the study names.
 
@@ -134,7 +138,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
         run = engine.start_once(plan.study.name, lambda: engine.start(plan, store))
         return {"run": run.id, **run_status(plan.study.name)}
 
-    def run_status(study: str) -> dict:
+    def run_status(study: str) -> dict[str, Any]:
         """Returns the progress of a study's latest run: state, counts by status, cost, and what
         the run waits for.
 
@@ -155,7 +159,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             "waiting": list(seen.waiting),
         }
 
-    def stop_run(study: str) -> dict:
+    def stop_run(study: str) -> dict[str, Any]:
         """Stops the run of a study; its replies stay stored, and run_study resumes it.
 
         Parameters:

@@ -20,7 +20,8 @@ from components.charts.figure_parts import (
     vertical_line,
 )
 from components.html.csv_table import CsvCell, CsvTable, csv_table
-from components.html.format import count, escape_plot, number
+from components.html.format import count, number
+from components.html.markup import PlotText, escape_plot, fill_plot
 from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
 
 
@@ -54,8 +55,10 @@ def elo_curve_figure(
     sides = [side for pair in bands.values() for side in pair]
     low, high = value_range([*thin.values(), *sides, *ends])
     data = [
-        band_trace(x, *map(_round_all, bands[name]), contestant_colour(names.index(name)), 0.13)
-        for name in bands
+        band_trace(
+            x, _round_all(below), _round_all(above), contestant_colour(names.index(name)), 0.13
+        )
+        for name, (below, above) in bands.items()
     ]
     if lines:
         data += [_curve_trace(x, thin[name], name, index) for index, name in enumerate(names)]
@@ -78,7 +81,7 @@ def elo_curve_figure(
             range=[0, max(end, 1)],
             tickformat=",d",
             dtick=1 if end < 6 else None,
-            unifiedhovertitle={"text": "after <b>%{x:,d}</b> battles"},
+            unifiedhovertitle={"text": PlotText("after <b>%{x:,d}</b> battles")},
             showgrid=False,
         ),
         yaxis=make_axis(tickformat=",d", range=[low, high]),
@@ -152,8 +155,12 @@ def _end_labels(
     labels = [
         {
             **annotation(
-                f'<span style="color:{contestant_colour(index)}">\u25cf</span> '
-                f"<b>{number(values[-1])}</b> {escape_plot(shorten(name, 18))}"
+                fill_plot(
+                    '<span style="color:{}">\u25cf</span> <b>{}</b> {}',
+                    contestant_colour(index),
+                    number(values[-1]),
+                    shorten(name, 18),
+                )
             ),
             "x": end,
             "xanchor": "left",

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from components.html.csv_table import CsvTable
-from components.html.format import CLICK_HINT, escape_plot, is_known
+from components.html.format import CLICK_HINT, is_known
+from components.html.markup import PlotText, escape_plot, fill_plot
 from studies.domain import Estimate
 
 Figure = dict[str, Any]
@@ -156,7 +157,7 @@ def _name_lines(name: str, most: int) -> list[str]:
 
 def _name_annotation(row: float, lines: list[str], margin: int, size: int) -> dict[str, Any]:
     return {
-        **annotation("<br>".join(escape_plot(line) for line in lines), size=size),
+        **annotation(PlotText("<br>").join(escape_plot(line) for line in lines), size=size),
         "align": "left",
         "xref": "paper",
         "x": 0,
@@ -210,8 +211,8 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
 
 def hover_card(value: str, name: str, details: str) -> str:
     """The hover card: value and interval; name; details such as n; effect of a click."""
-    click = f'<span style="color:var(--ink-3)">{CLICK_HINT}</span>'
-    return f"<b>{value}</b><br>{escape_plot(name)}<br>{escape_plot(details)}<br>{click}"
+    click = fill_plot('<span style="color:var(--ink-3)">{}</span>', CLICK_HINT)
+    return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 
 
 def spread_labels(

@@ -21,6 +21,7 @@ from components.charts.figure_parts import (
 )
 from components.html.csv_table import estimates_table
 from components.html.format import count, is_known, number, percent
+from components.html.markup import PlotText, fill_plot
 from studies.domain import Estimate
 
 
@@ -114,7 +115,7 @@ def _dot_traces(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:
                 else {"visible": False},
                 "customdata": [row.select or {"name": row.name} for _, row in points],
                 "hovertext": [_hover_text(row) for _, row in points],
-                "hovertemplate": "%{hovertext}<extra></extra>",
+                "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
             }
         )
     return marks
@@ -136,7 +137,7 @@ def _context_traces(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:
             "x": [x for x, _ in marks],
             "y": [y for _, y in marks],
             "marker": marker,
-            "hovertemplate": f"{what} %{{x:.1%}}<extra></extra>",
+            "hovertemplate": fill_plot("{} %{{x:.1%}}<extra></extra>", what),
         }
         for marks, marker, what in (
             (
@@ -161,7 +162,7 @@ def _context_traces(rows: Sequence[ForestRow]) -> list[dict[str, Any]]:
 
 def _value_note(place: float, row: ForestRow) -> dict[str, Any]:
     value = row.estimate.value
-    text = f"<b>{number(None if value is None else 100 * value)}</b>"
+    text = fill_plot("<b>{}</b>", number(None if value is None else 100 * value))
     if row.few:
         return side_annotation(place, count(row.estimate.items, "item"), "var(--ink-3)")
     return side_annotation(place, text, "var(--ink)")

@@ -18,6 +18,7 @@ from components.charts.figure_parts import (
 )
 from components.html.csv_table import csv_table
 from components.html.format import is_known, percent, share
+from components.html.markup import PlotText, fill_plot
 from studies.domain import Estimate
 
 
@@ -55,12 +56,14 @@ def live_share_figure(
             "y": y,
             "mode": "lines",
             "line": {"color": colour, "width": 3},
-            "hovertemplate": "%{y:.1%} after %{x:,d} verdicts<extra></extra>",
+            "hovertemplate": PlotText("%{y:.1%} after %{x:,d} verdicts<extra></extra>"),
         },
     ]
     notes = [right_annotation(even, f"even {share(even, 0)}", "var(--ink-3)")]
     if last:
-        notes.append(right_annotation(last.value, f"<b>{share(last.value)}</b>", colour, size=15))
+        notes.append(
+            right_annotation(last.value, fill_plot("<b>{}</b>", share(last.value)), colour, size=15)
+        )
     window = _y_range(points, even)
     spread_labels(notes, window, height)
     layout = make_layout(

@@ -16,7 +16,8 @@ from components.charts.figure_parts import (
     make_figure,
     make_layout,
 )
-from components.html.format import escape_plot, is_known, number
+from components.html.format import is_known, number
+from components.html.markup import PlotText, escape_plot, fill_plot
 
 PLOTS_PER_ROW: Final = 3
 PLOT_HEIGHT: Final = 250
@@ -42,7 +43,10 @@ def scatter_figure(
     if not shown:
         return empty_figure("No benchmark has a model in common with this study.", 120)
     rows = -(-len(shown) // PLOTS_PER_ROW)
-    data, axes, notes, narrow = [], {}, [], {}
+    data: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    axes: dict[str, Any] = {}
+    narrow: dict[str, Any] = {}
     across = min(PLOTS_PER_ROW, len(shown))
     for place, plot in enumerate(shown):
         wide = _plot_domains(place, across, rows, PLOT_HEIGHT)
@@ -97,11 +101,12 @@ def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any
         "marker": {"size": 10, "color": "var(--ink)"},
         "customdata": [{select: name} for name in names],
         "hovertext": [
-            f"<b>{escape_plot(name)}</b><br>{escape_plot(plot.x)} {number(a, 2)}<br>"
-            f"{escape_plot(plot.y)} {number(b, 2)}"
+            fill_plot(
+                "<b>{}</b><br>{} {}<br>{} {}", name, plot.x, number(a, 2), plot.y, number(b, 2)
+            )
             for name, a, b in plot.points
         ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
     }
     line = _fit_line(x, y)
     return [marks] if line is None else [{**on, **line}, marks]

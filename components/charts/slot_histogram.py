@@ -23,6 +23,7 @@ from components.charts.figure_parts import (
 )
 from components.html.csv_table import CsvCell, CsvTable, estimates_table
 from components.html.format import count, is_known, number, percent, share
+from components.html.markup import PlotText, fill_plot
 from studies.domain import Estimate
 
 
@@ -117,7 +118,7 @@ def _slot_bars(
             )
             for row, estimate in zip(rows, estimates, strict=True)
         ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
     }
 
 
@@ -140,11 +141,11 @@ def _upright_slots(row: SlotRow, chance: float, height: int) -> Figure:
             )
             for i, e in enumerate(estimates)
         ],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertemplate": PlotText("%{hovertext}<extra></extra>"),
     }
     notes = [
         {
-            **annotation(f"<b>{number(100 * (estimate.value or 0))}</b>"),
+            **annotation(fill_plot("<b>{}</b>", number(100 * (estimate.value or 0)))),
             "x": slot,
             "y": tops[slot],
             "yshift": 11,
@@ -204,7 +205,7 @@ def _bar_labels(row: SlotRow, slot: int, place: float, chance: float) -> list[di
     end = max(estimate.high or estimate.value, estimate.value)
     # The chance line would strike through a number just left of it.
     end = chance if chance - 0.12 < end < chance else end
-    text = f"<b>{number(100 * estimate.value)}</b>"
+    text = fill_plot("<b>{}</b>", number(100 * estimate.value))
     return [{**annotation(text), "x": end, "y": place, "xanchor": "left", "xshift": 7}]
 
 

@@ -35,7 +35,7 @@ class Raters:
     def names(self) -> dict[str, tuple[str, str]]:
         """Rater -> (judge, prompt). Names come from the whole study, so links stay valid when
         filters change."""
-        return {name: cell for cell, name in row_names(self._judges).items()}
+        return {name: (judge, prompt) for (judge, prompt), name in row_names(self._judges).items()}
 
     @cached_property
     def _judges(self) -> pd.DataFrame:
@@ -75,7 +75,7 @@ class Raters:
         ]
         known = sorted(set(named))
         code = np.array([known.index(name) for name in named], np.int64)
-        return rows.assign(judge=pd.Categorical.from_codes(code[cell], known))
+        return rows.assign(judge=pd.Categorical.from_codes(code[cell], pd.Index(known)))
 
     @cached_property
     def machines(self) -> pd.DataFrame:

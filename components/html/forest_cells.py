@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from components.html.format import attributes, escape, is_known
+from components.html.format import is_known, number
+from components.html.markup import EMPTY, Markup, attributes, fill, join
 from studies.domain import Estimate
 
 
@@ -24,6 +27,77 @@ class Axis:
         return f"{100 * min(max(inside, 0.0), 1.0):.2f}%"
 
 
+TickSteps = Sequence[tuple[float, float]]
+"""Pairs of a distance between ticks and the widest range of values that it is used for."""
+
+
+def round_steps(*distances: float) -> TickSteps:
+    """Distances between ticks, each for a range of at most five of them."""
+    return [(distance, 5 * distance) for distance in distances]
+
+
+def steps_from(least: float) -> TickSteps:
+    """The distances 1, 2, 5, 10, 20, … times `least`."""
+    return round_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
+
+
+SHARE_STEPS: Final = round_steps(0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+RATING_STEPS: Final = ((50.0, 300.0), (100.0, 800.0), (200.0, math.inf))
+
+
+def fit_axis(
+    estimates: Iterable[Estimate],
+    steps: TickSteps,
+    text: Callable[[float], str],
+    *,
+    holds: Sequence[float] = (),
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    pad: float | None = None,
+) -> Axis:
+    """An axis over all values and intervals with ticks at round numbers.
+
+    It also covers the values `holds` and stays inside `bounds`. `text(tick)` is the label of a
+    tick. The axis ends at ticks, or with `pad` beyond the values by that share of their range.
+    """
+    ends = [
+        float(value)
+        for one in estimates
+        for value in (one.low, one.high, one.value)
+        if value is not None and is_known(value)
+    ]
+    ends += holds
+    low, high = (min(ends), max(ends)) if ends else (0.0, 4 * steps[0][0])
+    low, high = max(low, bounds[0]), min(high, bounds[1])
+    if pad is not None:
+        more = max(pad * (high - low), steps[0][0] / 5)
+        low, high = low - more, high + more
+    step = next((step for step, most in steps if high - low <= most), steps[-1][0])
+    rounded = (math.ceil, math.floor) if pad is not None else (math.floor, math.ceil)
+    first, last = rounded[0](low / step + 1e-9), rounded[1](high / step - 1e-9)
+    ticks = [step * k for k in range(first, max(last, first + (pad is None)) + 1)]
+    labels = {tick: text(tick) for tick in ticks}
+    if pad is not None:
+        return Axis(low, high, ticks, labels)
+    return Axis(ticks[0], ticks[-1], ticks, labels)
+
+
+def fit_share_axis(
+    estimates: Iterable[Estimate],
+    *,
+    signed: bool = False,
+    holds: Sequence[float] = (),
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Axis:
+    """An axis of shares, labelled in per cent."""
+    return fit_axis(
+        estimates,
+        SHARE_STEPS,
+        lambda tick: number(100 * tick, signed=signed),
+        holds=holds,
+        bounds=bounds,
+    )
+
+
 def forest_html(
     estimate: Estimate,
     axis: Axis,
@@ -31,40 +105,42 @@ def forest_html(
     people: float | None = None,
     others: Sequence[float] = (),
     tip: str = "",
-) -> str:
+) -> Markup:
     """One row of the plot: dot and interval; below five items a hollow dot without interval."""
-    marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
+    marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
-        marks += f'<i class="c" style="left:{axis.place(axis.chance)}"></i>'
-    marks += "".join(f'<i class="o" style="left:{axis.place(v)}"></i>' for v in others)
+        marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))
+    marks += join(fill('<i class="o" style="left:{}"></i>', axis.place(v)) for v in others)
     if people is not None and is_known(people):
-        marks += f'<i class="q" style="left:{axis.place(people)}"></i>'
+        marks += fill('<i class="q" style="left:{}"></i>', axis.place(people))
     marks += _dot_html(estimate, axis)
     made = attributes({"class": "eh-forest", "data-tip": tip or None})
-    return f"<div{made}>{marks}</div>"
+    return fill("<div{}>{}</div>", made, marks)
 
 
-def _dot_html(estimate: Estimate, axis: Axis) -> str:
+def _dot_html(estimate: Estimate, axis: Axis) -> Markup:
     if estimate.value is None or not is_known(estimate.value):
-        return ""
+        return EMPTY
     at = axis.place(estimate.value)
     if 0 < estimate.items < 5:
-        return f'<i class="p hollow" style="left:{at}"></i>'
+        return fill('<i class="p hollow" style="left:{}"></i>', at)
     whisker = ""
     if estimate.low is not None and estimate.high is not None:
         left, right = axis.place(estimate.low), axis.place(estimate.high)
         width = float(right[:-1]) - float(left[:-1])
-        whisker = f'<i class="w" style="left:{left};width:{width:.2f}%"></i>'
-    return f'{whisker}<i class="p" style="left:{at}"></i>'
+        whisker = fill('<i class="w" style="left:{};width:{:.2f}%"></i>', left, width)
+    return fill('{}<i class="p" style="left:{}"></i>', whisker, at)
 
 
-def axis_html(axis: Axis) -> str:
-    spans = "".join(
-        f'<span style="left:{axis.place(value)}">{escape(text)}</span>'
+def axis_html(axis: Axis) -> Markup:
+    spans = join(
+        fill('<span style="left:{}">{}</span>', axis.place(value), text)
         for value, text in axis.labels.items()
     )
-    return f'<div class="eh-axis">{spans}</div>'
+    return fill('<div class="eh-axis">{}</div>', spans)
 
 
-def value_html(value: str, bounds: str) -> str:
-    return f"<b>{value}</b>" + (f' <span class="eh-ci">{bounds}</span>' if bounds else "")
+def value_html(value: str, bounds: str) -> Markup:
+    return fill("<b>{}</b>", value) + (
+        fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
+    )

@@ -8,20 +8,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.html.csv_table import CsvCell, CsvTable, estimates_table
-from components.html.forest_cells import Axis, axis_html, forest_html, value_html
+from components.html.forest_cells import (
+    RATING_STEPS,
+    Axis,
+    axis_html,
+    fit_axis,
+    forest_html,
+    value_html,
+)
 from components.html.format import (
     DASH,
     NARROW_SPACE,
     approximate_count,
-    attributes,
     count,
-    escape,
-    inline_markup,
     interval,
     is_known,
     number,
     share,
 )
+from components.html.markup import Markup, attributes, fill, inline_markup, join, link
 from components.html.palette import PALETTE_SIZE, contestant_dash
 from components.html.pieces import (
     Action,
@@ -29,9 +34,9 @@ from components.html.pieces import (
     button_html,
     no_difference_badge,
     panel_html,
-    rich_link,
     wrap,
 )
+from components.html.table import Cells, Table, TableCell
 from studies.domain import Estimate
 
 
@@ -83,15 +88,16 @@ def first_visit_table(
         f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     ),
-) -> str:
+) -> Markup:
     """Consistency of the embedded judge on the built-in pairs, by prompt."""
     axis = Axis(chance=0.5)
-    head = (
-        f'<div class="eh-fv h"><span>Prompt, labels</span>{axis_html(axis)}'
-        f'<span class="eh-num">Consistency</span><span>What that means</span>'
-        f'<span class="op"></span></div>'
+    head = fill(
+        '<div class="eh-fv h"><span>Prompt, labels</span>{}'
+        '<span class="eh-num">Consistency</span><span>What that means</span>'
+        '<span class="op"></span></div>',
+        axis_html(axis),
     )
-    body = head + "".join(_first_visit_row(row, axis) for row in rows)
+    body = head + join(_first_visit_row(row, axis) for row in rows)
     keys: list[tuple[LegendMark, str]] = [
         ("dot", "consistency"),
         ("chance", f"chance 50{NARROW_SPACE}%"),
@@ -99,63 +105,80 @@ def first_visit_table(
     return panel_html(title, subtitle, body, keys=keys)
 
 
-def _first_visit_row(row: FirstVisitRow, axis: Axis) -> str:
+def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
     value = value_html(share(row.consistency.value, 0), interval(row.consistency, 0, scale=100))
     opens = button_html(Action("Open", row.select), small=True) if row.select is not None else ""
-    return (
-        f'<div class="eh-fv"><span class="nm"><span class="eh-mono">{escape(row.prompt)}</span>'
-        f'<span class="eh-small eh-mute">{escape(row.labels)}</span></span>'
-        f'<div class="plot">{forest_html(row.consistency, axis)}</div>'
-        f'<span class="eh-num eh-nw val">{value}</span>'
-        f'<span class="eh-small tx">{inline_markup(row.meaning)}</span>'
-        f'<span class="op">{opens}</span></div>'
+    return fill(
+        '<div class="eh-fv"><span class="nm"><span class="eh-mono">{}</span>'
+        '<span class="eh-small eh-mute">{}</span></span>'
+        '<div class="plot">{}</div>'
+        '<span class="eh-num eh-nw val">{}</span>'
+        '<span class="eh-small tx">{}</span>'
+        '<span class="op">{}</span></div>',
+        row.prompt,
+        row.labels,
+        forest_html(row.consistency, axis),
+        value,
+        inline_markup(row.meaning),
+        opens,
     )
 
 
-def flips_table(rows: Sequence[FlipRow]) -> str:
+def flips_table(rows: Sequence[FlipRow]) -> Markup:
     """Flips toward the first and toward the second answer as bars from a common zero line, with
     the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
-    head = (
+    head = Markup(
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
         "<span>Finding</span><span></span></div>"
     )
     return wrap(head, *(_flip_row(row, most) for row in rows))
 
 
-def _flip_row(row: FlipRow, most: int) -> str:
+def _flip_row(row: FlipRow, most: int) -> Markup:
     left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
-    bars = (
-        f'<i class="l" style="width:{left}"></i><i class="r" style="width:{right}"></i>'
-        f'<i class="z"></i><span style="right:calc(50% + {left})">{count(row.first)}</span>'
-        f'<span style="left:calc(50% + {right})">{count(row.second)}</span>'
+    bars = fill(
+        '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i>'
+        '<i class="z"></i><span style="right:calc(50% + {})">{}</span>'
+        '<span style="left:calc(50% + {})">{}</span>',
+        left,
+        right,
+        left,
+        count(row.first),
+        right,
+        count(row.second),
     )
     total = row.first + row.second
     select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
     opens = button_html(Action(f"Open {count(total)}", select)) if total else ""
-    return (
-        f'<div class="eh-flip"><div class="nm">{escape(row.judge)}</div>'
-        f'<div class="bx"><div class="eh-div">{bars}</div></div>'
-        f'<div class="tx"><p>{inline_markup(row.finding)}</p></div>'
-        f'<div class="op">{opens}</div></div>'
+    return fill(
+        '<div class="eh-flip"><div class="nm">{}</div>'
+        '<div class="bx"><div class="eh-div">{}</div></div>'
+        '<div class="tx"><p>{}</p></div>'
+        '<div class="op">{}</div></div>',
+        row.judge,
+        bars,
+        inline_markup(row.finding),
+        opens,
     )
 
 
-def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> str:
+def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Markup:
     """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
     on every gap whose interval covers 0."""
     axis = axis or fit_rating_axis(rows)
-    heads = (
-        '<th class="num">Rank</th><th>Model</th><th class="num">Rating</th>'
-        f'<th class="wide">{axis_html(axis)}</th><th class="num">Win rate</th>'
-        '<th class="num">Above the next by</th><th class="num">Battles</th>'
-    )
-    body = "".join(_leader_row(row, axis) for row in rows)
-    data = attributes({"data-table": json.dumps(_leaderboard_csv(rows))})
-    return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl folds"{data}>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    columns: Cells = [
+        TableCell("Rank"),
+        "Model",
+        TableCell("Rating"),
+        TableCell(axis_html(axis), "wide"),
+        TableCell("Win rate"),
+        TableCell("Above the next by"),
+        TableCell("Battles"),
+    ]
+    data = {"data-table": json.dumps(_leaderboard_csv(rows))}
+    lines = [_leader_row(row, axis) for row in rows]
+    return Table(columns, lines, "eh-tbl folds", data=data).wrapped()
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
@@ -177,55 +200,48 @@ def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
 
 def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
     """An axis over all ratings and their intervals, with ticks every 50, 100 or 200 points."""
-    ends = [
-        value
-        for row in rows
-        for value in (row.rating.low, row.rating.high, row.rating.value, row.people)
-        if value is not None and is_known(value)
-    ]
-    low, high = (min(ends), max(ends)) if ends else (900.0, 1100.0)
-    pad = max(0.04 * (high - low), 10.0)
-    low, high = low - pad, high + pad
-    step = 50 if high - low < 300 else 100 if high - low < 800 else 200
-    ticks = [float(step * i) for i in range(int(-(-low // step)), int(high // step) + 1)]
-    return Axis(low, high, ticks, {tick: number(tick) for tick in ticks})
+    people = [row.people for row in rows if row.people is not None and is_known(row.people)]
+    ratings = [row.rating for row in rows]
+    holds = people if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)
+    return fit_axis(ratings, RATING_STEPS, number, holds=holds, pad=0.04)
 
 
-def _leader_row(row: LeaderRow, axis: Axis) -> str:
+def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
     low, high = row.rank
     rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
-    name = rich_link(row.name, row.select) if row.select is not None else escape(row.name)
-    rating = value_html(number(row.rating.value), interval(row.rating, 0))
-    return (
-        f'<tr><td class="num"><b>{rank}</b></td><td>{contestant_swatch(row.colour)}{name}</td>'
-        f'<td class="num">{rating}</td><td>{forest_html(row.rating, axis, people=row.people)}</td>'
-        f'<td class="num">{_rate_html(row.win_rate)}</td><td class="num">{_gap_html(row)}</td>'
-        f'<td class="num">{count(row.battles)}</td></tr>'
-    )
+    return [
+        fill("<b>{}</b>", rank),
+        contestant_swatch(row.colour) + link(row.name, row.select),
+        value_html(number(row.rating.value), interval(row.rating, 0)),
+        TableCell(forest_html(row.rating, axis, people=row.people), ""),
+        _rate_html(row.win_rate),
+        _gap_html(row),
+        count(row.battles),
+    ]
 
 
-def contestant_swatch(index: int) -> str:
+def contestant_swatch(index: int) -> Markup:
     """A sample of a model's line in the Elo chart."""
     colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
     dash = " dash" if contestant_dash(index) == "dash" else ""
-    return f'<i class="eh-sw {colour}{dash}"></i>'
+    return fill('<i class="eh-sw {}{}"></i>', colour, dash)
 
 
-def _rate_html(estimate: Estimate | None) -> str:
+def _rate_html(estimate: Estimate | None) -> Markup:
     if estimate is None or estimate.value is None:
-        return f'<span class="eh-mute">{DASH}</span>'
+        return fill('<span class="eh-mute">{}</span>', DASH)
     return value_html(share(estimate.value), interval(estimate, 1, scale=100))
 
 
-def _gap_html(row: LeaderRow) -> str:
+def _gap_html(row: LeaderRow) -> Markup:
     estimate = row.above_next
     if estimate is None or estimate.value is None:
-        return f'<span class="eh-mute">{DASH}</span>'
+        return fill('<span class="eh-mute">{}</span>', DASH)
     if estimate.low is not None and estimate.high is None:
         tip = attributes(
             {"data-tip": f"≥ {number(estimate.low)}\n{estimate.note}", "tabindex": "0"}
         )
-        return f"<b{tip}>≥ {number(estimate.low)}</b>"
+        return fill("<b{}>≥ {}</b>", tip, number(estimate.low))
     made = value_html(number(estimate.value), interval(estimate, 0))
     tied = estimate.low is not None and estimate.high is not None
     tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
@@ -236,4 +252,6 @@ def _gap_html(row: LeaderRow) -> str:
         if row.battles_needed
         else "too small to resolve with more battles"
     )
-    return f'{made} {no_difference_badge()}<span class="eh-small eh-more-battles">{needed}</span>'
+    return fill(
+        '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed
+    )

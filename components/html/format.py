@@ -1,11 +1,8 @@
-"""Format numbers and escape texts for the page; the only module that does either."""
+"""Format numbers for the page; the only module that does."""
 
 from __future__ import annotations
 
-import html
 import math
-import re
-from collections.abc import Mapping
 from typing import Final
 
 from studies.domain import Estimate
@@ -18,27 +15,6 @@ DASH: Final = "\u2013"
 
 CLICK_HINT: Final = "Click to read the replies"
 """Last line of the hover card of a clickable number."""
-
-_PLOT_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"}
-
-
-def escape(text: object) -> str:
-    """Escape text from data or a model for HTML (gr.HTML has no sanitiser)."""
-    return html.escape(str(text), quote=True)
-
-
-def escape_plot(text: object) -> str:
-    """Escape text for Plotly, which interprets some HTML, TeX between `$` and templates `%{…}`."""
-    return re.sub(r"[&<>${]", lambda match: _PLOT_ESCAPES[match.group()], str(text))
-
-
-def inline_markup(text: object) -> str:
-    """Escape a sentence, then turn **bold** and `code` into tags.
-
-    Names from data in the sentence are escaped too; at worst their text becomes bold or code.
-    """
-    out = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text))
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", out)
 
 
 def is_known(value: float | None) -> bool:
@@ -151,12 +127,6 @@ def approximate_count(value: int) -> str:
     """A count rounded to two significant digits, as for a forecast: 1,200 for 1,234."""
     step = 10 ** max(len(str(value)) - 2, 0)
     return count(round(value / step) * step)
-
-
-def attributes(values: Mapping[str, object]) -> str:
-    """HTML attributes with escaped values; those that are None are omitted."""
-    present = ((name, value) for name, value in values.items() if value is not None)
-    return "".join(f' {name}="{escape(value)}"' for name, value in present)
 
 
 def lean_text(lean: Estimate | None) -> str:

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import CLICK_HINT, DASH, attributes, count, escape, interval, is_known
+from components.html.format import CLICK_HINT, DASH, count, interval, is_known
+from components.html.markup import EMPTY, Markup, attributes, escape, fill
+from components.html.pieces import wrap
 from components.html.scales import (
     ACCURACY_SCALE,
     AGREEMENT_SCALE,
@@ -28,6 +30,7 @@ from components.html.scales import (
     ColourScale,
     even_share_scale,
 )
+from components.html.table import Matrix
 from studies.domain import Estimate
 
 __all__ = [
@@ -46,8 +49,11 @@ __all__ = [
     "ColourScale",
     "MatrixCells",
     "MatrixColumn",
+    "StaticCell",
     "even_share_scale",
     "matrix_html",
+    "scale_html",
+    "static_matrix",
 ]
 
 MIN_COLOURED_ITEMS: Final = 5
@@ -98,7 +104,7 @@ def matrix_html(
     beside: Mapping[tuple[str, str], str] | None = None,
     least: int = 0,
     aside: str = "",
-) -> str:
+) -> Markup:
     """The matrix with its colour scale below.
 
     `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
@@ -124,9 +130,12 @@ def matrix_html(
     style = attributes({"style": f"--lab: {label_width}px"})
     data = attributes({"data-heat": json.dumps(_download_data(rows, heads, view))})
     hatched = any(e is not None and view.has_few(e) for e in cells.values())
-    return (
-        f'<div class="eh"><div class="eh-heat-box"{style}{data}>{tables}</div>'
-        f"{_scale_html(scale, hatched, aside)}</div>"
+    return fill(
+        '<div class="eh"><div class="eh-heat-box"{}{}>{}</div>{}</div>',
+        style,
+        data,
+        tables,
+        _scale_html(scale, hatched, aside),
     )
 
 
@@ -141,6 +150,10 @@ class _MatrixOptions:
     more: Mapping[tuple[str, str], Sequence[str]]
     beside: Mapping[tuple[str, str], str]
     min_verdicts: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
 
     def has_few(self, estimate: Estimate) -> bool:
         """Whether an estimate has too few items or verdicts to be coloured."""
@@ -205,63 +218,49 @@ def _bounds_text(estimate: Estimate, view: _MatrixOptions) -> str:
 def _wide_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
-    made: Mapping[tuple[str, str], str],
+    made: Mapping[tuple[str, str], Markup],
     view: _MatrixOptions,
     total: bool,
     turns: bool,
-) -> str:
+) -> Markup:
     gap = total and len(columns) > 1
-    cols = "<col>" + ('<col class="gap">' if gap else "") + "<col>" * (len(columns) - 1)
     heads = [_head_html(column, bold=total and i == 0) for i, column in enumerate(columns)]
+    lines = [(_break_name(row), [made[row, column.name] for column in columns]) for row in rows]
     if gap:
-        heads.insert(1, "<td></td>")
-    body = ""
-    for row in rows:
-        inside = [made[row, column.name] for column in columns]
-        if gap:
-            inside.insert(1, "<td></td>")
-        body += f'<tr><th scope="row">{_break_name(row)}</th>{"".join(inside)}</tr>'
-    kind = " turns" if turns else ""
+        for cells in (heads, *(cells for _, cells in lines)):
+            cells.insert(1, Markup("<td></td>"))
+    kind = "wide" + (" turns" if turns else "")
     kind += " many" if len(columns) > _MANY_COLUMNS else ""
     kind += " crowded" if len(columns) > _CROWDED_COLUMNS else ""
-    return _table_html(f"wide{kind}", view, cols, "".join(heads), body)
+    return Matrix(heads, lines, kind, view.label, gap_after=1 if gap else None).html()
 
 
 def _tall_table(
     rows: Sequence[str],
     columns: Sequence[MatrixColumn],
-    made: Mapping[tuple[str, str], str],
+    made: Mapping[tuple[str, str], Markup],
     view: _MatrixOptions,
     total: bool,
-) -> str:
-    heads = "".join(_head_html(MatrixColumn(row)) for row in rows)
-    body = "".join(
-        f'<tr><th scope="row">{_name_html(column.name, bold=total and i == 0)}</th>'
-        f"{''.join(made[row, column.name] for row in rows)}</tr>"
+) -> Markup:
+    heads = [_head_html(MatrixColumn(row)) for row in rows]
+    lines = [
+        (_name_html(column.name, bold=total and i == 0), [made[row, column.name] for row in rows])
         for i, column in enumerate(columns)
-    )
-    return _table_html("tall", view, "<col>" * len(rows), heads, body)
+    ]
+    return Matrix(heads, lines, "tall", view.label).html()
 
 
-def _table_html(kind: str, view: _MatrixOptions, cols: str, heads: str, body: str) -> str:
-    label = escape(f"{view.scale.name} by {view.keys[0]} and {view.keys[1]}")
-    return (
-        f'<table class="eh-heat {kind}" aria-label="{label}"><colgroup><col class="lab">{cols}'
-        f"</colgroup><thead><tr><td></td>{heads}</tr></thead><tbody>{body}</tbody></table>"
-    )
-
-
-def _head_html(column: MatrixColumn, bold: bool = False) -> str:
+def _head_html(column: MatrixColumn, bold: bool = False) -> Markup:
     name = _name_html(column.name, bold)
-    note = f"<small>{escape(column.note)}</small>" if column.note else ""
-    return f'<th scope="col">{name}{note}</th>'
+    note = fill("<small>{}</small>", column.note) if column.note else ""
+    return fill('<th scope="col">{}{}</th>', name, note)
 
 
-def _name_html(name: str, bold: bool) -> str:
-    return f"<b>{_break_name(name)}</b>" if bold else _break_name(name)
+def _name_html(name: str, bold: bool) -> Markup:
+    return fill("<b>{}</b>", _break_name(name)) if bold else _break_name(name)
 
 
-def _break_name(name: str) -> str:
+def _break_name(name: str) -> Markup:
     """Allow line breaks in a name after - _ / and inside long words, between syllables if any."""
     long = 10 if " " in name else 9  # a name with spaces breaks at a space first
     out = _LETTERS.sub(
@@ -271,14 +270,15 @@ def _break_name(name: str) -> str:
         name,
     )
     out = _UNBROKEN.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", out)
-    return _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + "<wbr>", escape(out))
+    out = _BREAKS.sub(lambda m: m.group().strip(_ZERO_WIDTH_SPACE) + _ZERO_WIDTH_SPACE, out)
+    return escape(out).replace(_ZERO_WIDTH_SPACE, Markup("<wbr>"))
 
 
-def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
+def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     estimate = view.cells.get((row, column))
     if estimate is None or not is_known(estimate.value):
         why = attributes(_unknown_attributes(row, column, estimate))
-        return f'<td class="none"><span{why}>{DASH}</span></td>'
+        return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
     few = view.has_few(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
     flag = view.flags.get((row, column), 0)
@@ -286,7 +286,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
     classes += ["flag2"] if flag > 1 else []
     below = _bounds_text(estimate, view)
     also = view.beside.get((row, column), "")
-    third = f'<small class="also">{escape(also)}</small>' if also else ""
+    third = fill('<small class="also">{}</small>', also) if also else ""
     own = {view.keys[0]: row, view.keys[1]: column}
     card = _hover_lines(row, column, estimate, view)
     button = attributes(
@@ -300,7 +300,14 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> str:
     )
     box = attributes({"class": " ".join(classes) or None})
     value = view.scale.text(estimate.value)
-    return f"<td{box}><button{button}><b>{value}</b><small>{below}</small>{third}</button></td>"
+    return fill(
+        "<td{}><button{}><b>{}</b><small>{}</small>{}</button></td>",
+        box,
+        button,
+        value,
+        below,
+        third,
+    )
 
 
 def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dict[str, object]:
@@ -321,16 +328,82 @@ def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions
     return [*lines, estimate.note, view.click] if estimate.note else [*lines, view.click]
 
 
-def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> str:
-    few = f'<span class="eh-grow"></span><span>{escape(aside)}</span>' if aside else ""
+def _scale_html(scale: ColourScale, hatched: bool, aside: str = "") -> Markup:
+    few = fill('<span class="eh-grow"></span><span>{}</span>', aside) if aside else EMPTY
     if hatched:
-        few += '<span class="eh-grow"></span>' if not aside else ""
-        few += (
-            '<span class="hatch"></span>'
-            f"<span>fewer than {MIN_COLOURED_ITEMS} items: not coloured</span>"
+        few += Markup('<span class="eh-grow"></span>') if not aside else EMPTY
+        few += fill(
+            '<span class="hatch"></span><span>fewer than {} items: not coloured</span>',
+            MIN_COLOURED_ITEMS,
         )
+    return _scale_ends(scale, few)
+
+
+def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
     ends = [escape(end).replace(" %", "\u202f%") for end in scale.ends]
-    return (
-        f'<div class="eh-scale"><span>{ends[0]}</span><i class="{scale.kind}"></i>'
-        f"<span>{ends[1]}</span>{few}</div>"
+    return fill(
+        '<div class="eh-scale"><span>{}</span><i class="{}"></i><span>{}</span>{}</div>',
+        ends[0],
+        scale.kind,
+        ends[1],
+        after,
     )
+
+
+def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
+    """The colour scale below static matrices; `after` are further entries of the legend."""
+    return wrap(_scale_ends(scale, Markup('<span class="eh-grow"></span>') + after))
+
+
+# ------------------------------------------------------------------- matrices without clicks
+
+
+@dataclass(frozen=True, slots=True)
+class StaticCell:
+    """One cell: value, lines of the hover card, number of marked corners, text below the value."""
+
+    value: float
+    lines: tuple[str, ...] = ()
+    flag_level: int = 0
+    below: str = ""
+
+    @classmethod
+    def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
+        """The cell of an estimate; None without a value."""
+        if estimate.value is None:
+            return None
+        return cls(estimate.value, lines, below=scale.bounds(estimate))
+
+
+def static_matrix(
+    rows: Sequence[str],
+    columns: Sequence[tuple[str, str]],
+    cells: Mapping[tuple[str, str], StaticCell | None],
+    scale: ColourScale,
+    *,
+    title: str = "",
+    small: bool = True,
+    label_width: int = 132,
+) -> Markup:
+    """The matrix of rows and columns (name, note); the Tab key reaches each cell's hover card."""
+    heads = [fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns]
+    lines = [
+        (row, [_static_cell_html(cells.get((row, column)), scale) for column, _ in columns])
+        for row in rows
+    ]
+    kind = "still mini" if small else "still"
+    head = fill('<p class="eh-still-title">{}</p>', title) if title else EMPTY
+    box = attributes({"class": "eh-heat-box", "style": f"--lab: {label_width}px"})
+    made = Matrix(heads, lines, kind, title or scale.name).html()
+    return wrap(fill("{}<div{}>{}</div>", head, box, made))
+
+
+def _static_cell_html(cell: StaticCell | None, scale: ColourScale) -> Markup:
+    if cell is None:
+        return fill('<td class="none"><span>{}</span></td>', DASH)
+    corners = ("", "flag", "flag flag2")[cell.flag_level]
+    tip = "\n".join((scale.text(cell.value), *cell.lines))
+    made = attributes({"class": scale.css_class(cell.value), "tabindex": "0", "data-tip": tip})
+    below = fill("<small>{}</small>", cell.below) if cell.below else ""
+    box = attributes({"class": corners or None})
+    return fill("<td{}><span{}><b>{}</b>{}</span></td>", box, made, scale.text(cell.value), below)

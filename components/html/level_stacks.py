@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import NARROW_SPACE, attributes, count, escape, number, share
+from components.html.format import NARROW_SPACE, count, number, share
+from components.html.markup import Markup, attributes, fill, join
 from components.html.value_table import (
     PERCENT,
     POINTS,
@@ -58,15 +59,15 @@ class LevelRow:
         return {level: 100 * self.counts[level] / max(self.readable, 1) for level in LEVEL_NAMES}
 
 
-def level_legend() -> str:
-    keys = "".join(
-        f'<span class="eh-key"><i class="lv {level}"></i>{word}</span>'
+def level_legend() -> Markup:
+    keys = join(
+        fill('<span class="eh-key"><i class="lv {}"></i>{}</span>', level, word)
         for level, word in LEVEL_NAMES.items()
     )
-    return f'<div class="eh-row">{keys}</div>'
+    return fill('<div class="eh-row">{}</div>', keys)
 
 
-def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> str:
+def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> Markup:
     """The table of stacked bars on one common scale, with the paper's measures beside each."""
     low, high = _stack_extent(rows)
     heads = [
@@ -86,7 +87,7 @@ def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five l
     return value_table(heads, [_level_cells(row, low, high, scored) for row in rows], label=label)
 
 
-def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[str]:
+def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[Markup]:
     cells = [
         name_cell(row.model, row.select, row.note),
         level_stack(row, low, high),
@@ -113,19 +114,22 @@ def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
     return -left - 2, right + 2
 
 
-def _sides_html(baseline: str, low: float, high: float) -> str:
+def _sides_html(baseline: str, low: float, high: float) -> Markup:
     at = 100 * -low / (high - low)
     against = f"worse than {baseline}" if baseline else "worse"
-    return (
-        f'<span class="eh-sides"><span style="right:calc({100 - at:.2f}% + 8px)">{escape(against)}'
-        f'</span><span style="left:calc({at:.2f}% + 8px)">better</span></span>'
+    return fill(
+        '<span class="eh-sides"><span style="right:calc({:.2f}% + 8px)">{}'
+        '</span><span style="left:calc({:.2f}% + 8px)">better</span></span>',
+        100 - at,
+        against,
+        at,
     )
 
 
-def level_stack(row: LevelRow, low: float, high: float) -> str:
+def level_stack(row: LevelRow, low: float, high: float) -> Markup:
     """The stacked bar of one row, with the middle of the tie on the centre line."""
     if not row.readable:
-        return '<span class="eh-mute eh-small">no readable verdict</span>'
+        return Markup('<span class="eh-mute eh-small">no readable verdict</span>')
     parts = row.shares()
     at = -(parts["much_worse"] + parts["worse"] + parts["tie"] / 2)
     pieces = ""
@@ -133,17 +137,17 @@ def level_stack(row: LevelRow, low: float, high: float) -> str:
         if width:
             pieces += _stack_piece(row, level, width, at, low, high)
         at += width
-    zero = f'<i class="z" style="left:{100 * -low / (high - low):.2f}%"></i>'
+    zero = fill('<i class="z" style="left:{:.2f}%"></i>', 100 * -low / (high - low))
     made = {"class": "eh-stack", "data-tip": _level_summary(row), "aria-label": _level_summary(row)}
     if row.select is None:
-        return f"<span{attributes({**made, 'role': 'img'})}>{pieces}{zero}</span>"
+        return fill("<span{}>{}{}</span>", attributes({**made, "role": "img"}), pieces, zero)
     made |= {"type": "button", "data-select": json.dumps(row.select)}
-    return f"<button{attributes(made)}>{pieces}{zero}</button>"
+    return fill("<button{}>{}{}</button>", attributes(made), pieces, zero)
 
 
 def _stack_piece(
     row: LevelRow, level: str, width: float, at: float, low: float, high: float
-) -> str:
+) -> Markup:
     left, wide = 100 * (at - low) / (high - low), 100 * width / (high - low)
     tip = (
         f"{number(width, 1)}{NARROW_SPACE}% {LEVEL_NAMES[level]}\n{row.model}\n"
@@ -157,7 +161,7 @@ def _stack_piece(
         }
     )
     least = _MIN_TIE_LABEL_WIDTH if level == "tie" else _MIN_LABEL_WIDTH
-    return f"<i{made}>{number(width) if width >= least else ''}</i>"
+    return fill("<i{}>{}</i>", made, number(width) if width >= least else "")
 
 
 def _level_summary(row: LevelRow) -> str:

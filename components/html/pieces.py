@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from components.html.format import DASH, attributes, count, escape, inline_markup
+from components.html.format import DASH, count
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
 from studies.domain import Status
 
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
@@ -75,24 +76,26 @@ class Action:
     primary: bool = False
 
 
-def wrap(*parts: str) -> str:
+def wrap(*parts: str) -> Markup:
     """Wrap finished HTML in the element that carries the page's fonts and spacing."""
-    return f'<div class="eh">{"".join(parts)}</div>'
+    return fill('<div class="eh">{}</div>', join(parts))
 
 
-def finding_html(title: str, lead: str = "") -> str:
+def finding_html(title: str, lead: str = "") -> Markup:
     """A finding as one sentence, and a second one on how to read it."""
-    below = f"<p>{inline_markup(lead)}</p>" if lead else ""
-    return wrap(f'<header class="eh-finding"><h1>{inline_markup(title)}</h1>{below}</header>')
+    below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""
+    return wrap(
+        fill('<header class="eh-finding"><h1>{}</h1>{}</header>', inline_markup(title), below)
+    )
 
 
-def legend_key(mark: LegendMark, text: str) -> str:
-    return f'<span class="eh-key"><i class="{mark}"></i>{escape(text)}</span>'
+def legend_key(mark: LegendMark, text: str) -> Markup:
+    return fill('<span class="eh-key"><i class="{}"></i>{}</span>', mark, text)
 
 
 def panel_heading(
     title: str, subtitle: str = "", keys: Sequence[tuple[LegendMark, str]] = ()
-) -> str:
+) -> Markup:
     """The head of a panel: title; subtitle with unit, n and interval; legend keys."""
     return wrap(panel_head(title, subtitle, keys))
 
@@ -104,48 +107,55 @@ def panel_html(
     *,
     keys: Sequence[tuple[LegendMark, str]] = (),
     how_text: str = "",
-) -> str:
+) -> Markup:
     """A whole panel; `body` is finished HTML."""
     foot = how_computed_details(how_text) if how_text else ""
-    inner = f"{panel_head(title, subtitle, keys)}{body}{foot}"
-    return wrap(f'<section class="eh-panel">{inner}</section>')
+    head = panel_head(title, subtitle, keys)
+    return wrap(fill('<section class="eh-panel">{}{}{}</section>', head, body, foot))
 
 
-def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> str:
-    below = f"<p>{inline_markup(subtitle)}</p>" if subtitle else ""
-    row = "".join(legend_key(mark, text) for mark, text in keys)
-    aside = f'<div class="eh-row">{row}</div>' if row else ""
-    return (
-        f'<header class="eh-head"><div><h2>{inline_markup(title)}</h2>{below}</div>{aside}</header>'
+def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]) -> Markup:
+    below = fill("<p>{}</p>", inline_markup(subtitle)) if subtitle else ""
+    row = join(legend_key(mark, text) for mark, text in keys)
+    aside = fill('<div class="eh-row">{}</div>', row) if row else ""
+    return fill(
+        '<header class="eh-head"><div><h2>{}</h2>{}</div>{}</header>',
+        inline_markup(title),
+        below,
+        aside,
     )
 
 
-def kpi_strip(kpis: Sequence[Kpi]) -> str:
+def kpi_strip(kpis: Sequence[Kpi]) -> Markup:
     """A row of at most five key figures."""
     if len(kpis) > 5:
         raise ValueError(f"at most five key figures fit in a row, got {len(kpis)}")
-    cells = "".join(_kpi_html(kpi) for kpi in kpis)
-    return wrap(f'<dl class="eh-kpis" style="--n: {len(kpis)}">{cells}</dl>')
+    cells = join(_kpi_html(kpi) for kpi in kpis)
+    return wrap(fill('<dl class="eh-kpis" style="--n: {}">{}</dl>', len(kpis), cells))
 
 
-def _kpi_html(kpi: Kpi) -> str:
-    unit = f" <small>{inline_markup(kpi.unit)}</small>" if kpi.unit else ""
-    opens = rich_link(kpi.link, kpi.select) if kpi.link else ""
-    note = "; ".join(part for part in (opens, inline_markup(kpi.note)) if part)
-    return (
-        f'<div class="eh-kpi"><dt>{inline_markup(kpi.label)}</dt>'
-        f'<dd class="v">{inline_markup(kpi.value)}{unit}</dd>'
-        f'{_meter_html(kpi.meter)}<dd class="n">{note}</dd></div>'
+def _kpi_html(kpi: Kpi) -> Markup:
+    unit = fill(" <small>{}</small>", inline_markup(kpi.unit)) if kpi.unit else ""
+    opens = link(inline_markup(kpi.link), kpi.select) if kpi.link else ""
+    note = join((part for part in (opens, inline_markup(kpi.note)) if part), "; ")
+    return fill(
+        '<div class="eh-kpi"><dt>{}</dt><dd class="v">{}{}</dd>{}<dd class="n">{}</dd></div>',
+        inline_markup(kpi.label),
+        inline_markup(kpi.value),
+        unit,
+        _meter_html(kpi.meter),
+        note,
     )
 
 
-def _meter_html(shares: tuple[float, float] | None) -> str:
+def _meter_html(shares: tuple[float, float] | None) -> Markup:
     if shares is None:
-        return ""
+        return EMPTY
     spent, forecast = (f"{100 * min(max(value, 0.0), 1.0):.1f}%" for value in shares)
-    return (
-        f'<dd class="eh-meter"><i class="f" style="width:{forecast}"></i>'
-        f'<i style="width:{spent}"></i></dd>'
+    return fill(
+        '<dd class="eh-meter"><i class="f" style="width:{}"></i><i style="width:{}"></i></dd>',
+        forecast,
+        spent,
     )
 
 
@@ -153,91 +163,106 @@ def _select_attribute(select: Any) -> dict[str, object]:
     return {"data-select": None if select is None else json.dumps(select)}
 
 
-def rich_link(text: str, select: Any) -> str:
-    if select is None:
-        return inline_markup(text)
-    made = attributes({"type": "button", "class": "eh-link", **_select_attribute(select)})
-    return f"<button{made}>{inline_markup(text)}</button>"
-
-
-def button_html(action: Action, small: bool = False) -> str:
+def button_html(action: Action, small: bool = False) -> Markup:
     kind = "eh-btn" + (" primary" if action.primary else "") + (" small" if small else "")
     made = attributes({"type": "button", "class": kind, **_select_attribute(action.select)})
-    return f"<button{made}>{escape(action.label)}</button>"
+    return fill("<button{}>{}</button>", made, action.label)
 
 
-def status_badge(status: Status, n: int | None = None) -> str:
+def status_badge(status: Status, n: int | None = None) -> Markup:
     """A reply's status as sign, word and colour, so that it is readable without colour."""
-    number_of = f" <b>{count(n)}</b>" if n is not None else ""
+    number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
     word = status.replace("_", " ")
-    return (
-        f'<span class="eh-badge s-{status}"><i>{STATUS_GLYPHS[status]}</i>{word}{number_of}</span>'
+    return fill(
+        '<span class="eh-badge s-{}"><i>{}</i>{}{}</span>',
+        status,
+        STATUS_GLYPHS[status],
+        word,
+        number_of,
     )
 
 
-def no_difference_badge() -> str:
+def no_difference_badge() -> Markup:
     """The badge of a difference whose interval covers 0; it does not mean that both are equal."""
-    return '<span class="eh-badge s-unreadable">no significant difference</span>'
+    return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
-def verdict_chip(pick: int | Literal["tie"] | None) -> str:
+def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
     """A verdict: the chosen slot (0-based) in its colour, "tie", or a dash without a verdict."""
     if pick is None:
-        return f'<span class="eh-mute">{DASH}</span>'
+        return fill('<span class="eh-mute">{}</span>', DASH)
     if pick == "tie":
-        return '<span class="eh-slot">tie</span>'
+        return Markup('<span class="eh-slot">tie</span>')
     name = ("first", "second")[pick] if pick < 2 else "later"
     suffix = ("st", "nd", "rd")[pick] if pick < 3 else "th"
-    return f'<span class="eh-slot {name}">{pick + 1}{suffix}</span>'
+    return fill('<span class="eh-slot {}">{}{}</span>', name, pick + 1, suffix)
 
 
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
-) -> str:
+) -> Markup:
     """A notice: what happened, how often, its effect on the numbers, and at most one action."""
     made = button_html(action) if action else ""
     role = "alert" if kind == "bad" else "status"
     return wrap(
-        f'<div class="eh-notice {kind}" role="{role}"><b>{inline_markup(title)}</b>'
-        f'<span class="eh-grow">{inline_markup(text)}</span>{made}</div>'
+        fill(
+            '<div class="eh-notice {}" role="{}"><b>{}</b><span class="eh-grow">{}</span>{}</div>',
+            kind,
+            role,
+            inline_markup(title),
+            inline_markup(text),
+            made,
+        )
     )
 
 
-def empty_state(title: str, why: str, action: Action | None = None) -> str:
+def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
     """A placeholder for missing data: what is missing, why, and a button to get it."""
-    made = f"<br>{button_html(action)}" if action else ""
+    made = fill("<br>{}", button_html(action)) if action else ""
     return wrap(
-        f'<div class="eh-empty"><b>{inline_markup(title)}</b>{inline_markup(why)}{made}</div>'
+        fill(
+            '<div class="eh-empty"><b>{}</b>{}{}</div>',
+            inline_markup(title),
+            inline_markup(why),
+            made,
+        )
     )
 
 
-def how_computed(text: str) -> str:
+def how_computed(text: str) -> Markup:
     """The expandable text "How is this computed?" with formula and resampling."""
     return wrap(how_computed_details(text))
 
 
-def how_computed_details(text: str) -> str:
-    paragraphs = "".join(f"<p>{inline_markup(part)}</p>" for part in text.split("\n\n"))
-    return f'<details class="eh-how"><summary>How is this computed?</summary>{paragraphs}</details>'
-
-
-def data_note(text: str) -> str:
-    """The last line of a view: which data are real and which simulated."""
-    return wrap(f'<p class="eh-src"><b>Data.</b> {inline_markup(text)}</p>')
-
-
-def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> str:
-    """The run's state in the header; a phone shows only the text after the last space ("65 %")."""
-    word, _, last = text.rpartition(" ")
-    return wrap(
-        f'<span class="eh-pill {kind}"><span class="eh-dot"></span>'
-        f'<span class="eh-only-wide">{escape(word)}</span>{escape(last)}</span>'
+def how_computed_details(text: str) -> Markup:
+    paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in text.split("\n\n"))
+    return fill(
+        '<details class="eh-how"><summary>How is this computed?</summary>{}</details>', paragraphs
     )
 
 
-def brand_html() -> str:
+def data_note(text: str) -> Markup:
+    """The last line of a view: which data are real and which simulated."""
+    return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
+
+
+def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> Markup:
+    """The run's state in the header; a phone shows only the text after the last space ("65 %")."""
+    word, _, last = text.rpartition(" ")
+    return wrap(
+        fill(
+            '<span class="eh-pill {}"><span class="eh-dot"></span>'
+            '<span class="eh-only-wide">{}</span>{}</span>',
+            kind,
+            word,
+            last,
+        )
+    )
+
+
+def brand_html() -> Markup:
     """Logo and name for the header, in the colours of the first and second slot."""
-    bar = '<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>'
+    bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
-    mark = f'<svg viewBox="0 0 26 26" aria-hidden="true">{bars}</svg>'
-    return wrap(f'<div class="eh-brand">{mark}Evenhand</div>')
+    mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)
+    return wrap(fill('<div class="eh-brand">{}Evenhand</div>', mark))

@@ -6,34 +6,13 @@ data are escaped here.
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Sequence
 
-from components.html.format import attributes, escape, is_known, number
-from components.html.panel import Axis, axis_html, wrap
+from components.html.format import is_known
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import Axis, axis_html
+from components.html.table import Table, TableCell, TableRow
 from studies.domain import Estimate
-
-TICK_STEPS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
-"""Possible distances between gridlines; the smallest that needs at most MAX_TICKS lines is used."""
-MAX_TICKS: Final = 7
-
-
-@dataclass(frozen=True, slots=True)
-class TableCell:
-    """One table cell: finished HTML and its CSS class (nm name, num number, trk plot, bd badge)."""
-
-    html: str
-    kind: str = "num"
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    cells: Sequence[TableCell]
-    tip: str = ""
-    kind: str = ""
 
 
 def range_table(
@@ -42,77 +21,51 @@ def range_table(
     kind: str,
     label: str,
     axis: Axis | None = None,
-) -> str:
+) -> Markup:
     """A table with a plot in each row. On a phone the plot stands below the row's name and number.
 
     `axis` is drawn again below the rows, for phones, where the table has no head.
     """
-    top = "".join(f'<th scope="col" class="{cell.kind}">{cell.html}</th>' for cell in heads)
-    body = "".join(_row_html(row) for row in rows)
+    below = EMPTY
     if axis is not None:
-        repeated = f'<td class="trk">{axis_html(axis)}</td>'
-        body += f'<tr class="axis folded" aria-hidden="true">{repeated}</tr>'
-    return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl eh-lines {kind}" '
-        f'aria-label="{escape(label)}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def _row_html(row: TableRow) -> str:
-    made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
-    cells = "".join(_cell_html(cell) for cell in row.cells)
-    return f"<tr{made}>{cells}</tr>"
-
-
-def _cell_html(cell: TableCell) -> str:
-    if cell.kind == "nm":
-        return f'<th scope="row" class="nm">{cell.html}</th>'
-    return f'<td class="{cell.kind}">{cell.html}</td>'
+        repeated = fill('<td class="trk">{}</td>', axis_html(axis))
+        below = fill('<tr class="axis folded" aria-hidden="true">{}</tr>', repeated)
+    return Table(heads, rows, f"eh-tbl eh-lines {kind}", label, below=below).wrapped()
 
 
 def axis_cell(axis: Axis) -> TableCell:
     return TableCell(axis_html(axis), "trk")
 
 
-def select_link(text: str, select: Mapping[str, object] | None) -> str:
-    """A link that opens the judgements of the selection `select`; plain text without a
-    selection."""
-    if select is None:
-        return escape(text)
-    sent = json.dumps(dict(select))
-    made = attributes({"type": "button", "class": "eh-link", "data-select": sent})
-    return f"<button{made}>{escape(text)}</button>"
-
-
 # ------------------------------------------------------------------------------ marks
 
 
-def track_html(axis: Axis, *marks: str, zero: float | None = None) -> str:
+def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
     """The plot of one row: gridlines, the line at chance (or at `zero`), then the marks."""
-    lines = "".join(f'<i class="g" style="left:{axis.place(tick)}"></i>' for tick in axis.ticks)
+    lines = join(fill('<i class="g" style="left:{}"></i>', axis.place(tick)) for tick in axis.ticks)
     at = axis.chance if zero is None else zero
-    chance = "" if at is None else f'<i class="c" style="left:{axis.place(at)}"></i>'
-    return f'<div class="eh-forest eh-track">{lines}{chance}{"".join(marks)}</div>'
+    chance = "" if at is None else fill('<i class="c" style="left:{}"></i>', axis.place(at))
+    return fill('<div class="eh-forest eh-track">{}{}{}</div>', lines, chance, join(marks))
 
 
-def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> str:
+def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
     """A horizontal line from one value to another; empty if an end is unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
-        return ""
+        return EMPTY
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
-    return f'<i class="{kind}" style="left:{left:.2f}%;width:{right - left:.2f}%"></i>'
+    return fill('<i class="{}" style="left:{:.2f}%;width:{:.2f}%"></i>', kind, left, right - left)
 
 
-def point_mark(kind: str, axis: Axis, value: float | None) -> str:
+def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     """A point of the given CSS class: s hollow, p solid, q diamond (people), o tick (others)."""
     if value is None or not is_known(value):
-        return ""
-    return f'<i class="{kind}" style="left:{axis.place(value)}"></i>'
+        return EMPTY
+    return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
 
 
 def dumbbell_track(
     axis: Axis, one: Estimate, both: Estimate, *, people: Estimate | None = None
-) -> str:
+) -> Markup:
     """Two estimates on one axis: `one` hollow, `both` solid with its interval as a thin line."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
@@ -124,14 +77,14 @@ def dumbbell_track(
     return track_html(axis, *marks)
 
 
-def people_track(axis: Axis, people: Estimate) -> str:
+def people_track(axis: Axis, people: Estimate) -> Markup:
     """The estimate from people as a hollow diamond with its interval."""
     return track_html(
         axis, bar_mark("v", axis, people.low, people.high), point_mark("q", axis, people.value)
     )
 
 
-def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> str:
+def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> Markup:
     """A difference with its unadjusted interval (thick) and the interval adjusted for the whole
     family of comparisons (thin with caps); the dashed line is no difference."""
     marks = [
@@ -140,32 +93,3 @@ def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> str:
         point_mark("p", axis, raw.value),
     ]
     return track_html(axis, *marks, zero=0)
-
-
-# ------------------------------------------------------------------------------- axes
-
-
-def fit_share_axis(
-    estimates: Iterable[Estimate],
-    *,
-    times: float = 100,
-    signed: bool = False,
-    holds: Sequence[float] = (),
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-) -> Axis:
-    """An axis over all values and intervals, in round steps; it also covers the values `holds`."""
-    ends = [
-        value
-        for estimate in estimates
-        for value in (estimate.low, estimate.high, estimate.value)
-        if value is not None and is_known(value)
-    ]
-    ends += list(holds)
-    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    low, high = max(low, bounds[0]), min(high, bounds[1])
-    step = next((s for s in TICK_STEPS if (high - low) / s <= MAX_TICKS - 2), TICK_STEPS[-1])
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    ticks = [step * k for k in range(first, max(last, first + 1) + 1)]
-    decimals = 0 if step * times >= 1 or times == 100 else 2 if step < 0.1 else 1
-    labels = {tick: number(times * tick, decimals, signed=signed) for tick in ticks}
-    return Axis(ticks[0], ticks[-1], ticks, labels)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from components.html.format import count, escape, share
-from components.html.pieces import empty_state, rich_link, status_badge, verdict_chip, wrap
+from components.html.format import count, share
+from components.html.markup import Markup, escape, fill, join, link
+from components.html.pieces import empty_state, status_badge, verdict_chip, wrap
 from studies.domain import STATUSES, Status
 
 
@@ -24,47 +25,58 @@ class ReplyRow:
     """The judge's name, in a run with several judges."""
 
 
-def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> str:
+def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
     """Calls by status: usable replies in black, unusable ones coloured, waiting calls hatched."""
     done = sum(counts.values())
     whole = max(planned, done + waiting, 1)
     parts = [(f"s-{status}", counts.get(status, 0)) for status in STATUSES]
-    bars = "".join(
-        f'<i class="{kind}" style="width:{100 * n / whole:.2f}%"></i>'
+    bars = join(
+        fill('<i class="{}" style="width:{:.2f}%"></i>', kind, 100 * n / whole)
         for kind, n in [*parts, ("waiting", waiting)]
         if n
     )
-    words = f"<b>{share(done / whole)}</b> done, {count(whole - done)} left"
-    words += f", <b>{count(waiting)} waiting</b>" if waiting else ""
+    words = fill("<b>{}</b> done, {} left", share(done / whole), count(whole - done))
+    words += fill(", <b>{} waiting</b>", count(waiting)) if waiting else ""
     shown = [s for s in STATUSES if counts.get(s, 0) or s == "ok"]
-    badges = "".join(status_badge(status, counts.get(status, 0)) for status in shown)
+    badges = join(status_badge(status, counts.get(status, 0)) for status in shown)
     return wrap(
-        f'<div class="eh-prog" role="progressbar" aria-label="calls done" aria-valuemin="0" '
-        f'aria-valuemax="{whole}" aria-valuenow="{done}">{bars}</div>'
-        f'<div class="eh-row eh-between eh-prog-text"><span class="eh-small">{words}</span>'
-        f'<span class="eh-row">{badges}</span></div>'
+        fill(
+            '<div class="eh-prog" role="progressbar" aria-label="calls done" aria-valuemin="0" '
+            'aria-valuemax="{}" aria-valuenow="{}">{}</div>'
+            '<div class="eh-row eh-between eh-prog-text"><span class="eh-small">{}</span>'
+            '<span class="eh-row">{}</span></div>',
+            whole,
+            done,
+            bars,
+            words,
+            badges,
+        )
     )
 
 
-def last_replies_html(rows: Sequence[ReplyRow]) -> str:
+def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
     """The latest replies: verdict or status, judge, models in the order shown, end of the text."""
     if not rows:
         return empty_state("No replies yet.", "They appear here as they come in.")
-    return wrap(f'<div class="eh-feed">{"".join(_reply_html(row) for row in rows)}</div>')
+    return wrap(fill('<div class="eh-feed">{}</div>', join(_reply_html(row) for row in rows)))
 
 
-def _reply_html(row: ReplyRow) -> str:
+def _reply_html(row: ReplyRow) -> Markup:
     read = row.status in ("ok", "extracted") and row.pick is not None
     mark = verdict_chip(row.pick) if read else status_badge(row.status)
-    then = ' <span class="eh-mute">then</span> '
+    then = Markup(' <span class="eh-mute">then</span> ')
     names = then.join(escape(name) for name in row.shown)
     if row.judge:
-        names = f"<b>{escape(row.judge)}</b> {names}"
+        names = fill("<b>{}</b> {}", row.judge, names)
     ending = _reply_ending(row.text)
-    opens = rich_link("Open", row.select) if row.select is not None else ""
-    return (
-        f'<div class="f"><span>{mark}</span><span class="who">{names}</span>'
-        f'<p><bdi dir="ltr">{escape(ending)}</bdi></p><span>{opens}</span></div>'
+    opens = link("Open", row.select) if row.select is not None else ""
+    return fill(
+        '<div class="f"><span>{}</span><span class="who">{}</span>'
+        '<p><bdi dir="ltr">{}</bdi></p><span>{}</span></div>',
+        mark,
+        names,
+        ending,
+        opens,
     )
 
 

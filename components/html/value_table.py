@@ -6,21 +6,14 @@ On a phone the first cell of a row becomes a title and each other cell a line "h
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import (
-    CLICK_HINT,
-    DASH,
-    attributes,
-    count,
-    escape,
-    interval,
-    is_known,
-    number,
-)
-from components.html.panel import Axis, axis_html, forest_html, wrap
+from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number
+from components.html.markup import Markup, attributes, escape, fill, link
+from components.html.panel import Axis, axis_html, forest_html
+from components.html.table import Table, TableCell, name_of_row
 from studies.domain import Estimate
 
 
@@ -67,43 +60,36 @@ ELO: Final = NumberStyle(0)
 
 def value_table(
     heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
-) -> str:
+) -> Markup:
     """A table of finished HTML cells; the first cell of a row is its name."""
-    tops = "".join(_head_html(head) for head in heads)
-    body = "".join(_row_html(heads, row) for row in rows)
-    made = attributes({"class": "eh-tbl dense eh-grid", "aria-label": label or None})
-    return wrap(
-        f'<div class="eh-grid-box"><table{made}><thead><tr>{tops}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    columns = [
+        TableCell(
+            axis_html(head.axis) if head.axis else head.html or head.text,
+            "wide" if head.is_wide else "num" if head.numeric else "",
+            head.tip,
+        )
+        for head in heads
+    ]
+    kinds = ["plot" if head.is_wide else "num" if head.numeric else "" for head in heads]
+    lines = [
+        [
+            name_of_row(first),
+            *(
+                TableCell(cell, kind, head=head.text)
+                for head, kind, cell in zip(heads[1:], kinds[1:], cells, strict=True)
+            ),
+        ]
+        for first, *cells in rows
+    ]
+    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped()
 
 
-def _head_html(head: ColumnHead) -> str:
-    inside = axis_html(head.axis) if head.axis else head.html or escape(head.text)
-    kind = "wide" if head.is_wide else "num" if head.numeric else None
-    made = attributes({"class": kind, "scope": "col", "data-tip": head.tip or None})
-    return f"<th{made}>{inside}</th>"
-
-
-def _row_html(heads: Sequence[ColumnHead], row: Sequence[str]) -> str:
-    cells = []
-    for place, (head, cell) in enumerate(zip(heads, row, strict=True)):
-        kind = "plot" if head.is_wide else "num" if head.numeric else None
-        if place == 0:
-            cells.append(f'<th scope="row">{cell}</th>')
-        else:
-            made = attributes({"class": kind, "data-head": head.text or None})
-            cells.append(f"<td{made}>{cell}</td>")
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> str:
+def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
     """The first cell of a row: its name and a note."""
-    below = f'<small class="eh-mute">{escape(note)}</small>' if note else ""
+    below = fill('<small class="eh-mute">{}</small>', note) if note else ""
     if select is None:
-        return f"<span>{escape(text)}</span>{below}"
-    made = attributes({"type": "button", "class": "eh-link", "data-select": json.dumps(select)})
-    return f"<button{made}>{escape(text)}</button>{below}"
+        return fill("<span>{}</span>{}", text, below)
+    return link(text, select) + below
 
 
 def value_cell(
@@ -115,7 +101,7 @@ def value_cell(
     n: bool = False,
     note: str = "",
     key: str = "",
-) -> str:
+) -> Markup:
     """An estimate with its interval; a dash with the reason in its hover card if unknown.
 
     `key` is the path of the number in the output of `python -m metrics --json`.
@@ -123,20 +109,22 @@ def value_cell(
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
-        return f'<span class="eh-mute"{attributes({"data-tip": chr(10).join(lines)})}>{DASH}</span>'
+        return fill(
+            '<span class="eh-mute"{}>{}</span>', attributes({"data-tip": chr(10).join(lines)}), DASH
+        )
     bounds = style.bounds(estimate)
-    ci = f' <span class="eh-ci">{bounds}</span>' if bounds else ""
-    sized = f' <span class="eh-ci">n {count(estimate.n)}</span>' if n else ""
-    inside = f"<b>{style.text(estimate.value)}</b>{ci}{sized}"
+    ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
+    sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
+    inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
     card = estimate_card(estimate, style, who, note=note, opens=select is not None, key=key)
     return hover_html(inside, card, select, key)
 
 
-def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> str:
+def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
     """Finished HTML with a hover card; with `select` a button that opens judgements."""
     if select is None:
         made = attributes({"data-tip": tip or None, "data-key": key or None})
-        return f"<span{made}>{inside}</span>"
+        return fill("<span{}>{}</span>", made, inside)
     made = attributes(
         {
             "type": "button",
@@ -147,7 +135,7 @@ def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str
             "aria-label": tip.replace("\n", ". ") or None,
         }
     )
-    return f"<button{made}>{inside}</button>"
+    return fill("<button{}>{}</button>", made, inside)
 
 
 def estimate_card(
@@ -169,11 +157,11 @@ def estimate_card(
     return "\n".join(line for line in lines if line)
 
 
-def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> str:
+def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
     """A count; zero is grey."""
     if not n:
-        return '<span class="eh-mute">0</span>'
-    return hover_html(count(n), tip, select) if tip or select is not None else count(n)
+        return Markup('<span class="eh-mute">0</span>')
+    return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))
 
 
 def forest_cell(
@@ -184,34 +172,12 @@ def forest_cell(
     select: Mapping[str, Any] | None = None,
     *,
     bounds: tuple[float, float] | None = None,
-) -> str:
+) -> Markup:
     """An estimate and its interval as a button; `bounds`, the possible range, is drawn behind."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])
         width = float(right[:-1]) - float(left[:-1])
-        span = f'<i class="m" style="left:{left};width:{width:.2f}%"></i>'
-        drawn = drawn.replace(">", f">{span}", 1)
+        span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
+        drawn = drawn.replace(">", Markup(">") + span, 1)
     return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)
-
-
-def fit_value_axis(
-    estimates: Sequence[Estimate], least: float, make: Callable[[float], str]
-) -> Axis:
-    """An axis over all values and intervals, in round steps of `least` or more."""
-    ends = [
-        float(end)
-        for one in estimates
-        for end in (one.low, one.high, one.value)
-        if end is not None and is_known(end)
-    ]
-    low, high = (min(ends), max(ends)) if ends else (0.0, 4 * least)
-    step = least
-    for factor in (2, 2.5, 2) * 6:
-        if (high - low) / step <= 5:
-            break
-        step *= factor
-    first, last = int(low // step), int(-(-high // step))
-    last = max(last, first + 1)
-    ticks = [step * k for k in range(first, last + 1)]
-    return Axis(ticks[0], ticks[-1], ticks, {tick: make(tick) for tick in ticks})

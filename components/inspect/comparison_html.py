@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
-from components.html.format import attributes, count, dollars, duration, escape, share
+from components.html.format import count, dollars, duration, share
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
+from components.html.table import Cells, Table, name_of_row
 from components.inspect.explanation import explain_comparison, human_verdict_text
 from components.inspect.html_parts import (
     columns_html,
@@ -33,12 +35,12 @@ from components.inspect.word_diff import MIN_SHARED_WORDS, WordDifference, word_
 from studies.domain import REFERENCE, USABLE_STATUSES, Item, Judgement, Status, Usage
 
 _REFERENCE: Final = "Reference answer"
-_SIMULATED: Final = '<span class="eh-badge sim">simulated judge</span>'
+_SIMULATED: Final = Markup('<span class="eh-badge sim">simulated judge</span>')
 
 
 def comparison_html(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
-) -> str:
+) -> Markup:
     """Panel of the opened comparison, number `place` (from 0) of the `total` in the filtered
     list."""
     explanation = explain_comparison(opened)
@@ -51,11 +53,11 @@ def comparison_html(
         replies_html(opened),
         *(_prompt_drawer(order, i, len(opened.orders)) for i, order in enumerate(opened.orders, 1)),
         _details(opened),
-        f'<nav class="eh-ends">{_navigation(previous, following, words=True)}</nav>',
+        fill('<nav class="eh-ends">{}</nav>', _navigation(previous, following, words=True)),
     )
     key = opened.orders[0].reply.judgement.ask.key if opened.orders else ""
     made = attributes({"class": "eh-panel eh-open", "data-key": key})
-    return wrap(f"<section{made}>{''.join(parts)}</section>")
+    return wrap(fill("<section{}>{}</section>", made, join(parts)))
 
 
 # ------------------------------------------------------------------------- head
@@ -63,17 +65,23 @@ def comparison_html(
 
 def _heading(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
-) -> str:
+) -> Markup:
     line = opened.line
-    where = ", ".join(escape(part) for part in (line.item, line.category) if part)
+    where = join((escape(part) for part in (line.item, line.category) if part), ", ")
     badges = _SIMULATED if opened.simulated else ""
-    badges += "".join(status_badge(status) for status in _statuses(opened))
+    badges += join(status_badge(status) for status in _statuses(opened))
     position = f"{count(place + 1)} of {count(total)}"
-    return (
-        f'<header class="eh-open-head"><div class="eh-row"><b>{escape(line.judge)}</b>'
-        f'<span class="eh-mute">judges item {where} with {escape(line.prompt)}</span>{badges}</div>'
-        f'<nav class="eh-row"><span class="at" aria-live="polite">{position}</span>'
-        f"{_navigation(previous, following)}</nav></header>"
+    return fill(
+        '<header class="eh-open-head"><div class="eh-row"><b>{}</b>'
+        '<span class="eh-mute">judges item {} with {}</span>{}</div>'
+        '<nav class="eh-row"><span class="at" aria-live="polite">{}</span>'
+        "{}</nav></header>",
+        line.judge,
+        where,
+        line.prompt,
+        badges,
+        position,
+        _navigation(previous, following),
     )
 
 
@@ -83,7 +91,7 @@ def _statuses(opened: ComparisonDetail) -> list[Status]:
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 
 
-def _navigation(previous: str, following: str, words: bool = False) -> str:
+def _navigation(previous: str, following: str, words: bool = False) -> Markup:
     back = _navigation_button(
         "\u2039 Previous" if words else "\u2039", "Previous", previous, "k ArrowLeft"
     )
@@ -92,7 +100,7 @@ def _navigation(previous: str, following: str, words: bool = False) -> str:
     )
 
 
-def _navigation_button(text: str, label: str, key: str, keys: str) -> str:
+def _navigation_button(text: str, label: str, key: str, keys: str) -> Markup:
     made = attributes(
         {
             "type": "button",
@@ -103,24 +111,29 @@ def _navigation_button(text: str, label: str, key: str, keys: str) -> str:
             "disabled": None if key else "disabled",
         }
     )
-    return f"<button{made}>{text}</button>"
+    return fill("<button{}>{}</button>", made, text)
 
 
 # --------------------------------------------------------------------- question
 
 
-def _question(opened: ComparisonDetail) -> str:
+def _question(opened: ComparisonDetail) -> Markup:
     item = opened.item
     if item is None:
         return section_heading("Question") + missing_note(
             "Not recorded. This study contains verdicts without texts."
         )
-    pictures = "".join(_image_html(one) for one in opened.images)
-    pictures = f'<div class="eh-pictures">{pictures}</div>' if pictures else ""
-    question = f'<p class="eh-question" dir="auto">{untrusted_text_html(item.instruction)}</p>'
-    return (
-        f"{section_heading('Question')}{question}"
-        f'{pictures}<div class="eh-backs">{"".join(_context_drawers(opened, item))}</div>'
+    pictures = join(_image_html(one) for one in opened.images)
+    pictures = fill('<div class="eh-pictures">{}</div>', pictures) if pictures else EMPTY
+    question = fill(
+        '<p class="eh-question" dir="auto">{}</p>', untrusted_text_html(item.instruction)
+    )
+    return fill(
+        '{}{}{}<div class="eh-backs">{}</div>',
+        section_heading("Question"),
+        question,
+        pictures,
+        join(_context_drawers(opened, item)),
     )
 
 
@@ -134,24 +147,24 @@ def _context_drawers(opened: ComparisonDetail, item: Item) -> Iterable[str]:
     ):
         if text.strip():
             checks = checks_html(opened.checks, REFERENCE) if title == _REFERENCE else ""
-            body = f'<div class="eh-txt" dir="auto">{text_html(text)}</div>{checks}'
+            body = fill('<div class="eh-txt" dir="auto">{}</div>{}', text_html(text), checks)
             yield drawer(title, body, "soft")
 
 
-def _image_html(one: ItemImage) -> str:
+def _image_html(one: ItemImage) -> Markup:
     name = escape(one.name)
     if one.source:
-        return f'<img alt="{name}" src="{escape(one.source)}" loading="lazy">'
+        return fill('<img alt="{}" src="{}" loading="lazy">', name, one.source)
     if one.link:
-        rel = 'target="_blank" rel="noopener noreferrer nofollow"'
-        return f'<p class="eh-small">Image: <a href="{escape(one.link)}" {rel}>{name}</a></p>'
-    return f'<p class="eh-small">The file of image {name} is missing.</p>'
+        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
+        return fill('<p class="eh-small">Image: <a href="{}" {}>{}</a></p>', one.link, rel, name)
+    return fill('<p class="eh-small">The file of image {} is missing.</p>', name)
 
 
 # ---------------------------------------------------------------------- answers
 
 
-def _answers(opened: ComparisonDetail) -> str:
+def _answers(opened: ComparisonDetail) -> Markup:
     texts = [text for _, text in opened.answers]
     if len(texts) != 2 or texts[0] is None or texts[1] is None:
         cards = (_answer_card(opened, who, text, None, None) for who, text in opened.answers)
@@ -165,47 +178,54 @@ def _answers(opened: ComparisonDetail) -> str:
     return section_heading("Answers", _shared_note(found)) + columns_html(cards)
 
 
-def _shared_note(found: WordDifference) -> str:
+def _shared_note(found: WordDifference) -> Markup:
     if found.shared is None:
-        return '<span class="eh-small">Too long to mark the differences</span>'
+        return Markup('<span class="eh-small">Too long to mark the differences</span>')
     shared = f"{share(found.shared, 0)} of words shared"
     if found.marked:
-        return f'<span class="eh-row"><mark>only in this answer</mark><span>{shared}</span></span>'
+        return fill(
+            '<span class="eh-row"><mark>only in this answer</mark><span>{}</span></span>', shared
+        )
     least = share(MIN_SHARED_WORDS, 0)
-    return f"<span>{shared}. Differences are marked if at least {least} are shared.</span>"
+    return fill("<span>{}. Differences are marked if at least {} are shared.</span>", shared, least)
 
 
 def _answer_card(
     opened: ComparisonDetail, who: str, text: str | None, marked: str | None, words: int | None
-) -> str:
+) -> Markup:
     n = len((text or "").split()) if words is None else words
-    size = f'<span class="eh-mute eh-small">{count(n, "word")}</span>' if text else ""
+    size = fill('<span class="eh-mute eh-small">{}</span>', count(n, "word")) if text else ""
     flagged = mark_suspects(text or "")
     body = flagged or (marked if marked is not None else text_html(text or ""))
     if not (text or "").strip():
         body = missing_note(NOT_RECORDED if text is None else "The answer is empty.")
     more = hidden_length_note(text or "") if marked is not None and not flagged else ""
-    return (
-        f'<article class="eh-card"><header><b>{escape(who)}</b>{size}</header>'
-        f'<div class="eh-txt" dir="auto">{body}{more}</div>'
-        f"{checks_html(opened.checks, who)}</article>"
+    return fill(
+        '<article class="eh-card"><header><b>{}</b>{}</header>'
+        '<div class="eh-txt" dir="auto">{}{}</div>'
+        "{}</article>",
+        who,
+        size,
+        body,
+        more,
+        checks_html(opened.checks, who),
     )
 
 
 # ----------------------------------------------------------- prompt and details
 
 
-def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> str:
+def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
     title = "Prompt as sent" if orders == 1 else f"Prompt as sent, order {place}"
     sent = order.sent
     if not sent.messages:
         return drawer(title, missing_note(sent.note), "how")
-    messages = "".join(
-        f'<div class="eh-msg"><b>{escape(role)}</b><span dir="auto">{text_html(text)}</span></div>'
+    messages = join(
+        fill('<div class="eh-msg"><b>{}</b><span dir="auto">{}</span></div>', role, text_html(text))
         for role, text in sent.messages
     )
-    copy = '<button type="button" class="eh-link" data-copy=".eh-msg span">Copy</button>'
-    body = f'{messages}<p class="eh-small">{copy} \u00b7 {escape(_hash_note(sent))}</p>'
+    copy = link_button("Copy", {"data-copy": ".eh-msg span"})
+    body = fill('{}<p class="eh-small">{} \u00b7 {}</p>', messages, copy, _hash_note(sent))
     return drawer(title, body, "how")
 
 
@@ -215,7 +235,7 @@ def _hash_note(sent: SentMessages) -> str:
     return "Rebuilt from the stored prompt. It differs from what was sent: the hashes do not agree."
 
 
-def _details(opened: ComparisonDetail) -> str:
+def _details(opened: ComparisonDetail) -> Markup:
     line, item = opened.line, opened.item
     better = human_verdict_text(item, line.names) if item else ""
     facts = {
@@ -226,33 +246,29 @@ def _details(opened: ComparisonDetail) -> str:
         "Better answer": escape(better) or NOT_RECORDED,
         "Source": "imported" if opened.recorded else "called from this app",
     }
-    pairs = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
-    body = f'<dl class="eh-meta">{pairs}</dl>{_order_table(opened)}'
+    pairs = join(
+        fill("<div><dt>{}</dt><dd>{}</dd></div>", name, value) for name, value in facts.items()
+    )
+    body = fill('<dl class="eh-meta">{}</dl>{}', pairs, _order_table(opened))
     return drawer("Details", body, "how", opened=True)
 
 
-def _order_table(opened: ComparisonDetail) -> str:
+def _order_table(opened: ComparisonDetail) -> Markup:
     rows = [_order_facts(order.reply.judgement, opened.recorded) for order in opened.orders]
     if not rows:
-        return ""
-    heads = "".join(f"<th>Order {i}</th>" for i in range(1, len(rows) + 1))
-    body = "".join(
-        f"<tr><th>{name}</th>{''.join(f'<td>{row[name]}</td>' for row in rows)}</tr>"
-        for name in rows[0]
-    )
-    return (
-        f'<div class="eh-orders"><table style="--orders: {len(rows)}"><thead><tr><th></th>'
-        f"{heads}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+        return EMPTY
+    heads = ["", *(f"Order {i}" for i in range(1, len(rows) + 1))]
+    lines: list[Cells] = [[name_of_row(name), *(row[name] for row in rows)] for name in rows[0]]
+    return Table(heads, lines, box="eh-orders", data={"style": f"--orders: {len(rows)}"}).html()
 
 
 def _order_facts(judgement: Judgement, recorded: bool) -> dict[str, str]:
-    unknown = f'<span class="eh-mute">{NOT_RECORDED}</span>'
+    unknown = fill('<span class="eh-mute">{}</span>', NOT_RECORDED)
     cost = dollars(judgement.cost)
     at = datetime.fromtimestamp(judgement.time, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
         "Status": status_badge(judgement.status),
-        "Rule": f"<code>{escape(judgement.rule)}</code>" if judgement.rule else unknown,
+        "Rule": fill("<code>{}</code>", judgement.rule) if judgement.rule else unknown,
         "Labels": escape(", ".join(judgement.ask.labels)) or unknown,
         "Tokens": _token_text(judgement.usage) or unknown,
         "Cost": unknown if recorded and judgement.cost is None else cost,
@@ -260,7 +276,7 @@ def _order_facts(judgement: Judgement, recorded: bool) -> dict[str, str]:
         "Model": escape(judgement.model) or unknown,
         "Finish": escape(judgement.finish) or unknown,
         "Called": at if judgement.time else unknown,
-        "Key": f'<span class="eh-mono">{escape(judgement.ask.key)}</span>',
+        "Key": fill('<span class="eh-mono">{}</span>', judgement.ask.key),
     }
 
 

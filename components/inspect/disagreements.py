@@ -51,4 +51,5 @@ def _majority_verdicts(frame: pd.DataFrame) -> pd.DataFrame | None:
         return None
     majority = grid.picks[grid.raters.index(PEOPLE)]
     judged = majority >= -1
-    return grid.asks.iloc[judged][[*_ASK_COLUMNS]].assign(pick=majority[judged])
+    shown: pd.DataFrame = grid.asks.iloc[judged][[*_ASK_COLUMNS]]
+    return shown.assign(pick=majority[judged])

@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from components.html.format import attributes, count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import wrap
 from components.inspect.load_comparison import InspectView
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
+from metrics.remedies.changed_comparisons import SEPARATOR
+from metrics.remedies.rule_names import words_of_id
 from studies.domain import STATUSES, USABLE_STATUSES
 
 _MENUS: Final = {
@@ -20,19 +23,25 @@ _MENUS: Final = {
     "contestant": "Model",
     "against": "Against",
 }
-_CHECKBOX: Final = '<input type="checkbox" aria-label="All filters">'
-_MORE_FILTERS: Final = f'<label class="eh-fpill eh-more">{_CHECKBOX}All filters</label>'
+_CHECKBOX: Final = Markup('<input type="checkbox" aria-label="All filters">')
+_MORE_FILTERS: Final = fill('<label class="eh-fpill eh-more">{}All filters</label>', _CHECKBOX)
 """Checkbox that opens the menus and the search on a phone."""
 
 
-def filter_bar(view: InspectView) -> str:
+def filter_bar(view: InspectView) -> Markup:
     """Filter bar; an active filter button has a dark edge and a × to remove it."""
     if view.choices is None or not (view.selection.has_filters or view.total):
-        return ""
-    pills = "".join(_pills(view.selection, view.counts or {}))
-    menus = "".join(_menus(view.selection, view.choices)) + _verified_menu(view)
+        return EMPTY
+    pills = join(_pills(view.selection, view.counts or {}))
+    menus = join(_menus(view.selection, view.choices)) + _verified_menu(view)
     return wrap(
-        f'<div class="eh-filters">{pills}{_MORE_FILTERS}{menus}{_search(view.selection.text)}</div>'
+        fill(
+            '<div class="eh-filters">{}{}{}{}</div>',
+            pills,
+            _MORE_FILTERS,
+            menus,
+            _search(view.selection.text),
+        )
     )
 
 
@@ -59,6 +68,10 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
         yield _pill(f"Picked {which}", None, {"slot": None}, True)
     if selection.unlike:
         yield _pill(f"Differs from {selection.unlike}", None, {"unlike": ""}, True)
+    if selection.rule:
+        id, *judges = selection.rule.split(SEPARATOR)
+        title = words_of_id(id, judges or [selection.judge]).title
+        yield _pill(f"Changed by: {title}", None, {"rule": ""}, True)
     if selection.item:
         yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
 
@@ -77,9 +90,9 @@ def _status_pills(status: str, counts: Mapping[str, int]) -> Iterable[str]:
         yield _pill(name.replace("_", " ").capitalize(), counts.get(name, 0), wanted, on)
 
 
-def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str:
-    number_of = "" if n is None else f" <b>{count(n)}</b>"
-    close = '<span class="x" aria-hidden="true">\u00d7</span>' if on else ""
+def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> Markup:
+    number_of = "" if n is None else fill(" <b>{}</b>", count(n))
+    close = Markup('<span class="x" aria-hidden="true">\u00d7</span>') if on else ""
     made = attributes(
         {
             "type": "button",
@@ -88,7 +101,7 @@ def _pill(label: str, n: int | None, wanted: Mapping[str, Any], on: bool) -> str
             "data-select": json.dumps({"set": wanted}),
         }
     )
-    return f"<button{made}>{escape(label)}{number_of}{close}</button>"
+    return fill("<button{}>{}{}{}</button>", made, label, number_of, close)
 
 
 def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterable[str]:
@@ -103,26 +116,29 @@ def _menus(selection: Selection, choices: Mapping[str, Sequence[str]]) -> Iterab
             yield _menu(name, label, value, offered)
 
 
-def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> str:
+def _menu(name: str, label: str, value: str, offered: Sequence[str]) -> Markup:
     known = [*offered] if not value or value in offered else [*offered, value]
     everything = {"": "all" if name != "against" else "any model"}
     return _select(name, label, value, everything | {each: each for each in known})
 
 
-def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> str:
-    options = "".join(_option(each, text, each == value) for each, text in offered.items())
+def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> Markup:
+    options = join(_option(each, text, each == value) for each, text in offered.items())
     on = " on" if value else ""
-    return (
-        f'<label class="eh-menu{on}"><span>{escape(label)}</span>'
-        f'<select data-field="{escape(name)}">{options}</select></label>'
+    return fill(
+        '<label class="eh-menu{}"><span>{}</span><select data-field="{}">{}</select></label>',
+        on,
+        label,
+        name,
+        options,
     )
 
 
-def _verified_menu(view: InspectView) -> str:
+def _verified_menu(view: InspectView) -> Markup:
     """Menu of people's verifications, with the kinds that match at least one comparison."""
     value, left = view.selection.verified, view.verified or {}
     if not left.get(ANY_CHECK) and not value:
-        return ""
+        return EMPTY
     offered = {
         kind: f"{label} ({count(left[kind])})"
         for kind, label in VERIFICATION_KINDS.items()
@@ -133,12 +149,12 @@ def _verified_menu(view: InspectView) -> str:
     return _select("verified", "Verified", value, {"": "all", **offered})
 
 
-def _option(value: str, text: str, chosen: bool) -> str:
+def _option(value: str, text: str, chosen: bool) -> Markup:
     made = attributes({"value": value, "selected": "selected" if chosen else None})
-    return f"<option{made}>{escape(text)}</option>"
+    return fill("<option{}>{}</option>", made, text)
 
 
-def _search(text: str) -> str:
+def _search(text: str) -> Markup:
     made = attributes(
         {
             "type": "search",
@@ -151,4 +167,4 @@ def _search(text: str) -> str:
         }
     )
     on = " on" if text else ""
-    return f'<label class="eh-search{on}"><input{made}><kbd>/</kbd></label>'
+    return fill('<label class="eh-search{}"><input{}><kbd>/</kbd></label>', on, made)

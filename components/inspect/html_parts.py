@@ -5,45 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from components.html.format import attributes, count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.inspect.load_comparison import ItemImage
 
 MAX_TEXT: Final = 40_000
 """Characters of one text shown on the page; the store keeps the full text."""
 
 
-def section_heading(title: str, aside: str = "") -> str:
-    return f'<div class="eh-sect"><h3>{escape(title)}</h3>{aside}</div>'
+def section_heading(title: str, aside: str = "") -> Markup:
+    return fill('<div class="eh-sect"><h3>{}</h3>{}</div>', title, aside)
 
 
-def columns_html(cards: Iterable[str]) -> str:
-    return f'<div class="eh-two">{"".join(cards)}</div>'
+def columns_html(cards: Iterable[str]) -> Markup:
+    return fill('<div class="eh-two">{}</div>', join(cards))
 
 
-def drawer(title: str, body: str, kind: str, opened: bool = False) -> str:
+def drawer(title: str, body: str, kind: str, opened: bool = False) -> Markup:
     made = attributes({"class": f"eh-{kind} eh-drawer", "open": "open" if opened else None})
-    return f"<details{made}><summary>{escape(title)}</summary>{body}</details>"
+    return fill("<details{}><summary>{}</summary>{}</details>", made, title, body)
 
 
-def images_html(pictures: Iterable[ItemImage], words: str) -> str:
+def images_html(pictures: Iterable[ItemImage], words: str) -> Markup:
     """Images of an item in a row; a remote image is a link labelled `words` and is not fetched."""
-    return f'<div class="eh-pictures">{"".join(_image_html(one, words) for one in pictures)}</div>'
+    return fill(
+        '<div class="eh-pictures">{}</div>', join(_image_html(one, words) for one in pictures)
+    )
 
 
-def _image_html(one: ItemImage, words: str) -> str:
+def _image_html(one: ItemImage, words: str) -> Markup:
     if one.source:
-        return f'<img alt="{escape(one.name)}" src="{escape(one.source)}" loading="lazy">'
+        return fill('<img alt="{}" src="{}" loading="lazy">', one.name, one.source)
     if one.link:
-        rel = 'target="_blank" rel="noopener noreferrer nofollow"'
-        return f'<a href="{escape(one.link)}" {rel}>{escape(words)}</a>'
-    return f'<span class="hint">{escape(one.name)}</span>'
+        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
+        return fill('<a href="{}" {}>{}</a>', one.link, rel, words)
+    return fill('<span class="hint">{}</span>', one.name)
 
 
-def missing_note(text: str) -> str:
-    return f'<p class="eh-mute eh-absent">{escape(text)}</p>'
+def missing_note(text: str) -> Markup:
+    return fill('<p class="eh-mute eh-absent">{}</p>', text)
 
 
-def text_html(text: str) -> str:
+def text_html(text: str) -> Markup:
     return escape(truncate_text(text)) + hidden_length_note(text)
 
 
@@ -51,8 +54,10 @@ def truncate_text(text: str) -> str:
     return text[:MAX_TEXT]
 
 
-def hidden_length_note(text: str) -> str:
+def hidden_length_note(text: str) -> Markup:
     rest = len(text) - MAX_TEXT
     return (
-        f'<span class="eh-mute"> \u2026 {count(rest, "more character")}</span>' if rest > 0 else ""
+        fill('<span class="eh-mute"> \u2026 {}</span>', count(rest, "more character"))
+        if rest > 0
+        else EMPTY
     )

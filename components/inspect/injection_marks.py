@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, escape, fill, join
 from components.html.panel import notice_html
 from components.inspect.html_parts import hidden_length_note, text_html, truncate_text
 from components.inspect.load_comparison import ComparisonDetail, OrderReplies
@@ -32,11 +33,11 @@ def suspects_shown(item: Item | None, shown: Sequence[str]) -> list[InjectionSus
     return [one for one in find_suspects(item) if one.where in (INSTRUCTION, *shown)]
 
 
-def suspect_notice(opened: ComparisonDetail) -> str:
+def suspect_notice(opened: ComparisonDetail) -> Markup:
     """Warning about injection suspects, shown above the verdicts of a comparison."""
     found = suspects_shown(opened.item, opened.line.names)
     if not found:
-        return ""
+        return EMPTY
     sentences = [f"{text[:1].upper()}{text[1:]}." for text in map(describe_suspect, found)]
     repeated = sum(bool(_echo_spans(order, opened.item)) for order in opened.orders)
     if repeated:
@@ -76,29 +77,33 @@ def describe_rules(rules: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def mark_suspects(text: str) -> str:
+def mark_suspects(text: str) -> Markup:
     """Escaped text with its suspicious passages marked, or "" if it has none."""
     found = find_spans(text)
     return mark_spans(text, [(one.start, one.end, describe_rules(one.rules)) for one in found])
 
 
-def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> str:
+def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
     """Escaped text with its pieces (start, end, reason) inside <mark> elements."""
     if not pieces:
-        return ""
+        return EMPTY
     shown, out, at = truncate_text(text), [], 0
     for start, end, why in pieces:
         if end > len(shown) or start < at:
             continue
         tip = escape(f"Injection suspect: {why}")
         out.append(
-            f'{escape(shown[at:start])}<mark class="eh-suspect" title="{tip}">'
-            f"{escape(shown[start:end])}</mark>"
+            fill(
+                '{}<mark class="eh-suspect" title="{}">{}</mark>',
+                shown[at:start],
+                tip,
+                shown[start:end],
+            )
         )
         at = end
-    return "".join(out) + escape(shown[at:]) + hidden_length_note(text)
+    return join(out) + escape(shown[at:]) + hidden_length_note(text)
 
 
-def untrusted_text_html(text: str) -> str:
+def untrusted_text_html(text: str) -> Markup:
     """Escaped text of an untrusted source, with suspicious passages marked."""
     return mark_suspects(text) or text_html(text)

@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import attributes, count, escape, number
+from components.html.format import count, number
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
 from components.inspect.comparison_html import comparison_html
 from components.inspect.comparison_index import PAGE_SIZE, ComparisonRow, OrderVerdict
@@ -25,21 +26,26 @@ _MAX_QUESTION: Final = 160
 # ------------------------------------------------------------------------- list
 
 
-def list_html(view: InspectView) -> str:
+def list_html(view: InspectView) -> Markup:
     """One row per comparison: question, verdict per order, models; then the page buttons."""
     if not view.total:
-        return ""
+        return EMPTY
     several = _varying_fields(view)
-    rows = "".join(_list_row(line, view, several) for line in view.lines)
+    rows = join(_list_row(line, view, several) for line in view.lines)
     orders = max(len(line.verdicts) for line in view.lines)
     picked = "position picked: original order, swapped"
     title = picked if orders == 2 else "position picked, per order"
-    head = f'<div class="h"><span>{title}</span><span>{count(view.total)}</span></div>'
+    head = fill('<div class="h"><span>{}</span><span>{}</span></div>', title, count(view.total))
     address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
     made = attributes({"class": "eh-list", "data-address": json.dumps(address)})
     return wrap(
-        f'<section{made} aria-label="Comparisons in view">{head}<ol>{rows}</ol>{_page_footer(view)}'
-        "</section>"
+        fill(
+            '<section{} aria-label="Comparisons in view">{}<ol>{}</ol>{}</section>',
+            made,
+            head,
+            rows,
+            _page_footer(view),
+        )
     )
 
 
@@ -53,14 +59,14 @@ def _varying_fields(view: InspectView) -> tuple[str, ...]:
     )
 
 
-def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> str:
+def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> Markup:
     key = (view.keys or {}).get(line.at, "")
     question = _truncate_question((view.questions or {}).get(line.item) or line.item)
-    chips = "".join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
-    chips += "<span>\u2026</span>" if len(line.verdicts) > _MAX_CHIPS else ""
-    chips += "".join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
-    who = " \u00b7 ".join(escape(name) for name in line.names)
-    by = ", ".join(escape(getattr(line, name)) for name in several)
+    chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
+    chips += Markup("<span>\u2026</span>") if len(line.verdicts) > _MAX_CHIPS else ""
+    chips += join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
+    who = join((escape(name) for name in line.names), " \u00b7 ")
+    by = join((escape(getattr(line, name)) for name in several), ", ")
     made = attributes(
         {
             "type": "button",
@@ -69,23 +75,29 @@ def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) ->
         }
     )
     return (
-        f'<li><button{made}><span class="q" dir="auto">{escape(question)}</span>'
-        f'<span class="m">{chips}<span class="w">{who}</span></span>'
-        + (f'<span class="by">{by}</span>' if by else "")
-        + "</button></li>"
+        fill(
+            '<li><button{}><span class="q" dir="auto">{}</span>'
+            '<span class="m">{}<span class="w">{}</span></span>',
+            made,
+            question,
+            chips,
+            who,
+        )
+        + (fill('<span class="by">{}</span>', by) if by else "")
+        + Markup("</button></li>")
     )
 
 
-def _order_chip(mark: OrderVerdict) -> str:
+def _order_chip(mark: OrderVerdict) -> Markup:
     if mark.status not in USABLE_STATUSES:
         return status_badge(mark.status)
     if mark.pick is None and mark.scores:
         scores = " \u00b7 ".join(number(score, 0 if score % 1 == 0 else 1) for score in mark.scores)
-        return f'<span class="eh-slot">{scores}</span>'
+        return fill('<span class="eh-slot">{}</span>', scores)
     return verdict_chip(mark.pick)
 
 
-def _page_footer(view: InspectView) -> str:
+def _page_footer(view: InspectView) -> Markup:
     page, last = view.selection.page, (view.total - 1) // PAGE_SIZE
     start = page * PAGE_SIZE
     end = min(start + PAGE_SIZE, view.total)
@@ -93,15 +105,18 @@ def _page_footer(view: InspectView) -> str:
     if last:
         turns = _page_button("\u2039", "Previous page", page - 1, page > 0)
         turns += _page_button("Next page", "Next page", page + 1, page < last)
-    keys = "<kbd>j</kbd><kbd>k</kbd>" if view.total > 1 else ""
+    keys = Markup("<kbd>j</kbd><kbd>k</kbd>") if view.total > 1 else ""
     shown = count(end) if end == start + 1 else f"{count(start + 1)}\u2013{count(end)}"
-    return (
-        f'<div class="f"><span>{shown} of {count(view.total)}</span>'
-        f'<span class="eh-row">{keys}{turns}</span></div>'
+    return fill(
+        '<div class="f"><span>{} of {}</span><span class="eh-row">{}{}</span></div>',
+        shown,
+        count(view.total),
+        keys,
+        turns,
     )
 
 
-def _page_button(text: str, label: str, page: int, possible: bool) -> str:
+def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
     made = attributes(
         {
             "type": "button",
@@ -111,7 +126,7 @@ def _page_button(text: str, label: str, page: int, possible: bool) -> str:
             "disabled": None if possible else "disabled",
         }
     )
-    return f"<button{made}>{text}</button>"
+    return fill("<button{}>{}</button>", made, text)
 
 
 def _truncate_question(text: str) -> str:
@@ -122,14 +137,14 @@ def _truncate_question(text: str) -> str:
 # ----------------------------------------------------------------------- opened
 
 
-def detail_panel(view: InspectView) -> str:
+def detail_panel(view: InspectView) -> Markup:
     """The opened comparison, or the empty state."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)
 
 
-def empty_panel(view: InspectView) -> str:
+def empty_panel(view: InspectView) -> Markup:
     """Reason for an empty list, and the next step."""
     selection = view.selection
     if view.choices is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.html.format import count, escape, number, share
+from components.html.format import count, number, share
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import status_badge, verdict_chip
 from components.inspect.html_parts import (
     MAX_TEXT,
@@ -15,10 +16,11 @@ from components.inspect.html_parts import (
     text_html,
 )
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
+from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Judgement
 
 
-def replies_html(opened: ComparisonDetail) -> str:
+def replies_html(opened: ComparisonDetail) -> Markup:
     n = len(opened.orders)
     titles = {1: "Judge's reply", 2: "Judge's replies in both orders"}
     cards = (_order_card(order, i) for i, order in enumerate(opened.orders, 1))
@@ -26,74 +28,90 @@ def replies_html(opened: ComparisonDetail) -> str:
     return section_heading(title) + columns_html(cards)
 
 
-def _order_card(order: OrderReplies, place: int) -> str:
+def _order_card(order: OrderReplies, place: int) -> Markup:
     judgement = order.reply.judgement
     read = judgement.readable and judgement.verdict is not None
     mark = verdict_chip(judgement.verdict.pick) if read and judgement.verdict else ""
     mark = mark if read else status_badge(judgement.status)
-    return (
-        f'<article class="eh-card"><header><span class="eh-mute eh-small">Order {place}</span>'
-        f'<span class="eh-small">{_shown_order(judgement)}</span><span class="eh-grow"></span>'
-        f'<span class="eh-nw">{mark}</span></header>'
-        f"{_outcome_html(judgement)}{_probabilities(judgement)}{_reply_html(order.reply)}"
-        f"{_reasoning(judgement)}{_repeat_replies(order.again)}</article>"
+    return fill(
+        '<article class="eh-card"><header><span class="eh-mute eh-small">Order {}</span>'
+        '<span class="eh-small">{}</span><span class="eh-grow"></span>'
+        '<span class="eh-nw">{}</span></header>'
+        "{}{}{}"
+        "{}{}{}</article>",
+        place,
+        _shown_order(judgement),
+        mark,
+        _outcome_html(judgement),
+        _probabilities(judgement),
+        _reply_html(order.reply),
+        _call_note(judgement),
+        _reasoning(order.reply),
+        _repeat_replies(order.again),
     )
 
 
-def _shown_order(judgement: Judgement) -> str:
+def _shown_order(judgement: Judgement) -> Markup:
     """Models in the order shown; with their labels if those are crossed (A shown second)."""
     ask = judgement.ask
     crossed = list(ask.labels) != sorted(ask.labels, key=lambda label: (len(label), label))
     names = [
-        f"{escape(who)} (labelled {escape(label)})" if crossed else escape(who)
+        f"{who} (labelled {label})" if crossed else who
         for who, label in zip(ask.shown, ask.labels, strict=False)
     ]
-    return ", then ".join(names or [escape(who) for who in ask.shown])
+    return join(names or ask.shown, ", then ")
 
 
-def _outcome_html(judgement: Judgement) -> str:
+def _outcome_html(judgement: Judgement) -> Markup:
     verdict, shown = judgement.verdict, judgement.ask.shown
     if not judgement.readable or verdict is None:
-        detail = f": {escape(judgement.detail)}" if judgement.detail else ""
-        return f'<p class="eh-small out">no verdict{detail}</p>'
+        detail = f": {judgement.detail}" if judgement.detail else ""
+        return fill('<p class="eh-small out">no verdict{}</p>', detail)
     if verdict.pick is None:
         scores = zip(shown, verdict.scores, strict=False)
-        listed = ", ".join(f"{escape(who)} <b>{number(score, 1)}</b>" for who, score in scores)
-        return f'<p class="eh-small out">scored {listed}</p>'
+        listed = join((fill("{} <b>{}</b>", who, number(score, 1)) for who, score in scores), ", ")
+        return fill('<p class="eh-small out">scored {}</p>', listed)
     if verdict.pick == "tie":
-        return '<p class="eh-small out">called it a <b>tie</b></p>'
+        return Markup('<p class="eh-small out">called it a <b>tie</b></p>')
     much = " by far" if verdict.margin > 1 else ""
-    return f'<p class="eh-small out">picked <b>{escape(shown[verdict.pick])}</b>{much}</p>'
+    return fill('<p class="eh-small out">picked <b>{}</b>{}</p>', shown[verdict.pick], much)
 
 
-def _probabilities(judgement: Judgement) -> str:
+def _probabilities(judgement: Judgement) -> Markup:
     """Probability of each label as the next token, as bars in the colours of the slots."""
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
-        return ""
+        return EMPTY
     rows = zip(ask.shown, ask.labels, verdict.label_probabilities, strict=False)
-    bars = "".join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
+    bars = join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
     mass = ""
     if verdict.label_mass is not None:
         total = f"all labels together: probability {share(verdict.label_mass)}"
-        mass = f'<p class="eh-small eh-mute">{total}</p>'
-    return f'<div class="eh-probs" role="group" aria-label="Label probabilities">{bars}{mass}</div>'
-
-
-def _probability_bar(slot: int, who: str, label: str, p: float) -> str:
-    name, width = ("first", "second")[slot] if slot < 2 else "later", 100 * min(max(p, 0), 1)
-    return (
-        f'<div><span class="l">{escape(label)}</span><span class="n">{escape(who)}</span>'
-        f'<span class="b"><i class="{name}" style="width:{width:.1f}%"></i></span>'
-        f'<span class="v">{share(p)}</span></div>'
+        mass = fill('<p class="eh-small eh-mute">{}</p>', total)
+    return fill(
+        '<div class="eh-probs" role="group" aria-label="Label probabilities">{}{}</div>', bars, mass
     )
 
 
-def _reply_html(reply: InspectedReply) -> str:
+def _probability_bar(slot: int, who: str, label: str, p: float) -> Markup:
+    name, width = ("first", "second")[slot] if slot < 2 else "later", 100 * min(max(p, 0), 1)
+    return fill(
+        '<div><span class="l">{}</span><span class="n">{}</span>'
+        '<span class="b"><i class="{}" style="width:{:.1f}%"></i></span>'
+        '<span class="v">{}</span></div>',
+        label,
+        who,
+        name,
+        width,
+        share(p),
+    )
+
+
+def _reply_html(reply: InspectedReply) -> Markup:
     judgement = reply.judgement
     if not judgement.reply.strip():
-        return f'<div class="eh-txt reply">{missing_note(_no_reply_text(judgement))}</div>'
-    return f'<div class="eh-txt reply" dir="auto">{_highlight_verdict(reply)}</div>'
+        return fill('<div class="eh-txt reply">{}</div>', missing_note(_no_reply_text(judgement)))
+    return fill('<div class="eh-txt reply" dir="auto">{}</div>', _highlight_verdict(reply))
 
 
 def _no_reply_text(judgement: Judgement) -> str:
@@ -102,35 +120,56 @@ def _no_reply_text(judgement: Judgement) -> str:
     return "The reply is empty."
 
 
-def _highlight_verdict(reply: InspectedReply) -> str:
+def _highlight_verdict(reply: InspectedReply) -> Markup:
     """Raw reply with its verdict in a box of the slot's colour."""
-    text, span, verdict = reply.judgement.reply, reply.span, reply.judgement.verdict
+    (_, text), span, verdict = _split_reply(reply), reply.span, reply.judgement.verdict
+    if span is not None:
+        skipped = len(reply.judgement.reply) - len(text)
+        span = span[0] - skipped, span[1] - skipped
     if span is None or verdict is None or span[1] > MAX_TEXT:
         return text_html(text)
     pick = verdict.pick
     slot = {0: "first", 1: "second"}.get(pick, "tie") if isinstance(pick, int) else "tie"
     before, marker, after = text[: span[0]], text[span[0] : span[1]], text[span[1] :]
-    return f'{escape(before)}<span class="eh-vd {slot}">{escape(marker)}</span>{text_html(after)}'
+    return fill('{}<span class="eh-vd {}">{}</span>{}', before, slot, marker, text_html(after))
 
 
-def _reasoning(judgement: Judgement) -> str:
-    if not judgement.reasoning.strip():
-        return ""
-    text = f'<div class="eh-txt reply" dir="auto">{text_html(judgement.reasoning)}</div>'
+def _call_note(judgement: Judgement) -> Markup:
+    """A note on a readable reply, such as the parameters its call was made without."""
+    if not (judgement.readable and judgement.detail):
+        return EMPTY
+    return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)
+
+
+def _split_reply(reply: InspectedReply) -> tuple[str, str]:
+    """Reasoning in tags, which older stores hold inside the reply, and the rest of the reply."""
+    tagged, text = split_reasoning(reply.judgement.reply)
+    start = len(reply.judgement.reply) - len(text)
+    if reply.span is not None and reply.span[0] < start:
+        return "", reply.judgement.reply
+    return tagged, text
+
+
+def _reasoning(reply: InspectedReply) -> Markup:
+    parts = (reply.judgement.reasoning, _split_reply(reply)[0])
+    reasoning = "\n\n".join(part for part in parts if part.strip())
+    if not reasoning:
+        return EMPTY
+    text = fill('<div class="eh-txt reply" dir="auto">{}</div>', text_html(reasoning))
     return drawer("Reasoning (not used for the verdict)", text, "soft")
 
 
-def _repeat_replies(replies: Sequence[InspectedReply]) -> str:
+def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:
     """Repeats of the same order: their verdicts, and their replies in a drawer."""
     if not replies:
-        return ""
-    chips = "".join(_verdict_or_status(one.judgement) for one in replies)
-    bodies = "".join(_reply_html(one) for one in replies)
-    head = f'<p class="eh-row eh-small again">repeats of this order {chips}</p>'
+        return EMPTY
+    chips = join(_verdict_or_status(one.judgement) for one in replies)
+    bodies = join(_reply_html(one) for one in replies)
+    head = fill('<p class="eh-row eh-small again">repeats of this order {}</p>', chips)
     return head + drawer(count(len(replies), "more reply"), bodies, "soft")
 
 
-def _verdict_or_status(judgement: Judgement) -> str:
+def _verdict_or_status(judgement: Judgement) -> Markup:
     if judgement.readable and judgement.verdict is not None:
         return verdict_chip(judgement.verdict.pick)
     return status_badge(judgement.status)

@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.comparison_index import ComparisonIndex
 from metrics.estimation.row_selection import Ints, Mask, contestants, slot_contestants
 from metrics.people.verification import FAULTS, VerificationArrays
@@ -74,7 +76,8 @@ def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: s
             if name in row and check.contestant in place:
                 table[row[name], place[check.contestant]] |= check_bits(check)
     shown = table[item.cat.codes.to_numpy()[:, None], slot_contestants(firsts, names)]
-    return np.bitwise_or.reduce(shown, axis=1).astype(np.int64)
+    found: NDArray[np.int64] = np.bitwise_or.reduce(shown, axis=1).astype(np.int64)
+    return found
 
 
 def check_bits(check: AnswerCheck) -> int:
@@ -98,19 +101,17 @@ def _cached_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 # ------------------------------------------------------------------------------ on an answer
 
 
-def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> str:
+def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
     """Verifications of one answer: how many say it follows the instruction, then each of them."""
     mine = [check for check in checks if check.contestant == contestant]
     if not mine:
-        return ""
+        return EMPTY
     yes = sum(check.follows for check in mine)
     summary = f"{count(yes)} of {count(len(mine))} say it follows the instruction"
     if len(mine) == 1:
         summary = "follows the instruction" if yes else "does not follow the instruction"
-    words = "".join(
-        f"<li><b>{escape(one.judge)}</b> {escape(_check_text(one))}</li>" for one in mine
-    )
-    return f'<div class="eh-checks"><p>Verified: {summary}</p><ul>{words}</ul></div>'
+    words = join(fill("<li><b>{}</b> {}</li>", one.judge, _check_text(one)) for one in mine)
+    return fill('<div class="eh-checks"><p>Verified: {}</p><ul>{}</ul></div>', summary, words)
 
 
 def _check_text(check: AnswerCheck) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import escape
+from components.html.markup import Markup, escape, join
 
 MIN_SHARED_WORDS: Final = 0.25
 """Smallest share of common words for which differences are marked; below it nearly every word would
@@ -20,8 +20,8 @@ _SPACE: Final = re.compile(r"(\s+)")
 class WordDifference:
     """Two texts as HTML; `shared` is None if they are too long to compare."""
 
-    first: str
-    second: str
+    first: Markup
+    second: Markup
     words: tuple[int, int]
     shared: float | None
     marked: bool
@@ -77,7 +77,7 @@ def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
     return rows
 
 
-def _mark_unshared(text: str, shared: Sequence[bool]) -> str:
+def _mark_unshared(text: str, shared: Sequence[bool]) -> Markup:
     """Put each run of words outside the subsequence in one <mark> that spans no line break."""
     parts = _SPACE.split(text)
     flags = iter(shared)
@@ -87,6 +87,6 @@ def _mark_unshared(text: str, shared: Sequence[bool]) -> str:
         bridge = part.isspace() and "\n" not in part and inside and any(only[place + 1 : place + 2])
         if (only[place] or bridge) != inside:
             inside = not inside
-            out.append("<mark>" if inside else "</mark>")
+            out.append(Markup("<mark>") if inside else Markup("</mark>"))
         out.append(escape(part))
-    return "".join(out) + ("</mark>" if inside else "")
+    return join(out) + (Markup("</mark>") if inside else "")

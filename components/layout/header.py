@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from components.html.format import count, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import brand_html, run_pill, wrap
 from components.layout.widgets import ClickableHTML
 from judges.engine.run import RunSnapshot
@@ -33,14 +34,14 @@ def build() -> Header:
             elem_id="eh-study",
             label="Study",
         )
-        note = ClickableHTML("", elem_id="eh-note")
-        pill = ClickableHTML("", elem_id="eh-pill")
+        note = ClickableHTML(elem_id="eh-note")
+        pill = ClickableHTML(elem_id="eh-pill")
         gr.Button("Light or dark", elem_id="eh-theme")
         share_button = gr.Button("Share", elem_id="eh-share")
     return Header(study, note, pill, share_button)
 
 
-def show_study_size(store: Store, name: str) -> str:
+def show_study_size(store: Store, name: str) -> Markup:
     """The size of a study in one line: items, judges, prompts, people."""
     line = next(line for line in store.studies() if line.name == name)
     items, judges, people, prompts = store.cached(name, "note", lambda: count_parts(store, name))
@@ -50,9 +51,9 @@ def show_study_size(store: Store, name: str) -> str:
     return wrap(" × ".join(counts) + (", recorded" if line.recorded else ""))
 
 
-def show_run_pill(snapshot: RunSnapshot | None) -> str:
+def show_run_pill(snapshot: RunSnapshot | None) -> Markup:
     if snapshot is None or snapshot.state not in ("running", "paused"):
-        return ""
+        return EMPTY
     planned = max(1, snapshot.counts.get("planned", 1))
     done = share(snapshot.done / planned, 0)
     if snapshot.state == "paused":

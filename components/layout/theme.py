@@ -9,6 +9,7 @@ from urllib.parse import quote
 import gradio as gr
 from starlette.middleware import Middleware
 
+from components.html.markup import Markup, fill, program_file
 from components.server.compression import CompressionMiddleware
 from components.server.hf_login import LoginMiddleware
 
@@ -146,18 +147,20 @@ def evenhand_theme() -> gr.themes.Base:
     return theme.set(color_accent="var(--ink)", **_FIRST_PAINT, **colours, **_SHAPES)
 
 
-def stylesheet() -> str:
+def stylesheet() -> Markup:
     """The stylesheet; head_html() includes it, since Gradio rewrites the rules of launch(css=…)."""
-    return (ASSETS / "style.css").read_text(encoding="utf-8")
+    return program_file(ASSETS / "style.css")
 
 
-def head_html() -> str:
+def head_html() -> Markup:
     """Favicon, stylesheet and script as inline HTML, without further requests."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
-    script = (ASSETS / "page.js").read_text(encoding="utf-8")
-    return (
-        f'<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{icon}">'
-        f"<style>{stylesheet()}</style><script>{script}</script>"
+    return fill(
+        '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">'
+        "<style>{}</style><script>{}</script>",
+        icon,
+        stylesheet(),
+        program_file(ASSETS / "page.js"),
     )
 
 

@@ -15,10 +15,11 @@ import gradio as gr
 import plotly
 
 from components.charts.figures import Figure
+from components.html.markup import EMPTY, Markup
 from components.server.compression import PLOTLY_JS
 from components.server.gradio_private import set_postprocess
 
-_PLOT_TEMPLATE = '<div class="eh-plot" style="height:{height}px"></div>'
+_PLOT_TEMPLATE = Markup('<div class="eh-plot" style="height:{height}px"></div>')
 # The template does not contain the value, so that Gradio leaves Plotly's drawing in place. No
 # template may contain {{value}}: Gradio evaluates it as JavaScript, and data could contain ${…}.
 _PLOT_SCRIPT = "evenhand.plot(element, props, trigger, watch, {path!r}); /* triggers 'select' */"
@@ -73,7 +74,7 @@ def _figure_json(figure: Figure | str | None) -> str | None:
 
 
 def ClickableHTML(
-    value: str = "", *, elem_classes: list[str] | str = "", **options: Any
+    value: Markup = EMPTY, *, elem_classes: list[str] | str = "", **options: Any
 ) -> gr.HTML:
     """HTML of components.html.panel or components.html.heatmap with click events.
 

@@ -26,6 +26,7 @@ from components.filtering.filters import (
 )
 from components.filtering.raters import accuracy_label
 from components.filtering.related_studies import related_studies
+from components.html.markup import Markup
 from components.html.panel import data_note, finding_html
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from components.layout.header import Header
@@ -39,6 +40,7 @@ from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
+from components.results.remedies import tab as remedies_tab
 from components.results.view_contract import ViewParts, pick_choice
 from components.results.wins import tab as wins_tab
 from components.server.gradio_private import set_scripts
@@ -54,6 +56,7 @@ VIEWS: Final[dict[str, Any]] = {
         ranking_tab,
         wins_tab,
         agreement_tab,
+        remedies_tab,
         contrasts_tab,
         cards_tab,
         protocol_tab,
@@ -146,7 +149,7 @@ def build() -> ResultsTab:
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text):
-        part.render()
+        part.render()  # type: ignore[no-untyped-call]
 
 
 def _filter_dropdown(name: str) -> gr.Dropdown:
@@ -171,7 +174,8 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
 
     for name, button in tab.draw_buttons.items():
         _bind_view(tab, header, store, name, button)
-    for control in (tab.view, *tab.filters):
+    controls: list[Any] = [tab.view, *tab.filters]
+    for control in controls:
         control.input(
             None,
             control,
@@ -362,7 +366,7 @@ def render_panels(
     ]
 
 
-def default_kpis(filtered_study: FilteredStudy) -> str:
+def default_kpis(filtered_study: FilteredStudy) -> Markup:
     return bias_view.default_kpis_html(
         load_bias(filtered_study), right=accuracy_label(filtered_study)
     )
@@ -432,7 +436,7 @@ def initial_controls(
     ]
 
 
-def show_data_note(filtered_study: FilteredStudy) -> str:
+def show_data_note(filtered_study: FilteredStudy) -> Markup:
     """Note on the data: number of judgements, real and simulated judges, counting rule."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]

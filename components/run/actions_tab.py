@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import gradio as gr
 
-from components.html.format import escape
+from components.html.markup import EMPTY, Markup, escape
 from components.layout.header import show_run_pill
 from components.run.live_figures import LiveStudies
 from components.run.notices import (
@@ -202,10 +202,10 @@ def start_run(
         raise gr.Error(escape(error), title="This study cannot be run", duration=None) from None
 
 
-def show_study_pill(engine: Engine, name: str) -> str:
+def show_study_pill(engine: Engine, name: str) -> Markup:
     """The run indicator in the header."""
     run = engine.latest_run(name)
-    return "" if run is None else show_run_pill(run.snapshot())
+    return EMPTY if run is None else show_run_pill(run.snapshot())
 
 
 def render(

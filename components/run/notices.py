@@ -12,7 +12,8 @@ from typing import Any, Final
 import pandas as pd
 
 from components.filtering.filters import machine_rows
-from components.html.format import count, dollars, duration, escape, share
+from components.html.format import count, dollars, duration, share
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import (
     Action,
     button_html,
@@ -44,17 +45,17 @@ READ_ONLY_TEXT: Final = (
 )
 
 
-def show_notices(facts: RunFacts) -> str:
+def show_notices(facts: RunFacts) -> Markup:
     """All notices of a study. A visitor who does not own it gets one: the study is read-only."""
     if not facts.owned:
         return (
-            ""
+            EMPTY
             if facts.recorded
             else notice_html(
                 "calm", "Read-only: this study belongs to another user.", READ_ONLY_TEXT
             )
         )
-    return "".join(
+    return join(
         [
             *_key_notices(facts),
             *_run_notices(facts),
@@ -82,7 +83,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
         )  # fmt: skip
 
 
-def show_store_notices(store: Store) -> str:
+def show_store_notices(store: Store) -> Markup:
     """Notices about the store file: restored after a removal, or lost at the restart of a Space."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program removes it."
@@ -90,10 +91,10 @@ def show_store_notices(store: Store) -> str:
     return _disk_notice()
 
 
-def _disk_notice() -> str:
+def _disk_notice() -> Markup:
     """Notice on a Space that its disk does not survive a restart."""
     if not settings.is_space():
-        return ""
+        return EMPTY
     text = "A Space loses its disk at every restart."
     if kept_elsewhere():
         text += (
@@ -109,6 +110,9 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot
     if snapshot is None:
         return
+    for judge, names in snapshot.missing_parameters:
+        text = f"{judge} refuses {names}. Its replies carry this note and keys of their own."
+        yield notice_html("calm", f"Asked without {names}.", text)
     if facts.running and facts.paused and snapshot.reason:
         text = (
             f"{snapshot.reason}. Received replies are held in memory, and no further call is made."
@@ -131,7 +135,7 @@ def is_brief_wait(wait: JudgeWait) -> bool:
     )
 
 
-def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> str:
+def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
     if wait.kind == "retry":
         leave = Action(f"Continue without {wait.judge}", {"do": "leave_out", "judge": wait.judge})
         text = f"{wait.judge}: {wait.why}. Calls are retried with growing delays; nothing is lost."
@@ -154,7 +158,7 @@ def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
     return list(found.values())
 
 
-def _cooling_notice(waits: list[JudgeWait]) -> str:
+def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     one = waits[0]
     who = " and ".join(wait.judge for wait in waits)
     asks = sum(wait.asks for wait in waits)
@@ -252,12 +256,12 @@ def _sentence(text: str) -> str:
 # ------------------------------------------------------------------- failures by kind
 
 
-def show_failures(store: Store, facts: RunFacts) -> str:
+def show_failures(store: Store, facts: RunFacts) -> Markup:
     """Unusable replies by kind with an example and a link, and attempts that were retried."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
-        return ""
+        return EMPTY
     parts = [
         panel_heading(
             "Unusable replies", "stored and counted, never scored; the latest of each kind"
@@ -269,9 +273,9 @@ def show_failures(store: Store, facts: RunFacts) -> str:
     for status in kinds:
         example = next((j for j in latest if j.status == status), None)
         rows.append(failure_row(status, facts.counts[status], example))
-    parts.append(wrap(f'<div class="eh-kinds">{"".join(rows)}</div>') if rows else "")
+    parts.append(wrap(fill('<div class="eh-kinds">{}</div>', join(rows))) if rows else EMPTY)
     parts.append(_retried_attempts(retried))
-    return wrap(f'<section class="eh-panel">{"".join(parts)}</section>')
+    return wrap(fill('<section class="eh-panel">{}</section>', join(parts)))
 
 
 def failure_row(
@@ -281,7 +285,7 @@ def failure_row(
     *,
     opens: bool = True,
     all_too: bool = True,
-) -> str:
+) -> Markup:
     """One kind of failure: badge, count, judge and prompt, end of an example, links to Inspect."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
@@ -291,35 +295,47 @@ def failure_row(
         links.append(button_html(Action("Example", {"key": example.ask.key}), small=True))
     if opens and all_too:
         links.append(button_html(Action(f"Open {count(asks)}", {"status": status}), small=True))
-    return (
-        f'<div class="k"><span>{status_badge(status, asks)}</span>'
-        f'<span class="who">{escape(who)}</span>'
-        f'<p title="{escape(told[:400])}">{escape(" ".join(told.split())[:260])}</p>'
-        f'<span class="op">{"".join(links)}</span></div>'
+    return fill(
+        '<div class="k"><span>{}</span>'
+        '<span class="who">{}</span>'
+        '<p title="{}">{}</p>'
+        '<span class="op">{}</span></div>',
+        status_badge(status, asks),
+        who,
+        told[:400],
+        " ".join(told.split())[:260],
+        join(links),
     )
 
 
-def _retried_attempts(failures: tuple[FailureSummary, ...]) -> str:
+def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
     """Failed attempts of this run; most succeed at a later attempt."""
     if not failures:
-        return ""
-    rows = "".join(
-        f'<div class="k"><span><b>{count(f.times)}</b> × {escape(f.reason)}</span>'
-        f'<span class="who">{escape(f.judge)}</span>'
-        f'<p title="{escape(f.example)}">{escape(f.example[:260])}</p>'
-        '<span class="op"></span></div>'
+        return EMPTY
+    rows = join(
+        fill(
+            '<div class="k"><span><b>{}</b> × {}</span>'
+            '<span class="who">{}</span>'
+            '<p title="{}">{}</p>'
+            '<span class="op"></span></div>',
+            count(f.times),
+            f.reason,
+            f.judge,
+            f.example,
+            f.example[:260],
+        )
         for f in failures
     )
-    head = '<h3 class="eh-kinds-head">Failed attempts in this run</h3>'
-    told = '<p class="eh-small eh-mute">Most succeed when retried.</p>'
-    return wrap(f'{head}{told}<div class="eh-kinds">{rows}</div>')
+    head = Markup('<h3 class="eh-kinds-head">Failed attempts in this run</h3>')
+    told = Markup('<p class="eh-small eh-mute">Most succeed when retried.</p>')
+    return wrap(fill('{}{}<div class="eh-kinds">{}</div>', head, told, rows))
 
 
-def unreadable_notice(store: Store, facts: RunFacts) -> str:
+def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     """Notice above 5 % unusable replies: their number, their effect, a link to read them."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.done):
-        return ""
+        return EMPTY
     rate = share(unusable / max(1, facts.done))
     effect = tie_rule_effect(store.frame(facts.name))
     text = f"{rate} of {count(facts.done)}. They are left out{effect}."
@@ -336,7 +352,7 @@ def tie_rule_effect(frame: pd.DataFrame) -> str:
     return f"; as ties, consistency would be {share(ties.value)} instead of {share(now.value)}"
 
 
-def key_notice(facts: RunFacts) -> str:
+def key_notice(facts: RunFacts) -> Markup:
     """Request for a key after a restart or its expiry: keys are held in memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from components.html.format import DASH, count, dollars, duration, escape
+from components.html.format import DASH, count, dollars, duration
+from components.html.markup import EMPTY, Markup, escape, fill, join
 from components.html.panel import (
     Action,
     button_html,
@@ -15,6 +16,7 @@ from components.html.panel import (
     status_badge,
     wrap,
 )
+from components.html.table import Cells, Table, TableCell
 from components.run.notices import failure_row
 from studies.domain import STATUSES
 from studies.store.queries.run_costs import (
@@ -39,12 +41,12 @@ _STATE_BADGES: Final = {
 """Badge colour and glyph of each run state."""
 
 
-def state_badge(state: str) -> str:
+def state_badge(state: str) -> Markup:
     kind, glyph = _STATE_BADGES.get(state, ("s-unreadable", "?"))
-    return f'<span class="eh-badge {kind}"><i>{glyph}</i>{escape(state)}</span>'
+    return fill('<span class="eh-badge {}"><i>{}</i>{}</span>', kind, glyph, state)
 
 
-def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
+def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
     """List of runs, newest first."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
@@ -56,32 +58,40 @@ def show_runs(store: Store, name: str, scope: str, opened: str = "") -> str:
         for run in shown
     ]
     more = f"{count(len(runs) - MAX_LISTED_RUNS)} older runs" if len(runs) > MAX_LISTED_RUNS else ""
-    tail = f'<p class="eh-small eh-mute">{more}</p>' if more else ""
-    return wrap(f'<div class="eh-runs">{"".join(rows)}</div>{tail}')
+    tail = fill('<p class="eh-small eh-mute">{}</p>', more) if more else ""
+    return wrap(fill('<div class="eh-runs">{}</div>{}', join(rows), tail))
 
 
-def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> str:
+def _run_row(run: PastRun, spent: RunSpending | None, *, with_study: bool, opened: bool) -> Markup:
     calls = (
         "no call" if spent is None else f"{count(spent.calls, 'call')}, {_cost_text(spent, run)}"
     )
     if run.state == "running":  # the list is not drawn anew while it counts
         calls = "in progress"
-    who = f'<b class="who">{escape(run.study)}</b>' if with_study else ""
+    who = fill('<b class="who">{}</b>', run.study) if with_study else ""
     click = Action("Close" if opened else "Open", {"close": 1} if opened else {"run": run.id})
-    mark = ' aria-current="true"' if opened else ""
-    return (
-        f'<div class="r"{mark}><span>{state_badge(run.state)}</span>'
-        f'<span class="when">{_run_time(run)}</span><span class="calls">{calls}</span>'
-        f'<p title="{escape(run.reason)}">{who}{escape(run.reason)}</p>'
-        f'<span class="op">{button_html(click, small=True)}</span></div>'
+    mark = Markup(' aria-current="true"') if opened else EMPTY
+    return fill(
+        '<div class="r"{}><span>{}</span>'
+        '<span class="when">{}</span><span class="calls">{}</span>'
+        '<p title="{}">{}{}</p>'
+        '<span class="op">{}</span></div>',
+        mark,
+        state_badge(run.state),
+        _run_time(run),
+        calls,
+        run.reason,
+        who,
+        run.reason,
+        button_html(click, small=True),
     )
 
 
-def _run_time(run: PastRun) -> str:
+def _run_time(run: PastRun) -> Markup:
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started))
     if run.ended is None:
-        return started
-    return f'{started} <span class="eh-mute">{duration(run.ended - run.started)}</span>'
+        return escape(started)
+    return fill('{} <span class="eh-mute">{}</span>', started, duration(run.ended - run.started))
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
@@ -98,13 +108,13 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
     return next((run for run in store.runs() if run.id == run_id), None)
 
 
-def show_run(store: Store, run_id: str, study: str) -> str:
+def show_run(store: Store, run_id: str, study: str) -> Markup:
     """Details of one run: state, reason, calls by outcome, failures.
 
     `study`: the study in view, the only one whose judgements Inspect can open.
     """
     if not run_id:
-        return ""
+        return EMPTY
     run = find_past_run(store, run_id)
     if run is None:
         return notice_html(
@@ -118,7 +128,7 @@ def show_run(store: Store, run_id: str, study: str) -> str:
     ]
     parts.append(_calls_by_judge(mine, run))
     parts.append(_open_failures(store, run, study))
-    return wrap(f'<div class="eh-run-open">{"".join(parts)}</div>')
+    return wrap(fill('<div class="eh-run-open">{}</div>', join(parts)))
 
 
 def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
@@ -130,7 +140,7 @@ def _run_totals(run: PastRun, mine: list[AttemptTotals]) -> str:
     )
 
 
-def _reason_notice(run: PastRun, study: str) -> str:
+def _reason_notice(run: PastRun, study: str) -> Markup:
     kind = {"failed": "bad", "interrupted": "warn"}.get(run.state, "calm")
     title = f"{run.state.capitalize()}."
     go = None if run.study == study else Action("Go to this study", {"study": run.study})
@@ -146,46 +156,57 @@ def _reason_notice(run: PastRun, study: str) -> str:
     return notice_html(kind, title, text, go)  # type: ignore[arg-type]
 
 
-def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> str:
+def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
     if not mine:
-        return wrap('<p class="eh-small eh-mute">This run made no calls.</p>')
+        return wrap(Markup('<p class="eh-small eh-mute">This run made no calls.</p>'))
     rows = []
     for judge in dict.fromkeys(account.judge for account in mine):
         own = [account for account in mine if account.judge == judge]
         whole = RunSpending(
             *(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown"))
         )
-        tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
         rows.append(
-            f"<tr><td>{escape(judge) or DASH}</td>"
-            f"<td>{''.join(_outcome_badge(a) for a in own)}</td>"
-            f'<td class="num">{count(tokens[0])} in, {count(tokens[1])} out</td>'
-            f'<td class="num">{_cost_text(whole, run)}</td></tr>'
+            [
+                judge or DASH,
+                join(_outcome_badge(a) for a in own),
+                _token_text(own),
+                _cost_text(whole, run),
+            ]
         )
-    head = (
-        '<tr><th>Judge</th><th>Calls by outcome</th><th class="num">Tokens</th>'
-        '<th class="num">Dollars</th></tr>'
-    )
-    return wrap(
-        f'<div class="eh-tbl-box eh-scroll"><table class="eh-tbl dense"><thead>{head}</thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    columns: Cells = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
+    return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
+
+
+def _token_text(own: list[AttemptTotals]) -> str:
+    """Tokens of one judge's calls, with the cached ones and those of the reasoning."""
+    sent, cached, received, thought = (
+        sum(values)
+        for values in zip(
+            *((a.prompt_tokens, a.cached_tokens, a.completion_tokens, a.reasoning_tokens)
+              for a in own),
+            strict=True,
+        )
+    )  # fmt: skip
+    sent_text = f"{count(sent)} in" + (f" ({count(cached)} cached)" if cached else "")
+    return f"{sent_text}, {count(received)} out" + (
+        f" ({count(thought)} reasoning)" if thought else ""
     )
 
 
-def _outcome_badge(account: AttemptTotals) -> str:
+def _outcome_badge(account: AttemptTotals) -> Markup:
     if account.outcome in STATUSES:
-        return status_badge(account.outcome, account.calls)  # type: ignore[arg-type]
+        return status_badge(account.outcome, account.calls)
     words = "without an outcome" if account.outcome == "unknown" else account.outcome
-    return (
-        f'<span class="eh-badge s-truncated">{escape(words)} <b>{count(account.calls)}</b></span>'
+    return fill(
+        '<span class="eh-badge s-truncated">{} <b>{}</b></span>', words, count(account.calls)
     )
 
 
-def _open_failures(store: Store, run: PastRun, study: str) -> str:
+def _open_failures(store: Store, run: PastRun, study: str) -> Markup:
     failed = failures_of_run(store, run.owner)
     if not failed:
-        return ""
-    rows = "".join(
+        return EMPTY
+    rows = join(
         failure_row(
             kind.status,  # type: ignore[arg-type]
             kind.asks,
@@ -195,5 +216,5 @@ def _open_failures(store: Store, run: PastRun, study: str) -> str:
         )
         for kind in failed
     )
-    head = '<h3 class="eh-kinds-head">Failures of this run that no later call replaced</h3>'
-    return wrap(f'{head}<div class="eh-kinds">{rows}</div>')
+    head = Markup('<h3 class="eh-kinds-head">Failures of this run that no later call replaced</h3>')
+    return wrap(fill('{}<div class="eh-kinds">{}</div>', head, rows))

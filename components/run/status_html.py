@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, dollars, duration, escape, interval, share
+from components.html.format import NARROW_SPACE, count, dollars, duration, interval, share
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import (
     Kpi,
     ReplyRow,
@@ -34,7 +35,7 @@ def retry_button_text(failed: CostQuote) -> str:
     return f"Retry {count(failed.asks)} failed calls, {dollars(failed.dollars)}"
 
 
-def show_finding(facts: RunFacts) -> str:
+def show_finding(facts: RunFacts) -> Markup:
     if facts.recorded:
         return finding_html(facts.name, "Recorded verdicts: no calls to make. See Results.")
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
@@ -68,7 +69,7 @@ def _pause_limit(facts: RunFacts) -> str:
     return f" A run paused for {duration(longest)} is stopped; its replies are kept."
 
 
-def show_progress(facts: RunFacts) -> str:
+def show_progress(facts: RunFacts) -> Markup:
     """Progress bar by status, calls that wait for a retry hatched, and the reasons for waiting."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
@@ -77,35 +78,35 @@ def show_progress(facts: RunFacts) -> str:
     return bar + _wait_reasons(snapshot if facts.running else None)
 
 
-def _wait_reasons(snapshot: RunSnapshot | None) -> str:
+def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     """Reasons for waiting in a line that is always present, so that the layout stays still."""
     if snapshot is None:
-        return ""
+        return EMPTY
     told = "; ".join(snapshot.waiting) or (
         "no limit reached, nothing to retry" if snapshot.rate else "starting"
     )
     if snapshot.state == "paused":
         told = snapshot.reason or "paused by you"
-    return wrap(f'<p class="eh-small eh-mute eh-reasons">{escape(told)}</p>')
+    return wrap(fill('<p class="eh-small eh-mute eh-reasons">{}</p>', told))
 
 
-def show_kpis(facts: RunFacts, picture: LiveFigures) -> str:
+def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     numbers = [_rate_kpi(facts), _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
     strip = kpi_strip([*numbers, _first_slot_kpi(facts, picture)])
     return strip + stopping_note(picture) + _large_study_note(facts)
 
 
-def _large_study_note(facts: RunFacts) -> str:
+def _large_study_note(facts: RunFacts) -> Markup:
     """Note for a large study: this tab counts only replies since it was opened."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
-        return ""
+        return EMPTY
     told = (
         f"A study of {count(facts.planned)} verdicts, too many to draw here: see Results."
         if facts.recorded
         else f"A study of {count(facts.planned)} calls: the numbers and charts here count only "
         "replies since this tab was opened. Results counts everything."
     )
-    return wrap(f'<p class="eh-small eh-mute">{escape(told)}</p>')
+    return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
 
 def _rate_kpi(facts: RunFacts) -> Kpi:
@@ -217,14 +218,14 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     return Kpi("First-slot share", share(estimate.value, 1), note=f"{note}; do not stop on it")
 
 
-def stopping_note(picture: LiveFigures) -> str:
+def stopping_note(picture: LiveFigures) -> Markup:
     """Peek-safe share of items that lean toward the first slot, and whether a run may stop on it.
 
     Its bounds are a confidence sequence, valid however often they are looked at.
     """
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:
-        return ""
+        return EMPTY
     inside = votes.low <= 0.5 <= votes.high
     rule = "You may stop when it excludes" if inside else "You may stop: it excludes"
     text = (
@@ -232,14 +233,14 @@ def stopping_note(picture: LiveFigures) -> str:
         f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}, valid at every look. "
         f"{rule} {share(0.5, 0)}."
     )
-    return wrap(f'<p class="eh-small" id="eh-live-stop">{escape(text)}</p>')
+    return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
 
-def show_replies(store: Store, name: str, which: str) -> str:
+def show_replies(store: Store, name: str, which: str) -> Markup:
     latest = store.latest_judgements(name, 8, failures_only=which == REPLY_SCOPES[1])
     if not latest:
         none = "No failures." if which == REPLY_SCOPES[1] else "No replies yet."
-        return wrap(f'<p class="eh-small eh-mute">{none}</p>')
+        return wrap(fill('<p class="eh-small eh-mute">{}</p>', none))
     judges = {spec.name for spec in store.study(name).judges} | {j.ask.judge for j in latest}
     return last_replies_html(
         [

@@ -20,7 +20,7 @@ from typing import Any, Final, get_type_hints
 
 import gradio as gr
 
-from components.html.format import escape
+from components.html.markup import escape
 from components.server.gradio_private import current_request, guard_handlers
 from studies import settings
 from studies.errors import AccessDenied

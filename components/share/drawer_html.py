@@ -3,47 +3,48 @@
 from __future__ import annotations
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill
 from components.html.panel import wrap
+from components.html.table import Table
 from components.share import paper_text
 from components.share.citations import bibtex
 
 
-def show_link() -> str:
+def show_link() -> Markup:
     """The link to this view; the page's script fills in the address."""
     return wrap(
-        '<section class="eh-share-part"><h3>Link</h3>'
-        '<p class="eh-small">Opens exactly this view. Contains no keys and no texts.</p>'
-        '<div class="eh-link-row"><code id="eh-link"></code>'
-        '<button type="button" class="eh-btn primary" id="eh-copy-link">Copy link</button></div>'
-        '<label class="eh-small"><input type="checkbox" class="eh-check" id="eh-link-filters" '
-        "checked> "
-        "with filters</label></section>"
+        Markup(
+            '<section class="eh-share-part"><h3>Link</h3>'
+            '<p class="eh-small">Opens exactly this view. Contains no keys and no texts.</p>'
+            '<div class="eh-link-row"><code id="eh-link"></code>'
+            '<button type="button" class="eh-btn primary" id="eh-copy-link">Copy link</button>'
+            "</div>"
+            '<label class="eh-small"><input type="checkbox" class="eh-check" id="eh-link-filters" '
+            "checked> with filters</label></section>"
+        )
     )
 
 
-def show_exports(view: FilteredStudy) -> str:
+def show_exports(view: FilteredStudy) -> Markup:
     rows = count(len(view.unfiltered_frame), "judgement")
     return wrap(
-        f'<h3>Export</h3><p class="eh-small">All {rows} with their replies; the filters do not '
-        "apply. Each chart has its own PNG, SVG and CSV download.</p>"
+        fill(
+            '<h3>Export</h3><p class="eh-small">All {} with their replies; the filters do not '
+            "apply. Each chart has its own PNG, SVG and CSV download.</p>",
+            rows,
+        )
     )
 
 
-def show_paper_table(view: FilteredStudy, name: str) -> str:
+def show_paper_table(view: FilteredStudy, name: str) -> Markup:
     """One table as it is printed, in LaTeX and in Markdown."""
     found = paper_text.paper_tables(view)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:
-        return wrap('<p class="eh-small">No table: there are no readable verdicts yet.</p>')
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
-    printed = (
-        f'<div class="eh-tbl-box"><table class="eh-tbl plain"><thead><tr>{head}</tr></thead>'
-        f'<tbody>{body}</tbody></table></div><p class="eh-small">{escape(table.caption)}</p>'
-    )
+        return wrap(Markup('<p class="eh-small">No table: there are no readable verdicts yet.</p>'))
+    printed = Table(table.head, table.rows, "eh-tbl plain").html()
+    printed += fill('<p class="eh-small">{}</p>', table.caption)
     return wrap(
         printed,
         _copy_box("LaTeX", paper_text.latex_table(table)),
@@ -51,24 +52,27 @@ def show_paper_table(view: FilteredStudy, name: str) -> str:
     )
 
 
-def show_methods(view: FilteredStudy) -> str:
+def show_methods(view: FilteredStudy) -> Markup:
     """The methods paragraph, the command that prints the numbers, and BibTeX entries."""
     pairs = bool((view.machines["options"] == 2).any())
     cite = bibtex(view.study.preset, pairs=pairs)
     parts = [
-        f"<h3>Methods paragraph</h3><p>{escape(paper_text.methods_paragraph(view))}</p>",
+        fill("<h3>Methods paragraph</h3><p>{}</p>", paper_text.methods_paragraph(view)),
         _copy_box("Copy the paragraph", paper_text.methods_paragraph(view)),
         _copy_box(
             "Command for the same numbers", paper_text.metrics_command(view, view.store.path.name)
         ),
     ]
     parts += [_copy_box("BibTeX", cite)] if cite else []
-    return wrap('<section class="eh-share-part">', *parts, "</section>")
+    return wrap(Markup('<section class="eh-share-part">'), *parts, Markup("</section>"))
 
 
-def _copy_box(title: str, text: str) -> str:
-    return (
-        f'<details class="eh-how" data-keep="{escape(title)}"><summary>{escape(title)}</summary>'
+def _copy_box(title: str, text: str) -> Markup:
+    return fill(
+        '<details class="eh-how" data-keep="{}"><summary>{}</summary>'
         '<button type="button" class="eh-btn small" data-copy="pre">Copy</button>'
-        f'<pre class="eh-code">{escape(text)}</pre></details>'
+        '<pre class="eh-code">{}</pre></details>',
+        title,
+        title,
+        text,
     )

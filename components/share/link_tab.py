@@ -8,6 +8,7 @@ from typing import Any, Final
 import gradio as gr
 
 from components.html.format import count
+from components.html.markup import fill
 from components.html.panel import wrap
 from components.layout.widgets import ClickableHTML
 from studies.sharing.visitor_store import VisitorStore
@@ -82,7 +83,9 @@ def render(store: VisitorStore, name: str) -> list[Any]:
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [
-        wrap(f'<p class="eh-small">{link_status_text(store, name, made)}</p>') if name else "",
+        wrap(fill('<p class="eh-small">{}</p>', link_status_text(store, name, made)))
+        if name
+        else "",
         gr.Button(visible=mine),
         gr.Button(visible=mine),
         gr.Button(f"Withdraw {count(made, 'link')}", visible=made > 0),

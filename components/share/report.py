@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import importlib.util
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,18 +19,22 @@ import plotly
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters, accuracy_label
-from components.html.format import NARROW_SPACE, count, dollars, duration, escape, tokens
+from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
+from components.html.markup import EMPTY, Markup, fill, join, json_script, program_file
 from components.html.panel import brand_html, data_note, finding_html, notice_html, panel_html, wrap
-from components.html.plain_table import plain_table
+from components.html.table import plain_table
 from components.results.agreement import panels as agreement_view
 from components.results.agreement import verification_panel
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.people_tables import show_coefficients, show_corrected_rates
+from components.results.agreement.voters_panel import show_voters, voters_subtitle
 from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.ranking import panels as ranking_view
+from components.results.remedies.report_section import remedies_report
 from components.share import paper_text, report_facts
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
 from studies.errors import write_error
@@ -49,13 +52,13 @@ _CONTENT_POLICY: Final = (
 MAX_CARDS: Final = 12
 """Most report cards in one file."""
 
-_DRAW_SCRIPT: Final = """
+_DRAW_SCRIPT: Final = Markup("""
 for (const box of document.querySelectorAll('[data-figure]')) {
   const value = JSON.parse(document.getElementById(box.dataset.figure).textContent);
   evenhand.plot(box, {value}, () => {}, () => {}, '');
 }
 for (const mark of document.querySelectorAll('[data-select]')) mark.setAttribute('tabindex', '-1');
-"""
+""")
 
 
 def write_report(store: Store, study: str, path: Path) -> int:
@@ -73,22 +76,33 @@ def write_report(store: Store, study: str, path: Path) -> int:
     return path.stat().st_size
 
 
-def report_html(store: Store, study: str) -> str:
+def report_html(store: Store, study: str) -> Markup:
     """The text of the report file."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
-    body = "".join(section(view, page) for section in SECTIONS)
-    plotly_js = (Path(plotly.__path__[0]) / "package_data" / "plotly.min.js").read_text("utf-8")
-    return (
+    body = join(section(view, page) for section in SECTIONS)
+    plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
+    return fill(
         "<!DOCTYPE html>\n"
-        f'<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_POLICY}">'
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" content="{}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(study)} · Evenhand</title><style>{_read_asset('style.css')}</style>"
-        f"<style>{_font_faces()}{_REPORT_CSS}</style><script>{plotly_js}</script></head>"
-        f'<body class="gradio-container eh-report"><main>{body}</main>'
-        f"{page.figures_html()}{_json_tag('metrics', report_metrics(view))}"
-        f"<script>{_read_asset('page.js')}{_DRAW_SCRIPT}</script></body></html>\n"
+        "<title>{} · Evenhand</title><style>{}</style>"
+        "<style>{}{}</style><script>{}</script></head>"
+        '<body class="gradio-container eh-report"><main>{}</main>'
+        "{}{}"
+        "<script>{}{}</script></body></html>\n",
+        _CONTENT_POLICY,
+        study,
+        program_file(ASSETS / "style.css"),
+        _font_faces(),
+        _REPORT_CSS,
+        plotly_js,
+        body,
+        page.figures_html(),
+        json_script("metrics", report_metrics(view)),
+        program_file(ASSETS / "page.js"),
+        _DRAW_SCRIPT,
     )
 
 
@@ -103,6 +117,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
         combine=combine,
         unreadable=unreadable,
         checks=checks,
+        remedies=remedy_inputs(view.store, view.name),
     )
 
 
@@ -112,46 +127,60 @@ class _ReportFigures:
     def __init__(self) -> None:
         self.figures: list[Figure] = []
 
-    def add_figure(self, figure: Figure | None) -> str:
+    def add_figure(self, figure: Figure | None) -> Markup:
         if figure is None:
-            return wrap('<p class="eh-small eh-mute">No verdicts to show.</p>')
+            return wrap(Markup('<p class="eh-small eh-mute">No verdicts to show.</p>'))
         self.figures.append(figure)
-        return (
-            f'<div data-figure="figure-{len(self.figures)}">'
-            '<div class="eh-plot" role="img"></div></div>'
+        return fill(
+            '<div data-figure="figure-{}"><div class="eh-plot" role="img"></div></div>',
+            len(self.figures),
         )
 
-    def figures_html(self) -> str:
-        return "".join(_json_tag(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
-
-
-def _json_tag(name: str, value: Any) -> str:
-    """JSON in a script tag, with every "<" escaped, so that no text can close the tag."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text = text.replace("<", "\\u003c")
-    return f'<script type="application/json" id="{name}">{text}</script>'
+    def figures_html(self) -> Markup:
+        return join(json_script(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
 
 
 # ----------------------------------------------------------------------------------- sections
 
 
-def _title_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     first, last = report_facts.reply_dates(view.store, view.name)
     made = time.strftime("%Y-%m-%d", time.gmtime())
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {made}."
-    title, lead = bias_view.show_finding(view.frame)
+    if view.has_only_people:
+        title, lead = agreement_view.agreement_finding(load_agreement(view))
+    else:
+        title, lead = bias_view.show_finding(view.frame)
     return (
-        f'<header class="eh-report-top">{brand_html()}'
-        f'<p class="eh-small eh-mute">{escape(line)}</p></header><h1>{escape(view.name)}</h1>'
+        fill(
+            '<header class="eh-report-top">{}'
+            '<p class="eh-small eh-mute">{}</p></header><h1>{}</h1>',
+            brand_html(),
+            line,
+            view.name,
+        )
         + finding_html(title, lead)
-        + bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
+        + _title_kpis(view)
     )
 
 
-def _bias_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _title_kpis(view: FilteredStudy) -> Markup:
+    """The measures of the judges; people alone have none: see their agreement."""
+    if view.has_only_people:
+        return EMPTY
+    return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
+
+
+def _bias_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     frame = view.frame
+    if view.has_only_people:  # different people in different orders are not one judge that flips
+        return panel_html(
+            "Chosen slots",
+            "% of decisive votes, 95 % CI",
+            page.add_figure(bias_view.show_slots(frame)),
+        )
     return (
         panel_html(
             f"Consistency by {_row_noun(view)} and category",
@@ -175,10 +204,10 @@ def _row_noun(view: FilteredStudy) -> str:
     return "judge" if view.machines["judge"].nunique() > 1 else "prompt"
 
 
-def _ranking_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _ranking_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     rows = view.outcomes
     if not (rows["options"] == 2).any():
-        return ""
+        return EMPTY
     return (
         finding_html(*ranking_view.show_ranking_finding(rows))
         + panel_html(
@@ -199,12 +228,14 @@ def _ranking_section(view: FilteredStudy, page: _ReportFigures) -> str:
     )
 
 
-def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """Agreement between judges and, where people voted, with people."""
     data = load_agreement(view)
     people = data.raters.has_people
+    if view.has_only_people:
+        return _people_agreement(view)
     if not data.judges or (len(data.judges) < 2 and not people):
-        return ""
+        return EMPTY
     made = finding_html(*agreement_view.agreement_finding(data))
     subtitle = f"Cohen's κ over first, second, tie; 95{NARROW_SPACE}% CI"
     made += panel_html("Who agrees with whom", subtitle, agreement_view.show_matrix(data, "κ"))
@@ -216,11 +247,26 @@ def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> str:
     return made
 
 
-def _verification_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _people_agreement(view: FilteredStudy) -> Markup:
+    """Agreement among people, and the people who voted, of a study without model judges."""
+    data, table = load_agreement(view), paper_text.people_table(view)
+    made = EMPTY
+    if table is not None and table.rows:
+        subtitle = f"votes on the same two answers; 95{NARROW_SPACE}% CI"
+        made = panel_html("Agreement among people", subtitle, plain_table(table.head, table.rows))
+    return made + panel_html("People", voters_subtitle(data), show_voters(data))
+
+
+def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    """Remedies of the judge that agrees most often, where better answers are known."""
+    return remedies_report(view)
+
+
+def _verification_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """People's checks of the answers, if there are any."""
     found = verification_panel.load_verification(load_agreement(view))
     if not found.has_checks:
-        return ""
+        return EMPTY
     return panel_html(
         "Verified answers",
         verification_panel.verification_subtitle(found),
@@ -228,20 +274,20 @@ def _verification_section(view: FilteredStudy, page: _ReportFigures) -> str:
     )
 
 
-def _cards_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _cards_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """One card for each judge and prompt, as on the page."""
     raters = Raters(view)
     names = list(raters.in_view)
-    cards = "".join(
-        f'<section class="eh-panel eh-sheet">{show_card(raters, name)}</section>'
+    cards = join(
+        fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name))
         for name in names[:MAX_CARDS]
     )
     left = len(names) - MAX_CARDS
-    more = wrap(f"<p>The page has {count(left, 'more card')}.</p>") if left > 0 else ""
+    more = wrap(fill("<p>The page has {}.</p>", count(left, "more card"))) if left > 0 else ""
     return cards + more
 
 
-def _tables_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     made = []
     for table in paper_text.paper_tables(view).values():
         copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
@@ -250,16 +296,16 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> str:
         made.append(
             panel_html(table.name, table.caption, plain_table(table.head, table.rows) + copies)
         )
-    return "".join(made)
+    return join(made)
 
 
-def _method_section(view: FilteredStudy, page: _ReportFigures) -> str:
-    text = wrap(f"<p>{escape(paper_text.methods_paragraph(view))}</p>")
+def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
     command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
     return panel_html("Method", "generated from the study and its replies", text + command)
 
 
-def _replies_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """The unusable replies, and the costs by judge."""
     store, name = view.store, view.name
     bad = cost_queries.failure_counts(store, name)
@@ -294,11 +340,11 @@ def _recorded_text(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _injection_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _injection_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     return injection_section(view)
 
 
-def _study_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _study_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(view.study))]
     for prompt in report_facts.prompt_records(view.store, view.name):
         title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
@@ -307,11 +353,11 @@ def _study_section(view: FilteredStudy, page: _ReportFigures) -> str:
     versions = ", ".join(f"{name} {text}" for name, text in report_facts.package_versions().items())
     drawers.append(_text_drawer("Versions", versions))
     return panel_html(
-        "Study file, prompts, versions", "needed to reproduce the numbers", "".join(drawers)
+        "Study file, prompts, versions", "needed to reproduce the numbers", join(drawers)
     )
 
 
-def _data_section(view: FilteredStudy, page: _ReportFigures) -> str:
+def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
     note = f"{len(view.frame):,} judgements of {view.name}."
     if simulated:
@@ -325,6 +371,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _ranking_section,
     _agreement_section,
     _verification_section,
+    _remedies_section,
     _cards_section,
     _tables_section,
     _method_section,
@@ -335,14 +382,13 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
 )
 
 
-def _text_drawer(title: str, text: str) -> str:
+def _text_drawer(title: str, text: str) -> Markup:
     return wrap(
-        f'<details class="eh-how"><summary>{escape(title)}</summary>'
-        f"<pre>{escape(text)}</pre></details>"
+        fill('<details class="eh-how"><summary>{}</summary><pre>{}</pre></details>', title, text)
     )
 
 
-def _font_faces() -> str:
+def _font_faces() -> Markup:
     """Gradio's IBM Plex fonts, embedded in the file; without them the reader's fonts are used."""
     found = importlib.util.find_spec("gradio")
     folders = (found.submodule_search_locations or []) if found else []
@@ -353,10 +399,15 @@ def _font_faces() -> str:
             if font.is_file():
                 data = base64.b64encode(font.read_bytes()).decode()
                 faces.append(
-                    f'@font-face{{font-family:"{family}";font-weight:{weight};'
-                    f'src:url("data:font/woff2;base64,{data}") format("woff2")}}'
+                    fill(
+                        '@font-face{{font-family:"{}";font-weight:{};'
+                        'src:url("data:font/woff2;base64,{}") format("woff2")}}',
+                        family,
+                        weight,
+                        data,
+                    )
                 )
-    return "".join(faces)
+    return join(faces)
 
 
 _FONT_FILES: Final = (
@@ -366,11 +417,7 @@ _FONT_FILES: Final = (
 )
 
 
-def _read_asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
-_REPORT_CSS: Final = """
+_REPORT_CSS: Final = Markup("""
 body.eh-report { background: var(--page); color: var(--ink); margin: 0; }
 body.eh-report { font: 16px/1.5 var(--sans); }
 .eh-report main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 48px; }
@@ -392,4 +439,4 @@ body.eh-report { font: 16px/1.5 var(--sans); }
   .eh-report .eh-heat th { overflow-wrap: normal; letter-spacing: -.01em; }
 }
 @media print { .eh-report details > * { display: block; } .eh-panel { break-inside: avoid; } }
-"""
+""")

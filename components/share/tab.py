@@ -12,7 +12,7 @@ from typing import Any, Final
 import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import escape
+from components.html.markup import EMPTY, Markup, escape
 from components.layout.widgets import ClickableHTML, Switch
 from components.server import temp_files
 from components.share import drawer_html as share_view
@@ -58,7 +58,7 @@ class ShareTab:
 def build(*, shared: bool = False) -> ShareTab:
     with gr.Column(visible=False, elem_id="eh-share-drawer", elem_classes="eh-drawer") as drawer:
         with gr.Row(elem_classes="eh-drawer-head"):
-            ClickableHTML('<div class="eh"><h2>Share this view</h2></div>')
+            ClickableHTML(Markup('<div class="eh"><h2>Share this view</h2></div>'))
             close = gr.Button("Close", elem_id="eh-share-close", elem_classes="eh-fit")
         ClickableHTML(share_view.show_link())
         links = share_link_tab.build() if shared else None
@@ -73,14 +73,16 @@ def build(*, shared: bool = False) -> ShareTab:
                     elem_classes="eh-fit",
                 )
         ClickableHTML(
-            '<div class="eh"><h3>Report</h3><p class="eh-small">One HTML file that opens offline: '
-            "findings, charts, tables, method, prompts and their hashes.</p></div>"
+            Markup(
+                '<div class="eh"><h3>Report</h3><p class="eh-small">One HTML file that opens '
+                "offline: findings, charts, tables, method, prompts and their hashes.</p></div>"
+            )
         )
         buttons[REPORT_NAME] = gr.Button(
             "Make report.html", elem_id="eh-export-report", elem_classes="eh-fit"
         )
         file = gr.DownloadButton("file", visible="hidden", elem_id="eh-export-file")
-        ClickableHTML('<div class="eh"><h3>Table for a paper</h3></div>')
+        ClickableHTML(Markup('<div class="eh"><h3>Table for a paper</h3></div>'))
         table = Switch(paper_text.TABLE_NAMES, "Table", elem_id="eh-paper-which")
         printed = ClickableHTML(elem_id="eh-paper-table")
         words = ClickableHTML()
@@ -115,9 +117,9 @@ def bind(
     )
     tab.close.click(lambda: gr.Column(visible=False), None, tab.drawer, queue=False, **QUIET)
 
-    def print_table(name: str, *values: Any) -> str:
+    def print_table(name: str, *values: Any) -> Markup:
         view = view_of(*values)
-        return "" if view is None else share_view.show_paper_table(view, name)
+        return EMPTY if view is None else share_view.show_paper_table(view, name)
 
     tab.table.input(print_table, [tab.table, *view_inputs], tab.printed, **QUIET)
     for name, button in tab.buttons.items():

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from components.html.markup import Markup
 from components.html.pieces import finding_html, notice_html
 from components.study.file.controls import form_part, step_heading
 from components.study.file.lenient_study import FormState
@@ -29,6 +30,7 @@ from components.study.form.slice_profile_html import profile_html
 from components.study.plan.study_preview import StudyPreview
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
+from studies.spec.keys import JUDGE, STUDY
 from studies.texts.slice_statistics import SliceProfile, profile_slice
 
 FORM_PARTS: Final = ("title", "said", "source", "records", "judges", "protocol", "prompt", "body")
@@ -51,7 +53,7 @@ def render_form(
     ]
 
 
-def render_title(bench: StudyPreview) -> str:
+def render_title(bench: StudyPreview) -> Markup:
     return finding_html(study_question(bench.lenient_study), study_summary(bench))
 
 
@@ -65,19 +67,19 @@ def render_notices(bench: StudyPreview, view: FormState) -> str:
     return "".join(parts)
 
 
-def render_source(bench: StudyPreview, view: FormState) -> str:
+def render_source(bench: StudyPreview, view: FormState) -> Markup:
     head = step_heading(1, "Data", study_data.item_count_text(bench))
     return form_part(head, study_data.source_form(bench, view), seen=view.last_change)
 
 
-def render_records(bench: StudyPreview, view: FormState) -> str:
+def render_records(bench: StudyPreview, view: FormState) -> Markup:
     slice_of = study_data.slice_form(bench, view)
     return form_part(
         slice_of, records_html(bench, view), describe_form(bench, view), seen=view.last_change
     )
 
 
-def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
+def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
     sheet = bench.lenient_study
     head = step_heading(2, "Judges and prompts", judge_count_text(sheet))
     return form_part(
@@ -85,22 +87,22 @@ def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, Jud
     )
 
 
-def render_protocol(bench: StudyPreview, view: FormState) -> str:
+def render_protocol(bench: StudyPreview, view: FormState) -> Markup:
     sheet = bench.lenient_study
-    sees = any(judge.get("vision") for judge in sheet.judges)
+    sees = any(judge.get(JUDGE.vision.name) for judge in sheet.judges)
     head = step_heading(3, "Protocol", study_protocol.preset_status_text(sheet))
     body = study_protocol.protocol_form(sheet, prompt_protocols(sheet), bench.contestants, sees)
     return form_part(head, body, seen=view.last_change)
 
 
-def render_prompt_title(bench: StudyPreview, view: FormState) -> str:
+def render_prompt_title(bench: StudyPreview, view: FormState) -> Markup:
     shown = current_prompt(bench.lenient_study, view)
     return form_part(
         prompt_heading(bench, view, shown.prompt if shown else None), seen=view.last_change
     )
 
 
-def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") -> str:
+def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") -> Markup:
     if view.mode == "editor":
         return form_part(
             editor_preview(bench, view, draft or NEW_PROMPT_YAML), seen=view.last_change
@@ -119,11 +121,11 @@ def initial_draft(bench: StudyPreview, view: FormState) -> str:
     return shown.prompt.yaml if shown else NEW_PROMPT_YAML
 
 
-def render_slice_profile(bench: StudyPreview, view: FormState) -> str:
+def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     if bench.records is None or not bench.items:
         return form_part(notice_html("calm", "No profile.", "The data could not be loaded."))
     items = tuple(bench.records.items) if view.whole else bench.items
-    named = bench.lenient_study.raw("contestants")
+    named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
     found = _profile_cached(_ItemsByIdentity(items), players)
     total = len(bench.records.items)

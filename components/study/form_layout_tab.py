@@ -1,4 +1,4 @@
-"""Layout of the Study tab: first screen and study form."""
+"""Layout of the Study tab: the form of one study."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.html.markup import Markup
 from components.html.pieces import finding_html, panel_heading
 from components.layout.widgets import ClickableHTML
 from components.study.collect import collect_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.plan.example_files import example_names
 
-UPLOAD_SUFFIXES: Final = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".gz"]
+UPLOAD_SUFFIXES: Final = [
+    ".csv",
+    ".tsv",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".parquet",
+    ".xlsx",
+    ".eval",
+    ".gz",
+]
 _FORM_SCRIPT: Final = (
     "evenhand.clicks(element, trigger, watch); evenhand.form(element, trigger, watch);"
     " /* triggers 'select' */"
@@ -23,11 +34,6 @@ _BROWSER_VALUE_SCRIPT: Final = "evenhand.wire({name!r}, props, trigger); /* trig
 
 @dataclass(frozen=True)
 class StudyTab:
-    finding: gr.HTML
-    again: gr.Button
-    table: gr.HTML
-    ways: gr.HTML
-    data: gr.HTML
     title: gr.HTML
     edit: gr.Button
     new: gr.Button
@@ -82,16 +88,6 @@ def build() -> StudyTab:
     parts: dict[str, Any] = {"view": gr.State(FormState()), "tested": gr.State({})}
     for name in ("edits", "errand", "keys"):
         parts[name] = _browser_value(name)
-    with gr.Row(elem_classes="eh-title-row"):
-        parts["finding"] = ClickableHTML(elem_id="eh-first-finding")
-        parts["again"] = gr.Button(
-            "Run it again on 20 items: 40 calls, free",
-            variant="primary", elem_classes="eh-fit eh-big",
-            elem_id="eh-again",
-        )  # fmt: skip
-    parts["table"] = ClickableHTML(elem_id="eh-first-visit")
-    parts["ways"] = _form_html("eh-ways-box")
-    parts["data"] = ClickableHTML()
     with gr.Column(elem_id="eh-form"):
         _build_head(parts)
         with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns"):
@@ -123,10 +119,13 @@ def _form_html(elem_id: str) -> gr.HTML:
     )
 
 
+_HIDDEN: Final = Markup("<i hidden></i>")
+
+
 def _browser_value(name: str) -> gr.HTML:
     """An invisible component that carries a value of the page to the server."""
     return gr.HTML(
-        "", html_template="<i hidden></i>", js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
+        "", html_template=_HIDDEN, js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
         apply_default_css=False, elem_classes=["eh-html", "eh-wire"],
     )  # fmt: skip
 

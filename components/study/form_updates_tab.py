@@ -9,7 +9,8 @@ from typing import Any
 
 import gradio as gr
 
-from components.html.format import count, dollars, escape
+from components.html.format import count, dollars
+from components.html.markup import fill
 from components.server import temp_files
 from components.study import form_html as study_draw
 from components.study.file.controls import form_part
@@ -84,9 +85,8 @@ def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]
     once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
     words = run_button_text(numbers)
     trial = f"or try one item: {count(once.new, 'call')}, {dollars(once.dollars)}"
-    press = (
-        '<button type="button" class="eh-btn primary" data-press="#eh-run">'
-        f"{escape(words)}</button>"
+    press = fill(
+        '<button type="button" class="eh-btn primary" data-press="#eh-run">{}</button>', words
     )
     return [
         plan_kpis(look.plan, numbers),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
 from components.vote.ballot_form import FORM_NAMES, BallotForm, build_voter_view, load_ballot_form
 from components.vote.ballot_html import BallotView, ballot_html
@@ -35,7 +36,7 @@ ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "lea
 
 def handle_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
-) -> str:
+) -> Markup:
     """Perform the requested action and return the next screen.
 
     `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason
@@ -61,7 +62,7 @@ def handle_action(
 
 def _respond(
     session: VoteSession, request: Mapping[str, Any], fixed: bool, login_error: str
-) -> str:
+) -> Markup:
     try:
         ballot, notice = _perform_action(session, request)
     except StudyError as error:  # the ballot has changed meanwhile: show the next one
@@ -71,7 +72,9 @@ def _respond(
     )
 
 
-def _write_failure(session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool) -> str:
+def _write_failure(
+    session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
+) -> Markup:
     """Show the same ballot again, with the typed comment, when the store cannot be written.
 
     The voter can repeat the action from this page once the disk has space.
@@ -123,7 +126,7 @@ def find_voter(store: Store, study: str, name: str) -> str:
     return wanted
 
 
-def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> str:
+def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:
     """Start screen with the name field, or the reason why there is nothing to vote on."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
@@ -135,7 +138,7 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
     return name_form(rules.each or len(units), mode, start)
 
 
-def show_nothing(store: Store, study: str, mode: BallotMode) -> str:
+def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
     """Reason why a study has nothing to vote on, and the remedy."""
     facts = store.item_facts(study).values()
     lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
@@ -251,7 +254,7 @@ def _show_ballot(
     warned: bool = False,
     fixed: bool = False,
     retried: bool = False,
-) -> str:
+) -> Markup:
     name, progress = session.voter.removeprefix(HUMAN_PREFIX), session.progress()
     item = session.store.item(session.study, ballot.item) if ballot else None
     if ballot is None or item is None:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from components.html.format import attributes, count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, wrap
 from components.inspect.html_parts import text_html
 from components.inspect.load_comparison import ItemImage
@@ -85,7 +86,7 @@ class BallotView:
     no identical update and its buttons would stay locked."""
 
 
-def ballot_html(view: BallotView) -> str:
+def ballot_html(view: BallotView) -> Markup:
     ballot = view.ballot
     state = {"position": ballot.position, "stamp": ballot.done, "voter": view.name}
     made = attributes(
@@ -103,13 +104,13 @@ def ballot_html(view: BallotView) -> str:
         _answer_boxes(view),
         _vote_controls(view),
     )
-    return wrap(f"<article{made}>{''.join(parts)}</article>")
+    return wrap(fill("<article{}>{}</article>", made, join(parts)))
 
 
 # ------------------------------------------------------------------------------------ top
 
 
-def _progress_html(view: BallotView) -> str:
+def _progress_html(view: BallotView) -> Markup:
     voted, skipped, total = view.standing
     noun = count(total, UNIT_NOUNS[view.ballot.mode]).split(" ", 1)[1]
     left = f", {count(skipped)} skipped" if skipped else ""
@@ -118,11 +119,18 @@ def _progress_html(view: BallotView) -> str:
         + ballot_button("Next" if view.earlier_vote else "Skip", {"act": "next"}, ("N", "n N s S"))
         + ballot_button("Undo", {"act": "undo"}, ("U", "u U"))
     )
-    return (
-        f'<div class="top"><p class="eh-small" role="status"><b>{count(voted)} of {count(total)}'
-        f'</b> {noun}{left}<span class="wide">, voting as '
-        f"{voter_html(view.name, view.name_fixed)}; names hidden, order random</span></p>"
-        f'<div class="acts">{actions}</div></div>{_progress_bar(voted, total)}'
+    return fill(
+        '<div class="top"><p class="eh-small" role="status"><b>{} of {}'
+        '</b> {}{}<span class="wide">, voting as '
+        "{}; names hidden, order random</span></p>"
+        '<div class="acts">{}</div></div>{}',
+        count(voted),
+        count(total),
+        noun,
+        left,
+        voter_html(view.name, view.name_fixed),
+        actions,
+        _progress_bar(voted, total),
     )
 
 
@@ -133,18 +141,15 @@ def voter_html(name: str, fixed: bool) -> str:
     password login is fixed.
     """
     if name.startswith(ACCOUNT_PREFIX):
-        who = f"{escape(name.removeprefix(ACCOUNT_PREFIX))} on Hugging Face"
-        return f"{who} ({_link_button('log out', {'data-log': LOGOUT_PATH})})"
-    leave = f" ({_link_button('not you?', {'data-act': json.dumps({'act': 'leave'})})})"
-    return f"{escape(name)}{'' if fixed else leave}"
+        out = link_button("log out", {"data-log": LOGOUT_PATH})
+        return fill("{} on Hugging Face ({})", name.removeprefix(ACCOUNT_PREFIX), out)
+    if fixed:
+        return escape(name)
+    leave = link_button("not you?", {"data-act": json.dumps({"act": "leave"})})
+    return fill("{} ({})", name, leave)
 
 
-def _link_button(label: str, does: Mapping[str, str]) -> str:
-    made = attributes({"type": "button", "class": "eh-link", **does})
-    return f"<button{made}>{escape(label)}</button>"
-
-
-def _progress_bar(voted: int, total: int) -> str:
+def _progress_bar(voted: int, total: int) -> Markup:
     made = attributes(
         {
             "class": "bar",
@@ -155,47 +160,54 @@ def _progress_bar(voted: int, total: int) -> str:
             "aria-valuenow": voted,
         }
     )
-    return f'<div{made}><i style="width:{100 * voted / max(total, 1):.1f}%"></i></div>'
+    return fill('<div{}><i style="width:{:.1f}%"></i></div>', made, 100 * voted / max(total, 1))
 
 
-def ballot_button(label: str, sends: Mapping[str, Any], key: ButtonKey) -> str:
+def ballot_button(label: str, sends: Mapping[str, Any], key: ButtonKey) -> Markup:
     made = attributes(
         {"type": "button", "class": "eh-vact", "data-act": json.dumps(sends), "data-vkeys": key[1]}
     )
-    return f"<button{made}><kbd>{escape(key[0])}</kbd>{escape(label)}</button>"
+    return fill("<button{}><kbd>{}</kbd>{}</button>", made, key[0], label)
 
 
-def _notice_html(view: BallotView) -> str:
+def _notice_html(view: BallotView) -> Markup:
     if not view.notice_text:
-        return ""
+        return EMPTY
     kind: Literal["warn", "calm"] = "warn" if view.is_warning else "calm"
-    return f'<div class="said">{notice_html(kind, "", view.notice_text)}</div>'
+    return fill('<div class="said">{}</div>', notice_html(kind, "", view.notice_text))
 
 
 # ------------------------------------------------------------------------------- question
 
 
-def _question(view: BallotView) -> str:
+def _question(view: BallotView) -> Markup:
     shown_item, mode = view.voter_view, view.ballot.mode
-    task = f'<span class="task">{escape(shown_item.task)}</span>' if shown_item.task else ""
-    images = "".join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
-    images = f'<div class="eh-pictures">{images}</div>' if images else ""
-    drawers = "".join(_context_drawers(shown_item))
-    return (
-        f'<p class="ask">{escape(FORM_QUESTIONS[mode])}{task}</p>'
-        f'<h1 class="q" dir="auto" tabindex="-1">{text_html(shown_item.instruction)}</h1>'
-        f'<div class="scene">{images}<div class="backs">{drawers}</div></div>'
+    task = fill('<span class="task">{}</span>', shown_item.task) if shown_item.task else ""
+    images = join(_image_html(one, k) for k, one in enumerate(shown_item.images, 1))
+    images = fill('<div class="eh-pictures">{}</div>', images) if images else EMPTY
+    drawers = join(_context_drawers(shown_item))
+    return fill(
+        '<p class="ask">{}{}</p>'
+        '<h1 class="q" dir="auto" tabindex="-1">{}</h1>'
+        '<div class="scene">{}<div class="backs">{}</div></div>',
+        FORM_QUESTIONS[mode],
+        task,
+        text_html(shown_item.instruction),
+        images,
+        drawers,
     )
 
 
-def _image_html(one: ItemImage, place: int) -> str:
+def _image_html(one: ItemImage, place: int) -> Markup:
     """An image labelled by number, as a file name may reveal the contestant."""
     if one.source:
-        return f'<img alt="Image {place}" src="{escape(one.source)}">'
+        return fill('<img alt="Image {}" src="{}">', place, one.source)
     if one.link:
-        rel = 'target="_blank" rel="noopener noreferrer nofollow"'
-        return f'<p class="eh-small"><a href="{escape(one.link)}" {rel}>Open image {place}</a></p>'
-    return f'<p class="eh-small">Image {place} is missing from the data.</p>'
+        rel = Markup('target="_blank" rel="noopener noreferrer nofollow"')
+        return fill(
+            '<p class="eh-small"><a href="{}" {}>Open image {}</a></p>', one.link, rel, place
+        )
+    return fill('<p class="eh-small">Image {} is missing from the data.</p>', place)
 
 
 def _context_drawers(shown_item: VoterView) -> Iterable[str]:
@@ -209,18 +221,20 @@ def _context_drawers(shown_item: VoterView) -> Iterable[str]:
     ):
         if text.strip():
             made = attributes({"class": "back", "open": "open" if unfolded else None})
-            body = f'<div class="eh-txt" dir="auto" tabindex="0">{text_html(text)}</div>'
-            yield f"<details{made}><summary>{title}</summary>{body}</details>"
+            body = fill('<div class="eh-txt" dir="auto" tabindex="0">{}</div>', text_html(text))
+            yield fill("<details{}><summary>{}</summary>{}</details>", made, title, body)
 
 
 # -------------------------------------------------------------------------------- answers
 
 
-def _answer_boxes(view: BallotView) -> str:
+def _answer_boxes(view: BallotView) -> Markup:
     texts = view.voter_view.texts
     names = answer_labels(view.ballot.mode, len(texts))
-    boxes = "".join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
-    return f'{_answer_switch(names)}<div class="boxes n{min(len(texts), 4)}">{boxes}</div>'
+    boxes = join(_answer_box(name, text) for name, text in zip(names, texts, strict=True))
+    return fill(
+        '{}<div class="boxes n{}">{}</div>', _answer_switch(names), min(len(texts), 4), boxes
+    )
 
 
 def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
@@ -229,43 +243,55 @@ def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
     return ANSWER_LETTERS if mode != "options" else [str(k + 1) for k in range(options)]
 
 
-def _answer_box(name: str, text: str) -> str:
-    head = f"<h2>{name}</h2>"
+def _answer_box(name: str, text: str) -> Markup:
+    head = fill("<h2>{}</h2>", name)
     label = name if name == "Answer" else f"Answer {name}"
     made = attributes(
         {"class": "eh-txt", "dir": "auto", "tabindex": 0, "role": "region", "aria-label": label}
     )
-    return f'<section class="box">{head}<div{made}>{text_html(text)}</div></section>'
+    return fill('<section class="box">{}<div{}>{}</div></section>', head, made, text_html(text))
 
 
-def _answer_switch(names: Sequence[str]) -> str:
+def _answer_switch(names: Sequence[str]) -> Markup:
     """Switch between answers on a phone, as stacked answers would favour the upper one."""
     if len(names) < 2:
-        return ""
-    buttons = "".join(
-        f'<button type="button" data-side="{k}" aria-pressed="{str(k == 0).lower()}" '
-        f'aria-label="Read answer {name}">{name}</button>'
+        return EMPTY
+    buttons = join(
+        fill(
+            '<button type="button" data-side="{}" aria-pressed="{}" '
+            'aria-label="Read answer {}">{}</button>',
+            k,
+            str(k == 0).lower(),
+            name,
+            name,
+        )
         for k, name in enumerate(names)
     )
-    return f'<div class="ab" role="group" aria-label="Which answer">{buttons}</div>'
+    return fill('<div class="ab" role="group" aria-label="Which answer">{}</div>', buttons)
 
 
 # ---------------------------------------------------------------------------------- votes
 
 
-def _vote_controls(view: BallotView) -> str:
+def _vote_controls(view: BallotView) -> Markup:
     ballot = view.ballot
     made = vote_buttons(ballot.mode, len(ballot.shown))
     act = "check" if ballot.mode == "verify" else "vote"
-    buttons = "".join(_vote_button(one, act, view.earlier_vote) for one in made)
-    return (
-        f'<div class="choices c{min(len(made), 5)} k-{ballot.mode}">{buttons}'
-        f'<p class="unread eh-small">Read every answer to vote.</p></div>'
-        f'<div class="below">{_harmful_checkbox(view)}{_comment_box(ballot)}{_footnote(view)}</div>'
+    buttons = join(_vote_button(one, act, view.earlier_vote) for one in made)
+    return fill(
+        '<div class="choices c{} k-{}">{}'
+        '<p class="unread eh-small">Read every answer to vote.</p></div>'
+        '<div class="below">{}{}{}</div>',
+        min(len(made), 5),
+        ballot.mode,
+        buttons,
+        _harmful_checkbox(view),
+        _comment_box(ballot),
+        _footnote(view),
     )
 
 
-def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> str:
+def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> Markup:
     chosen = given is not None and all(given.get(k) == v for k, v in one.payload.items())
     made = attributes(
         {
@@ -276,13 +302,13 @@ def _vote_button(one: VoteButton, act: str, given: Mapping[str, Any] | None) -> 
             "aria-pressed": "true" if chosen else None,
         }
     )
-    key = f"<kbd>{escape(one.key[0])}</kbd>" if one.key[0] else ""
-    return f"<button{made}>{key}<span>{escape(one.label)}</span></button>"
+    key = fill("<kbd>{}</kbd>", one.key[0]) if one.key[0] else ""
+    return fill("<button{}>{}<span>{}</span></button>", made, key, one.label)
 
 
-def _harmful_checkbox(view: BallotView) -> str:
+def _harmful_checkbox(view: BallotView) -> Markup:
     if view.ballot.mode != "verify":
-        return ""
+        return EMPTY
     given = view.earlier_vote or {}
     made = attributes(
         {
@@ -292,10 +318,10 @@ def _harmful_checkbox(view: BallotView) -> str:
             "checked": "checked" if given.get("harmful") else None,
         }
     )
-    return f'<label class="flag"><input{made}><kbd>H</kbd> offensive or harmful</label>'
+    return fill('<label class="flag"><input{}><kbd>H</kbd> offensive or harmful</label>', made)
 
 
-def _comment_box(ballot: Ballot) -> str:
+def _comment_box(ballot: Ballot) -> Markup:
     made = attributes(
         {
             "data-comment": "",
@@ -305,13 +331,18 @@ def _comment_box(ballot: Ballot) -> str:
         }
     )
     words = escape(ballot.comment)
-    return f'<label class="comment">Comment (optional)<textarea{made}>{words}</textarea></label>'
+    return fill(
+        '<label class="comment">Comment (optional)<textarea{}>{}</textarea></label>', made, words
+    )
 
 
-def _footnote(view: BallotView) -> str:
+def _footnote(view: BallotView) -> Markup:
     timing = "The time each vote takes is recorded." if view.timed else "No time is recorded."
     repeats = "Some pairs come twice, swapped." if view.ballot.mode != "verify" else ""
-    who = f'<span class="narrow">Voting as {voter_html(view.name, view.name_fixed)}.</span>'
-    return (
-        f'<p class="eh-small eh-mute">{timing} {repeats} You can stop and continue later. {who}</p>'
+    who = fill('<span class="narrow">Voting as {}.</span>', voter_html(view.name, view.name_fixed))
+    return fill(
+        '<p class="eh-small eh-mute">{} {} You can stop and continue later. {}</p>',
+        timing,
+        repeats,
+        who,
     )

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
+from components.html.table import Cells, Table, TableCell
 from components.server.hf_login import is_account
 from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
 from studies.domain import HUMAN_PREFIX
@@ -91,7 +93,7 @@ def controls_from(voting: VotingRules) -> VotingControls:
     )
 
 
-def show_validity(store: Store, study: str, choose: str) -> str:
+def show_validity(store: Store, study: str, choose: str) -> Markup:
     """Notice on a sampling choice: number of comparisons, and the estimates that stay valid."""
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
@@ -110,42 +112,48 @@ def show_validity(store: Store, study: str, choose: str) -> str:
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
-def show_voters(store: Store, study: str) -> str:
+def show_voters(store: Store, study: str) -> Markup:
     """Table of voters with their votes, and a summary of verifications."""
     lines = list_voters(store, study)
     if not lines:
-        body = '<p class="eh-small eh-mute">No votes on this page yet.</p>'
+        body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
     else:
-        rows = "".join(
-            f'<tr><td class="nm">{escape(line.voter.removeprefix(HUMAN_PREFIX))}</td>'
-            f'<td class="num">{count(line.voted)}</td><td class="num">{count(line.skipped)}</td>'
-            f'<td class="num">{_vote_time(line.last)}</td></tr>'
+        rows: list[Cells] = [
+            [
+                TableCell(line.voter.removeprefix(HUMAN_PREFIX), "nm", is_name=False),
+                count(line.voted),
+                count(line.skipped),
+                _vote_time(line.last),
+            ]
             for line in lines[:MAX_LISTED_VOTERS]
-        )
+        ]
         more = len(lines) - MAX_LISTED_VOTERS
-        notes = f'<p class="eh-small">and {count(more)} more</p>' if more > 0 else ""
+        notes = fill('<p class="eh-small">and {} more</p>', count(more)) if more > 0 else ""
         has_accounts = any(is_account(line.voter) for line in lines)
-        notes += '<p class="eh-small">hf: logged in with Hugging Face</p>' if has_accounts else ""
-        body = (
-            '<table class="eh-tbl dense"><thead><tr><th>Voter</th><th class="num">Votes</th>'
-            '<th class="num">Skipped</th><th class="num">Last vote</th></tr></thead>'
-            f"<tbody>{rows}</tbody></table>{notes}"
+        notes += (
+            Markup('<p class="eh-small">hf: logged in with Hugging Face</p>')
+            if has_accounts
+            else ""
         )
-    return wrap(f'<div class="eh-voters">{body}{_verification_summary(store, study)}</div>')
+        heads: Cells = ["Voter", *map(TableCell, ("Votes", "Skipped", "Last vote"))]
+        body = Table(heads, rows, "eh-tbl dense", box="").html() + notes
+    return wrap(
+        fill('<div class="eh-voters">{}{}</div>', body, _verification_summary(store, study))
+    )
 
 
 def _vote_time(at: float) -> str:
     return time.strftime("%d %b, %H:%M", time.localtime(at)) if at else "–"
 
 
-def _verification_summary(store: Store, study: str) -> str:
+def _verification_summary(store: Store, study: str) -> Markup:
     checks = [
         check
         for found in checks_by_item(read_ballots(store.read_connection, study)).values()
         for check in found
     ]
     if not checks:
-        return ""
+        return EMPTY
     faults = Counter(check.fault for check in checks if not check.follows)
     parts = [
         f"{count(len(checks), 'answer')} verified",
@@ -154,10 +162,10 @@ def _verification_summary(store: Store, study: str) -> str:
         f"caption's {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flagged as harmful",
     ]
-    return f'<p class="eh-small">{escape("; ".join(parts))}.</p>'
+    return fill('<p class="eh-small">{}.</p>', "; ".join(parts))
 
 
-def show_link(store: Store) -> str:
+def show_link(store: Store) -> Markup:
     """Link for voters; the browser fills in the address of this page.
 
     On a shared page a link to a study needs a token, which the Share panel makes.
@@ -167,9 +175,12 @@ def show_link(store: Store) -> str:
         "tabs of this page."
     )
     if isinstance(store, VisitorStore):
-        return wrap(f'<p class="eh-small">{text} Create the link under Share.</p>')
+        return wrap(fill('<p class="eh-small">{} Create the link under Share.</p>', text))
     return wrap(
-        f'<div class="eh-voters-link"><p class="eh-small">{text}</p>'
-        '<div class="eh-link-row"><code data-voters-link>…</code>'
-        '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>'
+        fill(
+            '<div class="eh-voters-link"><p class="eh-small">{}</p>'
+            '<div class="eh-link-row"><code data-voters-link>…</code>'
+            '<button type="button" class="eh-btn" data-copy-link>Copy</button></div></div>',
+            text,
+        )
     )

@@ -6,7 +6,8 @@ import json
 import time
 from dataclasses import dataclass
 
-from components.html.format import attributes, count, escape, inline_markup
+from components.html.format import count
+from components.html.markup import Markup, attributes, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
 from components.server.hf_login import LOGIN_PATH
 from components.vote.ballot_form import UNIT_NOUNS
@@ -28,7 +29,7 @@ class StartScreen:
     login: bool = False
 
 
-def name_form(total: int, mode: BallotMode, start: StartScreen) -> str:
+def name_form(total: int, mode: BallotMode, start: StartScreen) -> Markup:
     """Start screen with the name field and, where available, the login button."""
     error = (
         notice_html("bad", "That name cannot be used.", start.name_error)
@@ -41,25 +42,34 @@ def name_form(total: int, mode: BallotMode, start: StartScreen) -> str:
         else ""
     )
     return wrap(
-        '<article class="eh-vote start"><h1 class="q" tabindex="-1">Vote blind: '
-        f"{count(total, UNIT_NOUNS[mode])}</h1><p>{inline_markup(_task_text(mode))} The authors of "
-        "the answers and the verdicts of judges are hidden. "
-        f"The form: {escape(start.form)}.</p>{error}"
-        f"{_login_button() if start.login else ''}"
-        "<form data-name><label>Your name, to continue later and to count your votes"
-        '<input name="voter" maxlength="60" autocomplete="nickname" required></label>'
-        f'<button type="submit" class="eh-btn{"" if start.login else " primary"}">Begin</button>'
-        "</form></article>"
+        fill(
+            '<article class="eh-vote start"><h1 class="q" tabindex="-1">Vote blind: '
+            "{}</h1><p>{} The authors of "
+            "the answers and the verdicts of judges are hidden. "
+            "The form: {}.</p>{}"
+            "{}"
+            "<form data-name><label>Your name, to continue later and to count your votes"
+            '<input name="voter" maxlength="60" autocomplete="nickname" required></label>'
+            '<button type="submit" class="eh-btn{}">Begin</button>'
+            "</form></article>",
+            count(total, UNIT_NOUNS[mode]),
+            inline_markup(_task_text(mode)),
+            start.form,
+            error,
+            _login_button() if start.login else "",
+            "" if start.login else " primary",
+        )
     )
 
 
-def _login_button() -> str:
+def _login_button() -> Markup:
     made = attributes({"type": "button", "class": "eh-btn primary", "data-log": LOGIN_PATH})
-    return (
-        f'<div class="login"><button{made}>Log in with Hugging Face</button><p class="eh-small">'
+    return fill(
+        '<div class="login"><button{}>Log in with Hugging Face</button><p class="eh-small">'
         "Your votes are stored under your account name, which only you can use. No other account "
         'data are requested or stored.</p></div><p class="or eh-small"><span>or type a name</span>'
-        "</p>"
+        "</p>",
+        made,
     )
 
 
@@ -74,7 +84,7 @@ def _task_text(mode: BallotMode) -> str:
 
 def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
-) -> str:
+) -> Markup:
     """Screen for a voter without open ballots."""
     voted, skipped, _ = progress
     notice_part = notice_html("calm", "", notice) if notice else ""
@@ -90,10 +100,18 @@ def finished_html(
     title, why = _finished_text(voted, skipped, mode)
     state = json.dumps({"position": 10**9, "stamp": 0, "voter": name})
     return wrap(
-        f"<article{attributes({'class': 'eh-vote done', 'data-ballot': state})}>{notice_part}"
-        f'<div class="eh-empty"><b>{escape(title)}</b>{escape(why)} '
-        f"Voting as {voter_html(name, fixed)}.</div>"
-        f'<div class="acts">{actions}</div></article>'
+        fill(
+            "<article{}>{}"
+            '<div class="eh-empty"><b>{}</b>{} '
+            "Voting as {}.</div>"
+            '<div class="acts">{}</div></article>',
+            attributes({"class": "eh-vote done", "data-ballot": state}),
+            notice_part,
+            title,
+            why,
+            voter_html(name, fixed),
+            actions,
+        )
     )
 
 
@@ -107,20 +125,26 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
     return f"You have voted on all {noun}; thank you.", "More may follow if others skip some."
 
 
-def write_error_html(name: str, why: str, *, fixed: bool = False) -> str:
+def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
     """Screen for a store that cannot be written, where no ballot can be shown."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     again = ballot_button("Try again", {"act": "show"}, ("N", "n N"))
     made = attributes({"class": "eh-vote", "data-tried": time.time()})
     return wrap(
-        f'<article{made}><div class="said">{notice}</div><p class="eh-under">Voting as '
-        f"{voter_html(name, fixed)}.</p>"
-        f'<div class="acts">{again}</div></article>'
+        fill(
+            '<article{}><div class="said">{}</div><p class="eh-under">Voting as '
+            "{}.</p>"
+            '<div class="acts">{}</div></article>',
+            made,
+            notice,
+            voter_html(name, fixed),
+            again,
+        )
     )
 
 
-def nothing_to_vote_html(title: str, why: str) -> str:
-    return wrap(f'<article class="eh-vote">{empty_state(title, why)}</article>')
+def nothing_to_vote_html(title: str, why: str) -> Markup:
+    return wrap(fill('<article class="eh-vote">{}</article>', empty_state(title, why)))
 
 
 def reveal_text(ballot: Ballot) -> str:

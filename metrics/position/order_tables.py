@@ -201,10 +201,10 @@ def _item_sums(
     )
     comparison, count = row_selection.group_codes(planned, row_selection.COMPARISON_KEY)
     planned = planned.iloc[row_selection.first_rows(comparison, count)]
-    item, items = row_selection.column_codes(planned["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(planned))
     key = planned["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)
-    read_item, _ = row_selection.column_codes(pairs["item"])
+    read_item, _ = row_selection.column_codes(row_selection.resampling_unit(pairs))
     place = np.searchsorted(present, pairs["cell"].to_numpy().astype(np.int64) * items + read_item)
     lean = np.bincount(place, direction, minlength=len(present))
     read = np.bincount(place, minlength=len(present))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill, join
 from components.html.panel import Action, button_html, empty_state, wrap
 from components.results.agreement.computed import Agreement
 from components.results.agreement.disputes import (
@@ -39,47 +40,53 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
     top = found[:MAX_DISPUTES]
     filtered_study = data.raters.filtered_study
     questions = filtered_study.store.questions(filtered_study.name, {one.item for one in top})
-    head = (
-        f'<div class="eh-dl h"><span>Question</span><span>{KIND_TITLES[kind][0]}</span>'
-        "<span>Judges, all orders</span><span></span></div>"
+    head = fill(
+        '<div class="eh-dl h"><span>Question</span><span>{}</span>'
+        "<span>Judges, all orders</span><span></span></div>",
+        KIND_TITLES[kind][0],
     )
-    rows = "".join(_dispute_row(one, kind, questions.get(one.item) or one.item) for one in top)
+    rows = join(_dispute_row(one, kind, questions.get(one.item) or one.item) for one in top)
     subtitle = f"{count(total, 'case')}: {KIND_TITLES[kind][1]}; most informative first"
-    return subtitle, wrap(f'<div class="eh-dl-box">{head}{rows}</div>')
+    return subtitle, wrap(fill('<div class="eh-dl-box">{}{}</div>', head, rows))
 
 
-def _dispute_row(one: Dispute, kind: str, question: str) -> str:
+def _dispute_row(one: Dispute, kind: str, question: str) -> Markup:
     select: dict[str, object] = {"item": one.item}
     if len(one.names) == 2:
         select |= {"contestant": one.names[0], "against": one.names[1]}
     words = " ".join(question.split())[:160]
-    where = f" \u00b7 {escape(one.category)}" if one.category else ""
-    return (
-        f'<div class="eh-dl"><span class="q" dir="auto">{escape(words)}</span>'
-        f'<span class="eh-small">{_reference_html(one, kind)}</span>'
-        f'<span class="eh-small">{_judge_counts_html(one)}{where}</span>'
-        f"{button_html(Action('Open', select), small=True)}</div>"
+    where = f" \u00b7 {one.category}" if one.category else ""
+    return fill(
+        '<div class="eh-dl"><span class="q" dir="auto">{}</span>'
+        '<span class="eh-small">{}</span>'
+        '<span class="eh-small">{}{}</span>'
+        "{}</div>",
+        words,
+        _reference_html(one, kind),
+        _judge_counts_html(one),
+        where,
+        button_html(Action("Open", select), small=True),
     )
 
 
-def _reference_html(one: Dispute, kind: str) -> str:
+def _reference_html(one: Dispute, kind: str) -> Markup:
     if kind == AGAINST_KNOWN:
-        return f"<b>{escape(one.known)}</b>"
+        return fill("<b>{}</b>", one.known)
     total = sum(one.votes.values())
     if not total:
-        return '<span class="eh-mute">no votes</span>'
+        return Markup('<span class="eh-mute">no votes</span>')
     if kind == PEOPLE_SPLIT or one.people in (None, TIE_NAME):
-        counts = ", ".join(f"{escape(who)} {n}" for who, n in one.votes.most_common())
-        return f'{counts} <span class="eh-mute">of {count(total, "vote")}</span>'
+        counts = join((f"{who} {n}" for who, n in one.votes.most_common()), ", ")
+        return fill('{} <span class="eh-mute">of {}</span>', counts, count(total, "vote"))
     mine = one.votes[one.people or ""]
     many = "1 vote" if total == 1 else f"{mine} of {total} votes"
-    return f'<b>{escape(one.people)}</b> <span class="eh-mute eh-nw">{many}</span>'
+    return fill('<b>{}</b> <span class="eh-mute eh-nw">{}</span>', one.people, many)
 
 
-def _judge_counts_html(one: Dispute) -> str:
-    counts = [f"{_winner_html(who)} {n}" for who, n in one.judges.most_common()]
-    return ", ".join(counts) + f' <span class="eh-mute">of {one.judge_count}</span>'
+def _judge_counts_html(one: Dispute) -> Markup:
+    counts = [fill("{} {}", _winner_html(who), n) for who, n in one.judges.most_common()]
+    return join(counts, ", ") + fill(' <span class="eh-mute">of {}</span>', one.judge_count)
 
 
-def _winner_html(who: str) -> str:
-    return "tie or split" if who == TIE_NAME else f"<b>{escape(who)}</b>"
+def _winner_html(who: str) -> Markup:
+    return Markup("tie or split") if who == TIE_NAME else fill("<b>{}</b>", who)

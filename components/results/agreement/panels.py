@@ -7,26 +7,12 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
-from components.html.format import (
-    count,
-    decimal,
-    escape,
-    inline_markup,
-    interval,
-    number,
-    percent,
-    share,
-)
+from components.html.forest_cells import fit_share_axis
+from components.html.format import count, decimal, interval, number, percent, share
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
-from components.html.range_table import (
-    TableCell,
-    TableRow,
-    axis_cell,
-    dumbbell_track,
-    fit_share_axis,
-    people_track,
-    range_table,
-)
+from components.html.range_table import axis_cell, dumbbell_track, people_track, range_table
+from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import count_items_by
@@ -121,11 +107,11 @@ def rater_noun(data: Agreement) -> str:
     return "judges" if len(prompts) == 1 else "judge-prompt pairs"
 
 
-def show_kpis(data: Agreement) -> str:
+def show_kpis(data: Agreement) -> Markup:
     """KPI strip: agreement with people, among people and among judges; merged orders; single
     votes."""
     if not data.judges:
-        return ""
+        return EMPTY
     people, judges = _people_kpis(data), _judge_kpis(data)
     return kpi_strip([*people[:2], *judges, *people[2:]])
 
@@ -184,7 +170,7 @@ def _estimate_note(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------ matrix
 
 
-def show_matrix(data: Agreement, kind: str) -> str:
+def show_matrix(data: Agreement, kind: str) -> Markup:
     """Matrix of agreement, without colour at full agreement; a cell opens the disagreements."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
@@ -207,7 +193,7 @@ def show_matrix(data: Agreement, kind: str) -> str:
     )
 
 
-def show_categories(data: Agreement) -> str:
+def show_categories(data: Agreement) -> Markup:
     """Matrix of agreement with people (or with known answers) by category."""
     against, cells = data.by_category
     if not against:
@@ -231,18 +217,19 @@ def show_categories(data: Agreement) -> str:
 # ---------------------------------------------------------------------- one order or both
 
 
-ORDER_LEGEND: Final = (
-    f'<span class="eh-key"><i class="hollow"></i>one order</span>{legend_key("dot", "both orders")}'
-    f"{legend_key('diamond', 'people')}"
+ORDER_LEGEND: Final = fill(
+    '<span class="eh-key"><i class="hollow"></i>one order</span>{}{}',
+    legend_key("dot", "both orders"),
+    legend_key("diamond", "people"),
 )
 
 
-def order_legend(*more: str) -> str:
+def order_legend(*more: str) -> Markup:
     """Legend of the marks for one order, both orders and people, and further keys."""
-    return wrap(f'<div class="eh-row eh-keys">{ORDER_LEGEND}{"".join(more)}</div>')
+    return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 
-def show_merged_orders(data: Agreement) -> str:
+def show_merged_orders(data: Agreement) -> Markup:
     """Table of agreement with people: single orders against both orders merged.
 
     Merged, a win needs both orders; anything else is a tie.
@@ -271,7 +258,7 @@ def show_merged_orders(data: Agreement) -> str:
         for name, one, both in lines
     ]
     if pair.value is not None:
-        value = f"<b>{number(100 * pair.value)}</b>"
+        value = fill("<b>{}</b>", number(100 * pair.value))
         cells = [
             TableCell("two people", "nm"),
             TableCell(people_track(axis, pair), "trk"),
@@ -279,14 +266,14 @@ def show_merged_orders(data: Agreement) -> str:
         ]
         rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
-    sentence = f'<p class="eh-small eh-under">{inline_markup(_merging_sentence(data))}</p>'
+    sentence = fill('<p class="eh-small eh-under">{}</p>', inline_markup(_merging_sentence(data)))
     table = range_table(heads, rows, "short", "One order and both, against people", axis)
     return table + wrap(sentence)
 
 
-def _change_text(one: Estimate, both: Estimate) -> str:
+def _change_text(one: Estimate, both: Estimate) -> Markup:
     ends = [number(None if e.value is None else 100 * e.value) for e in (one, both)]
-    return f'<span class="eh-mute">{ends[0]} \u2192</span> <b>{ends[1]}</b>'
+    return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
 
 
 def _merging_sentence(data: Agreement) -> str:

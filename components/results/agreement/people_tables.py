@@ -8,21 +8,20 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.raters import NO_VOTES, rater_selection
-from components.html.format import DASH, count, escape, inline_markup, interval, number, share
+from components.html.forest_cells import fit_share_axis
+from components.html.format import DASH, count, interval, number, share
+from components.html.markup import Markup, escape, fill, inline_markup, join, link
 from components.html.panel import Axis, empty_state, forest_html, wrap
 from components.html.range_table import (
-    TableCell,
-    TableRow,
     axis_cell,
     bar_mark,
     dumbbell_track,
-    fit_share_axis,
     people_track,
     point_mark,
     range_table,
-    select_link,
     track_html,
 )
+from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import HOW_TO_VOTE
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
@@ -48,7 +47,7 @@ COEFFICIENT_HEADS: Final = (
 )
 
 
-def show_coefficients(data: Agreement) -> str:
+def show_coefficients(data: Agreement) -> Markup:
     """Table of all agreement coefficients: judges with the majority, people with each other."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -89,15 +88,15 @@ def show_coefficients(data: Agreement) -> str:
     return range_table(heads, rows, "numbers", "Agreement with people, all coefficients")
 
 
-def _rater_link(data: Agreement, name: str) -> str:
+def _rater_link(data: Agreement, name: str) -> Markup:
     """A judge's name, linked to the verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
-    return select_link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
+    return link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
 
 
-def _both_orders_label(name: str) -> str:
-    return f'<span class="eh-mute"><span class="wide">{escape(name)}, </span>both orders</span>'
+def _both_orders_label(name: str) -> Markup:
+    return fill('<span class="eh-mute"><span class="wide">{}, </span>both orders</span>', name)
 
 
 def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
@@ -109,19 +108,19 @@ def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
 def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
     percent = head.endswith("%")
     scale, decimals = (100, 1) if percent else (1, 2)
-    label = f'<span class="lb">{escape(head)}</span>'
+    label = fill('<span class="lb">{}</span>', head)
     if estimate.value is None:
-        none = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        none = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + none, "num")
     value = number(scale * estimate.value, decimals)
     bounds = interval(estimate, decimals, scale=scale)
-    return TableCell(f'{label}<b>{value}</b> <span class="eh-ci">{bounds}</span>', "num")
+    return TableCell(fill('{}<b>{}</b> <span class="eh-ci">{}</span>', label, value, bounds), "num")
 
 
 # ---------------------------------------------------------------------------- distances
 
 
-def show_distances(data: Agreement) -> str:
+def show_distances(data: Agreement) -> Markup:
     """Table of distances from people's mean score, for one order, both orders and people.
 
     MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench).
@@ -173,18 +172,18 @@ def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> Tab
     return TableRow(cells, tip=tip)
 
 
-def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> str:
+def _change_html(one: Estimate, both: Estimate, scale: float, decimals: int) -> Markup:
     ends = [number(None if e.value is None else scale * e.value, decimals) for e in (one, both)]
-    return f'<span class="eh-mute">{ends[0]} \u2192</span> <b>{ends[1]}</b>'
+    return fill('<span class="eh-mute">{} \u2192</span> <b>{}</b>', ends[0], ends[1])
 
 
 def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
     within = number(None if got.consistency.value is None else 100 * got.consistency.value, 1)
     cells = [
         TableCell(escape(name), "nm"),
-        TableCell(f"<b>{number(got.mae.value, 2)}</b>", "num m"),
+        TableCell(fill("<b>{}</b>", number(got.mae.value, 2)), "num m"),
         TableCell(marks, "trk"),
-        TableCell(f"<b>{within}</b>", "num d"),
+        TableCell(fill("<b>{}</b>", within), "num d"),
     ]
     tip = f"{name}\nMAE {number(got.mae.value, 2)} {interval(got.mae, 2)}\nn {count(got.mae.n)}"
     return TableRow(cells, tip=tip, kind="who")
@@ -193,7 +192,7 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 # --------------------------------------------------------------------------- replacements
 
 
-def show_replacements(data: Agreement) -> str:
+def show_replacements(data: Agreement) -> Markup:
     """Table of judges as replacements for a person.
 
     Above 0 the judge agrees more with the other voters than the person it replaces.
@@ -220,7 +219,7 @@ def show_replacements(data: Agreement) -> str:
         best_prompt_sentence(data.prompt_replacements),
     )
     text = inline_markup(" ".join(sentences).strip())
-    below = wrap(f'<p class="eh-small eh-under">{text}</p>')
+    below = wrap(fill('<p class="eh-small eh-under">{}</p>', text))
     return range_table(heads, rows, "short", "Judges in a person's place", axis) + below
 
 
@@ -231,7 +230,7 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
     cells = [
         TableCell(escape(one.judge), "nm"),
         TableCell(forest_html(one.advantage, axis), "trk"),
-        TableCell(f'<b>{gap}</b> <span class="eh-ci">{bounds}</span>', "num d"),
+        TableCell(fill('<b>{}</b> <span class="eh-ci">{}</span>', gap, bounds), "num d"),
         TableCell(number(None if one.best is None else 100 * one.best), "num b"),
     ]
     tip = (
@@ -286,7 +285,7 @@ def best_replacement_sentence(
 # ------------------------------------------------------------------------------ corrected
 
 
-def show_corrected_rates(data: Agreement) -> str:
+def show_corrected_rates(data: Agreement) -> Markup:
     """Table of prediction-powered win rates, beside the uncorrected ones of judges and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -314,8 +313,8 @@ def show_corrected_rates(data: Agreement) -> str:
     ]
     rows = [_corrected_row(name, one, axis) for name, one in table_of.items()]
     notes = {part for one in table_of.values() for part in one.corrected.note.split("; ") if part}
-    text = "".join(f"{inline_markup(note.capitalize())}. " for note in sorted(notes))
-    below = wrap(f'<p class="eh-small eh-mute eh-under">{text}</p>') if text else ""
+    text = join(inline_markup(f"{note.capitalize()}. ") for note in sorted(notes))
+    below = wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', text)) if text else ""
     return range_table(heads, rows, "stand", "Corrected win rates", axis) + below
 
 
@@ -344,9 +343,9 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     return TableRow(cells, tip=tip)
 
 
-def _rate_html(estimate: Estimate, bold: bool = False) -> str:
+def _rate_html(estimate: Estimate, bold: bool = False) -> Markup:
     if estimate.value is None:
-        return DASH
-    value = number(100 * estimate.value, 1)
-    value = f"<b>{value}</b>" if bold else value
-    return f'{value} <span class="eh-ci">{interval(estimate, 1, scale=100)}</span>'
+        return escape(DASH)
+    value = escape(number(100 * estimate.value, 1))
+    value = fill("<b>{}</b>", value) if bold else value
+    return fill('{} <span class="eh-ci">{}</span>', value, interval(estimate, 1, scale=100))

@@ -9,10 +9,11 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
+from components.html.markup import Markup
 from components.html.panel import empty_state, how_computed, legend_key, panel_heading, wrap
 from components.layout.widgets import ClickableHTML, Switch
 from components.results.agreement import panels
-from components.results.agreement.computed import Agreement, load_agreement
+from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, load_agreement
 from components.results.agreement.dispute_list import show_disputes
 from components.results.agreement.disputes import (
     AGAINST_KNOWN,
@@ -148,7 +149,7 @@ REPLACEMENT_SUBTITLE: Final = (
 CORRECTED_SUBTITLE: Final = (
     f"%, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's few votes"
 )
-CORRECTED_KEYS: Final = (
+CORRECTED_KEYS: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'
     '<span class="eh-key"><i class="diamond"></i>people alone</span>'
     '<span class="eh-key"><i class="dot"></i>corrected</span></div>'
@@ -228,7 +229,7 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return panels.agreement_finding(load_agreement(filtered_study))
 
 
-def kpis(filtered_study: FilteredStudy) -> str:
+def kpis(filtered_study: FilteredStudy) -> Markup:
     return panels.show_kpis(load_agreement(filtered_study))
 
 
@@ -244,7 +245,7 @@ def render(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
     note = targeted_votes_note(data)
     against = data.by_category[0]
     title = f"Agreement with {against}, by category" if against else "Agreement by category"
-    measure = "correct; a tie is wrong" if against == panels.KNOWN_ANSWERS else "same verdict"
+    measure = "correct; a tie is wrong" if against == KNOWN_ANSWERS else "same verdict"
     levels = "−2 to 2" if data.has_five_levels else "−1 to 1: compare with “always tie”"
     distance = (
         "MAE: mean absolute difference; % within 1 (Creation-MMBench's Consistency); "

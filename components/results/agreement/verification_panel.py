@@ -10,29 +10,19 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, shown_contestants
 from components.filtering.raters import rater_selection
-from components.html.format import (
-    DASH,
-    count,
-    decimal,
-    escape,
-    inline_markup,
-    interval,
-    number,
-    percent,
-)
+from components.html.forest_cells import fit_share_axis as axis_for
+from components.html.format import DASH, count, decimal, interval, number, percent
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join, link
 from components.html.panel import Action, button_html, wrap
 from components.html.range_table import (
-    TableCell,
-    TableRow,
     axis_cell,
     bar_mark,
     people_track,
     point_mark,
     range_table,
-    select_link,
     track_html,
 )
-from components.html.range_table import fit_share_axis as axis_for
+from components.html.table import TableCell, TableRow
 from components.inspect.verification_filter import (
     ANY_CHECK,
     CHECK_OUTCOMES,
@@ -109,10 +99,10 @@ def verification_subtitle(one: VerificationData) -> str:
     return f"{count(len(one.verified), 'verification')} of {count(got.answers, 'answer')} by {who}"
 
 
-def show_verification(one: VerificationData) -> str:
+def show_verification(one: VerificationData) -> Markup:
     """The panel: shares by contestant, agreement of verifiers, judges, misjudged pairs."""
     if not one.has_checks:
-        return ""
+        return EMPTY
     return (
         _contestant_table(one) + _verifier_agreement(one) + _judge_table(one) + _misjudged_list(one)
     )
@@ -121,16 +111,14 @@ def show_verification(one: VerificationData) -> str:
 # -------------------------------------------------------------------------------- contestants
 
 
-def _contestant_table(one: VerificationData) -> str:
+def _contestant_table(one: VerificationData) -> Markup:
     by = one.verified.by_contestant
     ranked = sorted(by, key=lambda name: -(by[name].follows.value or 0.0))
     here, behind = set(shown_contestants(one.data.raters.rows)), _inspectable_bits(one)
     lines = [
         TableRow(
             [
-                TableCell(
-                    select_link(_contestant_name(name), _contestant_selection(name, here)), "nm"
-                ),
+                TableCell(link(_contestant_name(name), _contestant_selection(name, here)), "nm"),
                 *_finding_cells(by[name], behind, name),
             ]
         )
@@ -182,29 +170,29 @@ def _finding_cells(
         for kind in (ANY_CHECK, FOLLOWS, *FAULTS, NEITHER, HARMFUL)
     ]
     shares = (got.follows, got.fault_answer, got.fault_caption, got.fault_neither, got.harmful)
-    label = f'<span class="lb">{escape(CONTESTANT_HEADS[0])}</span>'
+    label = fill('<span class="lb">{}</span>', CONTESTANT_HEADS[0])
     return [
-        TableCell(label + select_link(count(got.follows.n), opens[0]), "num"),
+        TableCell(label + link(count(got.follows.n), opens[0]), "num"),
         *(_share_cell(*one) for one in zip(CONTESTANT_HEADS[1:], shares, opens[1:], strict=True)),
     ]
 
 
 def _share_cell(head: str, estimate: Estimate, opens: Mapping[str, object] | None) -> TableCell:
-    label = f'<span class="lb">{escape(head)}</span>'
+    label = fill('<span class="lb">{}</span>', head)
     if estimate.value is None:
-        none = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        none = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + none, "num")
     tip = f"n {count(estimate.n)}, {count(estimate.items, 'item')}"
-    value = f'<b data-tip="{tip}">{select_link(number(100 * estimate.value, 0), opens)}</b>'
+    value = fill('<b data-tip="{}">{}</b>', tip, link(number(100 * estimate.value, 0), opens))
     return TableCell(
-        f'{label}{value} <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
+        fill('{}{} <span class="eh-ci">{}</span>', label, value, interval(estimate, 0, scale=100))
     )
 
 
 # ---------------------------------------------------------------------------------- verifiers
 
 
-def _verifier_agreement(one: VerificationData) -> str:
+def _verifier_agreement(one: VerificationData) -> Markup:
     got = one.verified.verifiers
     if not got.twice:
         words = "No answer was verified by two people, so their agreement is unknown."
@@ -214,7 +202,7 @@ def _verifier_agreement(one: VerificationData) -> str:
             f"**{percent(got.same)}**, κ {_estimate_text(got.kappa)}, "
             f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
-    return wrap(f'<p class="eh-small eh-under">{inline_markup(words)}</p>')
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(words)))
 
 
 def _estimate_text(estimate: Estimate) -> str:
@@ -224,7 +212,7 @@ def _estimate_text(estimate: Estimate) -> str:
 # ------------------------------------------------------------------------------------- judges
 
 
-def _judge_table(one: VerificationData) -> str:
+def _judge_table(one: VerificationData) -> Markup:
     """Table of judges on pairs of a passing and a failing answer: share that prefers the passing
     one."""
     lines = _judge_preferences(one)
@@ -233,7 +221,7 @@ def _judge_table(one: VerificationData) -> str:
             "No judge has compared an answer verified as following the instruction with one "
             "verified as not following it."
         )
-        return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')
+        return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
@@ -259,16 +247,16 @@ def _judge_table(one: VerificationData) -> str:
         )
         tied = {**opens, "slot": TIE} if opens and ties.value else None
         cells = [
-            TableCell(select_link(name, opens), "nm"),
+            TableCell(link(name, opens), "nm"),
             TableCell(marks, "trk"),
             TableCell(_value_html(prefers), "num d"),
             TableCell(_value_html(ties, tied), "num m"),
         ]
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
-    head = "<h3>Do judges prefer the answer that follows the instruction?</h3>"
+    head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
     made = range_table(heads, rows, "short", "Judges on pairs in which one answer fails", axis)
-    return wrap(f'<div class="eh-beside">{head}{made}</div>')
+    return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
@@ -288,11 +276,11 @@ def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estim
     return found
 
 
-def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> str:
+def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -> Markup:
     if estimate.value is None:
-        return f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
-    value = select_link(number(100 * estimate.value, 0), opens)
-    return f'<b>{value}</b> <span class="eh-ci">{interval(estimate, 0, scale=100)}</span>'
+        return fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
+    value = link(number(100 * estimate.value, 0), opens)
+    return fill('<b>{}</b> <span class="eh-ci">{}</span>', value, interval(estimate, 0, scale=100))
 
 
 # ------------------------------------------------------------------------- misjudged pairs
@@ -321,54 +309,59 @@ def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
         wrong[place] += not right
     standing = one.verified.majority_follows
     found = [
-        MisjudgedPair(
-            item,
-            *sorted(names.split(SEP), key=lambda n: not standing[item, n]),
-            bad,
-            decided[item, names],
-        )
+        MisjudgedPair(item, follows, fails, bad, decided[item, names])
         for (item, names), bad in wrong.items()
         if bad
+        for follows, fails in [sorted(names.split(SEP), key=lambda n: not standing[item, n])]
     ]
     return sorted(
         found, key=lambda m: (-m.wrong_verdicts / m.decided_verdicts, -m.wrong_verdicts, m.item)
     )
 
 
-def _misjudged_list(one: VerificationData) -> str:
+def _misjudged_list(one: VerificationData) -> Markup:
     found = misjudged_pairs(one)
     if not found:
-        return ""
+        return EMPTY
     filtered_study, top = one.data.raters.filtered_study, found[:MAX_MISJUDGED]
     questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
-    head = (
+    head = Markup(
         '<div class="eh-dl h"><span>Question</span><span>Answer that fails verification</span>'
         "<span>Verdicts that prefer it</span><span></span></div>"
     )
-    rows = "".join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
+    rows = join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
     more = len(found) - len(top)
-    all_of_them = select_link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
-    rest = f'<p class="eh-small eh-mute">{all_of_them}</p>' if more > 0 else ""
-    title = "<h3>Where an answer that fails is preferred</h3>"
-    body = f'<div class="eh-dl-box">{head}{rows}</div>{rest}'
-    return wrap(f'<div class="eh-beside">{title}{body}</div>')
+    all_of_them = link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
+    rest = fill('<p class="eh-small eh-mute">{}</p>', all_of_them) if more > 0 else ""
+    title = Markup("<h3>Where an answer that fails is preferred</h3>")
+    body = fill('<div class="eh-dl-box">{}{}</div>{}', head, rows, rest)
+    return wrap(fill('<div class="eh-beside">{}{}</div>', title, body))
 
 
 def _misjudged_row(
     one: MisjudgedPair, checks: Mapping[str, tuple[AnswerCheck, ...]], question: str
-) -> str:
+) -> Markup:
     about = [check for check in checks[one.item] if check.contestant == one.fails]
     no = [check for check in about if not check.follows]
     faults = Counter(f"the {check.fault}'s fault" for check in no if check.fault)
     why = f", {faults.most_common(1)[0][0]}" if faults else ""
     words = " ".join(question.split())[:160]
     select = {"item": one.item, "contestant": one.follows, "against": one.fails}
-    return (
-        f'<div class="eh-dl"><span class="q" dir="auto">{escape(words)}</span>'
-        f'<span class="eh-small"><b>{escape(_contestant_name(one.fails))}</b> '
-        f'<span class="eh-mute">{len(no)} of {len(about)} say no{escape(why)}</span></span>'
-        f'<span class="eh-small">{count(one.wrong_verdicts)} of '
-        f"{count(one.decided_verdicts, 'verdict')} "
-        f'<span class="eh-mute">against {escape(_contestant_name(one.follows))}</span></span>'
-        f"{button_html(Action('Open', select), small=True)}</div>"
+    return fill(
+        '<div class="eh-dl"><span class="q" dir="auto">{}</span>'
+        '<span class="eh-small"><b>{}</b> '
+        '<span class="eh-mute">{} of {} say no{}</span></span>'
+        '<span class="eh-small">{} of '
+        "{} "
+        '<span class="eh-mute">against {}</span></span>'
+        "{}</div>",
+        words,
+        _contestant_name(one.fails),
+        len(no),
+        len(about),
+        why,
+        count(one.wrong_verdicts),
+        count(one.decided_verdicts, "verdict"),
+        _contestant_name(one.follows),
+        button_html(Action("Open", select), small=True),
     )

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.filtering.raters import NO_VOTES
-from components.html.format import (
-    DASH,
-    count,
-    duration,
+from components.html.format import DASH, count, duration, interval, number, share
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    attributes,
     escape,
+    fill,
     inline_markup,
-    interval,
-    number,
-    share,
+    join,
+    link,
 )
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.html.range_table import range_table
+from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
@@ -61,7 +63,7 @@ def _people_count(number_of: int) -> str:
     return "1 person" if number_of == 1 else f"{count(number_of)} people"
 
 
-def show_voters(data: Agreement) -> str:
+def show_voters(data: Agreement) -> Markup:
     """Table of the voters, flagged first, then by votes; a name links to that person's votes."""
     people = data.voters
     if not people:
@@ -69,22 +71,26 @@ def show_voters(data: Agreement) -> str:
     made = _voter_table(people[:UNFOLDED_VOTERS], "The people who voted")
     if rest := people[UNFOLDED_VOTERS:MAX_VOTERS]:
         more = _voter_table(rest, "More people who voted")
-        head = f"<summary>Show {count(len(rest))} more</summary>"
-        made += wrap(f'<details class="eh-rest">{head}{more}</details>')
+        head = fill("<summary>Show {} more</summary>", count(len(rest)))
+        made += wrap(fill('<details class="eh-rest">{}{}</details>', head, more))
     if len(people) > MAX_VOTERS:
-        more = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
-        made += wrap(f'<p class="eh-small eh-mute eh-under">{escape(more)}</p>')
+        left = f"{count(len(people) - MAX_VOTERS)} more people voted; export the votes to see all."
+        made += wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', left))
     return made + _flag_reasons([one for one in people if one.flags]) + _vote_subsets_table(data)
 
 
-def _voter_table(people: Sequence[Voter], label: str) -> str:
+def _voter_table(people: Sequence[Voter], label: str) -> Markup:
     heads = [TableCell("Person", "nm"), *(TableCell(escape(name)) for name in VOTER_HEADS)]
     return range_table(heads, [_voter_row(one) for one in people], "numbers eh-people", label)
 
 
 def _voter_row(one: Voter) -> TableRow:
-    name = select_link(one.name, {"judge": HUMAN_PREFIX + one.name})
-    mark = f' <span class="eh-badge s-unreadable">{_flag_labels(one)}</span>' if one.flags else ""
+    name = link(one.name, {"judge": HUMAN_PREFIX + one.name})
+    mark = (
+        fill(' <span class="eh-badge s-unreadable">{}</span>', _flag_labels(one))
+        if one.flags
+        else ""
+    )
     cells = [
         _labelled_cell(VOTER_HEADS[0], count(one.votes)),
         _share_cell(VOTER_HEADS[1], one.first),
@@ -95,7 +101,7 @@ def _voter_row(one: Voter) -> TableRow:
         _share_cell(VOTER_HEADS[6], one.skill),
         _pace_cell(one),
     ]
-    return TableRow([TableCell(f"{name}{mark}", "nm"), *cells])
+    return TableRow([TableCell(name + mark, "nm"), *cells])
 
 
 def _flag_labels(one: Voter) -> str:
@@ -103,43 +109,45 @@ def _flag_labels(one: Voter) -> str:
 
 
 def _labelled_cell(head: str, value: str) -> TableCell:
-    return TableCell(f'<span class="lb">{escape(head)}</span>{value}', "num")
+    return TableCell(fill('<span class="lb">{}</span>{}', head, value), "num")
 
 
 def _share_cell(head: str, estimate: Estimate) -> TableCell:
-    label = f'<span class="lb">{escape(head)}</span>'
+    label = fill('<span class="lb">{}</span>', head)
     if estimate.value is None:
-        why = f'<span class="eh-mute" data-tip="{escape(estimate.note)}">{DASH}</span>'
+        why = fill('<span class="eh-mute" data-tip="{}">{}</span>', estimate.note, DASH)
         return TableCell(label + why, "num")
     bounds = interval(estimate, 0, scale=100)
-    tip = f'data-tip="n {count(estimate.n)}"'
+    tip = attributes({"data-tip": f"n {count(estimate.n)}"})
     value = number(100 * estimate.value, 0)
-    return TableCell(f'{label}<b {tip}>{value}</b> <span class="eh-ci">{bounds}</span>', "num")
+    return TableCell(
+        fill('{}<b{}>{}</b> <span class="eh-ci">{}</span>', label, tip, value, bounds), "num"
+    )
 
 
 def _pace_cell(one: Voter) -> TableCell:
     if one.seconds is None:
-        none = f'<span class="eh-mute" data-tip="not timed">{DASH}</span>'
+        none = fill('<span class="eh-mute" data-tip="not timed">{}</span>', DASH)
         return _labelled_cell(VOTER_HEADS[7], none)
-    tip = f'data-tip="median of {count(one.timed, "timed vote")}"'
-    return _labelled_cell(VOTER_HEADS[7], f"<span {tip}>{duration(one.seconds)}</span>")
+    tip = attributes({"data-tip": f"median of {count(one.timed, 'timed vote')}"})
+    return _labelled_cell(VOTER_HEADS[7], fill("<span{}>{}</span>", tip, duration(one.seconds)))
 
 
-def _flag_reasons(people: Sequence[Voter]) -> str:
+def _flag_reasons(people: Sequence[Voter]) -> Markup:
     if not people:
-        return ""
-    lines = "".join(
-        f"<li><b>{escape(one.name)}</b> {escape(flag.reason)}.</li>"
+        return EMPTY
+    lines = join(
+        fill("<li><b>{}</b> {}.</li>", one.name, flag.reason)
         for one in people[:UNFOLDED_VOTERS]
         for flag in one.flags
     )
-    return wrap(f'<ul class="eh-plain eh-small eh-under eh-reasons">{lines}</ul>')
+    return wrap(fill('<ul class="eh-plain eh-small eh-under eh-reasons">{}</ul>', lines))
 
 
 # ------------------------------------------------------------------ agreement by subset of votes
 
 
-def _vote_subsets_table(data: Agreement) -> str:
+def _vote_subsets_table(data: Agreement) -> Markup:
     """Table of agreement by all votes, without flagged voters, and on randomly chosen pairs
     only."""
     columns = {ALL_VOTES: data.all_vote_agreement}
@@ -148,7 +156,7 @@ def _vote_subsets_table(data: Agreement) -> str:
     if data.targeted_votes:
         columns["Pairs chosen at random, %"] = data.random_vote_agreement
     if len(columns) == 1:
-        return ""
+        return EMPTY
     heads = [TableCell("Same verdict", "nm"), *(TableCell(escape(name)) for name in columns)]
     rows = [
         TableRow(
@@ -164,8 +172,8 @@ def _vote_subsets_table(data: Agreement) -> str:
         for rater in columns[ALL_VOTES]
     ]
     made = range_table(heads, rows, "numbers", "Agreement by all votes and by subsets")
-    head = "<h3>Agreement by subset of votes</h3>"
-    return wrap(f'<div class="eh-beside">{head}{made}</div>')
+    head = Markup("<h3>Agreement by subset of votes</h3>")
+    return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
 def _flagged_label(names: Sequence[str]) -> str:
@@ -175,19 +183,19 @@ def _flagged_label(names: Sequence[str]) -> str:
 def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
     if estimate is None or estimate.value is None:
         return _labelled_cell(head, DASH)
-    value = f"<b>{number(100 * estimate.value, 1)}</b>"
+    value = fill("<b>{}</b>", number(100 * estimate.value, 1))
     bounds = interval(estimate, 1, scale=100)
-    n = f'<span class="eh-mute">n {count(estimate.n)}</span>'
-    return _labelled_cell(head, f'{value} <span class="eh-ci">{bounds}</span> {n}')
+    n = fill('<span class="eh-mute">n {}</span>', count(estimate.n))
+    return _labelled_cell(head, fill('{} <span class="eh-ci">{}</span> {}', value, bounds, n))
 
 
 # ------------------------------------------------------------------- votes on selected pairs
 
 
-def show_targeted_notice(data: Agreement) -> str:
+def show_targeted_notice(data: Agreement) -> Markup:
     """Notice above the panels on votes for pairs selected because judges flip or disagree."""
     if not data.targeted_votes:
-        return ""
+        return EMPTY
     text = (
         f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs selected "
         "because judges flip or disagree there. Agreement, κ, MAE and replacements below include "
@@ -197,13 +205,13 @@ def show_targeted_notice(data: Agreement) -> str:
     return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
 
 
-def targeted_votes_note(data: Agreement) -> str:
+def targeted_votes_note(data: Agreement) -> Markup:
     """One-line version of the notice, for each panel with estimates."""
     if not data.targeted_votes:
-        return ""
+        return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)
     words = inline_markup(
         f"{part} of the votes are on pairs **not chosen at random**. These numbers therefore do "
         "not describe all pairs."
     )
-    return wrap(f'<p class="eh-small eh-mute eh-under">{words}</p>')
+    return wrap(fill('<p class="eh-small eh-mute eh-under">{}</p>', words))

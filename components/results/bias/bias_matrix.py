@@ -10,6 +10,7 @@ import pandas as pd
 
 from components.html import heatmap as heat
 from components.html.format import NARROW_SPACE, count, number, share
+from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.estimation.measures import CellKey
@@ -94,7 +95,7 @@ def measures_for(options: int) -> list[str]:
 
 def bias_matrix_html(
     bias: Bias, measure: str, layout: str = BY_CATEGORY, frame: pd.DataFrame | None = None
-) -> str:
+) -> Markup:
     """The matrix as HTML; only the position term, which is fitted to battles, needs `frame`."""
     if not bias.calls:
         return empty_state(
@@ -150,10 +151,11 @@ class _MatrixLayout:
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of every cell, fitted to the battles of that cell."""
         columns = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
-        fine, coarse = (
-            self.bias.memoise(("terms", names), lambda names=names: _position_terms(frame, names))
-            for names in (columns, columns[:-1])
-        )
+
+        def terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
+            return self.bias.memoise(("terms", names), lambda: _position_terms(frame, names))
+
+        fine, coarse = terms(columns), terms(columns[:-1])
         cells = {(row, "All"): coarse[cell] for row, cell in self.whole.items() if cell in coarse}
         return cells | {place: fine[cell] for place, cell in self.parts.items() if cell in fine}
 

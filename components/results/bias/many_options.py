@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from components.charts.slot_histogram import slot_name
-from components.html.format import escape, interval, number, share
+from components.html.format import interval, number, share
 from components.html.heatmap import MatrixColumn, even_share_scale, matrix_html
+from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.pair_tests import (
@@ -85,7 +86,7 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
     return f"{picks} ({p_text}, permutation test of all positions)."
 
 
-def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:
+def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     """Matrix of each position's share among equal options, by the choice model."""
     options, names = bias.options, bias.names
     scale = even_share_scale(options)
@@ -120,7 +121,9 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> str:
     return made + _label_effects_html(sort_option_rows(rows, bias), names)
 
 
-def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, str], str]) -> str:
+def _label_effects_html(
+    rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
+) -> Markup:
     """Label effects as sentences, for rows where crossed labels separate them from positions."""
     labelled = [row for row in rows if row.model.labels]
     if not labelled:
@@ -128,7 +131,7 @@ def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, s
             "Label and position effects cannot be separated here: each label was used in few "
             "positions."
         )
-        return wrap(f'<p class="eh-small eh-under">{escape(note)}</p>')
+        return wrap(fill('<p class="eh-small eh-under">{}</p>', note))
     lines = []
     for row in labelled:
         best = max(row.model.labels, key=lambda label: row.model.labels[label].value or 0.0)
@@ -137,4 +140,4 @@ def _label_effects_html(rows: Sequence[OptionModelRow], names: dict[tuple[str, s
         word = "prefers" if significant else "has no significant preference for"
         bounds = f"{number(effect.value, 2, signed=True)} {interval(effect, 2)}"
         lines.append(f"{names[row.judge, row.prompt]} {word} the label “{best}” ({bounds} logits)")
-    return wrap(f'<p class="eh-small eh-under">{escape("; ".join(lines))}.</p>')
+    return wrap(fill('<p class="eh-small eh-under">{}.</p>', "; ".join(lines)))

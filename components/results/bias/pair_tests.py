@@ -12,8 +12,10 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
-from components.html.format import DASH, attributes, count, escape, number
-from components.html.pieces import empty_state, wrap
+from components.html.format import DASH, count, number
+from components.html.markup import Markup, attributes, fill
+from components.html.pieces import empty_state
+from components.html.table import Cells, Table, TableCell, name_of_row
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.position.order_tables import holm_adjust
@@ -156,7 +158,7 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 def order_tests_html(
     rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str, family: int = 0
-) -> str:
+) -> Markup:
     """Table of adjusted p-values, judges and prompts by tests; details in the hover card.
 
     `family`: number of rows that a reader can see under any filter.
@@ -168,45 +170,38 @@ def order_tests_html(
         )
     adjusted = {key: holm_adjust([row.tests[key].p for row in rows], family) for key in names}
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
-    middle = f'<th class="num">{escape(between)}</th>' if between else ""
-    heads = "".join(f'<th class="num">{escape(names[key])}</th>' for key in shown)
-    body = "".join(
-        _test_row_html(
-            row, [(row.tests[key], adjusted[key][place]) for key in shown], bool(between)
-        )
+    columns: list[TableCell | str] = ["Row", TableCell(unit)]
+    columns += [TableCell(between)] if between else []
+    columns += [TableCell(names[key]) for key in shown]
+    lines: list[Cells] = [
+        [
+            name_of_row(row.name),
+            count(row.n),
+            *([row.counts_text] if between else []),
+            *(_p_html(row.tests[key], adjusted[key][place]) for key in shown),
+        ]
         for place, row in enumerate(rows)
-    )
+    ]
     banded = " banded" if between == ENTROPY_BAND_HEAD else ""
-    return wrap(
-        f'<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests{banded}">'
-        f'<thead><tr><th>Row</th><th class="num">{escape(unit)}</th>{middle}{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return Table(columns, lines, f"eh-tbl dense eh-tests{banded}").wrapped()
 
 
-def _test_row_html(
-    row: OrderTestRow, tests: Sequence[tuple[OrderTest, float | None]], between: bool
-) -> str:
-    middle = f'<td class="num">{escape(row.counts_text)}</td>' if between else ""
-    cells = "".join(_p_cell(test, p) for test, p in tests)
-    return (
-        f'<tr><th scope="row">{escape(row.name)}</th><td class="num">{count(row.n)}</td>{middle}'
-        f"{cells}</tr>"
-    )
-
-
-def _p_cell(test: OrderTest, adjusted: float | None) -> str:
+def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
     if adjusted is None:
         tip = attributes({"data-tip": f"{DASH} {test.note or 'nothing to test'}"})
-        return f'<td class="num"><span class="eh-mute"{tip}>{DASH}</span></td>'
+        return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
     statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
     df = f", {test.df} df" if test.df else ""
     lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} unadjusted"]
     lines += [statistic + df] if statistic else []
     lines += [test.note] if test.note else []
     tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})
-    text = f"<b>{format_p(adjusted)}</b>" if adjusted < SIGNIFICANCE_LEVEL else format_p(adjusted)
-    return f'<td class="num"><span{tip}>{text}</span></td>'
+    text = (
+        fill("<b>{}</b>", format_p(adjusted))
+        if adjusted < SIGNIFICANCE_LEVEL
+        else format_p(adjusted)
+    )
+    return fill("<span{}>{}</span>", tip, text)
 
 
 def format_p(p: float | None) -> str:

@@ -14,6 +14,7 @@ from components.charts.slot_histogram import SlotRow, slot_histogram_figure
 from components.filtering.filters import machine_rows
 from components.filtering.raters import ACCURACY_LABEL
 from components.html.format import count, interval, number, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
 from components.html.pieces import unusable_replies_kpi
 from components.results.bias.bias_matrix import BY_CATEGORY, MEASURES, SUBTITLES, bias_matrix_html
@@ -61,7 +62,7 @@ def leans_from_frame(frame: pd.DataFrame) -> list[FlipLean]:
     return flip_leans(bias_from_frame(frame))
 
 
-def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> str:
+def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> Markup:
     """Matrix of judges and prompts by category; the first column is all items."""
     return bias_matrix_html(bias_from_frame(frame), measure, layout, machine_rows(frame))
 
@@ -71,7 +72,7 @@ def show_slots(frame: pd.DataFrame) -> Figure | None:
     return slot_figure(bias_from_frame(frame))
 
 
-def show_flips(frame: pd.DataFrame) -> str:
+def show_flips(frame: pd.DataFrame) -> Markup:
     """Diverging bars of the flips with one sentence each."""
     return flips_html(bias_from_frame(frame))
 
@@ -81,7 +82,9 @@ def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]
     return bias_finding(bias_from_frame(frame))
 
 
-def show_kpis(frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL) -> str:
+def show_kpis(
+    frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL
+) -> Markup:
     """Default KPI strip of a results view."""
     return default_kpis_html(bias_from_frame(frame), failures, planned, right)
 
@@ -97,6 +100,7 @@ def slot_figure(bias: Bias) -> Figure | None:
     """
     if not bias.calls:
         return None
+    names: dict[CellKey, str]
     if pools_prompts(bias):
         each, names = bias.by_judge, {(judge,): judge for judge, _ in bias.names}
     else:
@@ -118,7 +122,7 @@ def _row_select(row: CellKey) -> dict[str, str]:
     return dict(zip(ROW_COLUMNS, row, strict=False))
 
 
-def flips_html(bias: Bias) -> str:
+def flips_html(bias: Bias) -> Markup:
     """Table of the direction of flips by judge and prompt."""
     if bias.options != 2 or not bias.tables:
         return empty_state(
@@ -142,10 +146,10 @@ def flips_html(bias: Bias) -> str:
 
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
-) -> str:
+) -> Markup:
     """Default KPI strip: five numbers, one of them the unusable replies."""
     if not bias.calls:
-        return ""
+        return EMPTY
     kpis = [
         _share_kpi(
             "Same verdict in every order",
@@ -163,10 +167,10 @@ def default_kpis_html(
     return kpi_strip(kpis)
 
 
-def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> str:
+def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
     """KPI strip of the bias view: consistency, strongest lean, judges that prefer a slot."""
     if not bias.calls:
-        return ""
+        return EMPTY
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from components.html.forest_cells import Axis, axis_html, forest_html, value_html
-from components.html.format import count, escape, inline_markup, interval, share
+from components.html.format import count, interval, share
+from components.html.markup import Markup, fill, inline_markup, join
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
 from components.results.bias.panels import slot_or_label_sentence
@@ -19,22 +20,24 @@ LABELS_NOT_CROSSED: Final = (
 )
 
 
-def show_slot_or_label(bias: Bias) -> str:
+def show_slot_or_label(bias: Bias) -> Markup:
     """Forest plots by row: shares of the first slot and of the first label, against 50 %."""
     slots, labels = bias.each("slot"), bias.each("label")
     rows = [row for row in bias.names if slots[row].value is not None]
     if not rows:
         return empty_state("Labels were not crossed.", LABELS_NOT_CROSSED)
-    head = (
-        f'<div class="eh-sl h"><span>Row</span>{axis_html(SHARE_AXIS)}'
-        f'<span class="eh-num">First position</span>{axis_html(SHARE_AXIS)}'
-        '<span class="eh-num">First label</span><span>Finding</span></div>'
+    head = fill(
+        '<div class="eh-sl h"><span>Row</span>{}'
+        '<span class="eh-num">First position</span>{}'
+        '<span class="eh-num">First label</span><span>Finding</span></div>',
+        axis_html(SHARE_AXIS),
+        axis_html(SHARE_AXIS),
     )
-    body = "".join(_label_row(bias, row, slots[row], labels[row]) for row in rows)
+    body = join(_label_row(bias, row, slots[row], labels[row]) for row in rows)
     return wrap(head, body)
 
 
-def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate) -> str:
+def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate) -> Markup:
     names = list(bias.labels(row))
     label_name = names[0] if names else "first"
     sentence = slot_or_label_sentence(slot, label, names)
@@ -42,19 +45,24 @@ def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate
         (slot, "the first position", "position"),
         (label, f"the label “{label_name}”", f"label {label_name}"),
     )
-    marks = "".join(_forest_html(one, what, word) for one, what, word in parts)
-    return (
-        f'<div class="eh-sl"><span class="nm">{escape(bias.names[row[0], row[1]])}</span>{marks}'
-        f'<span class="eh-small tx">{inline_markup(sentence)}</span></div>'
+    marks = join(_forest_html(one, what, word) for one, what, word in parts)
+    return fill(
+        '<div class="eh-sl"><span class="nm">{}</span>{}<span class="eh-small tx">{}</span></div>',
+        bias.names[row[0], row[1]],
+        marks,
+        inline_markup(sentence),
     )
 
 
-def _forest_html(estimate: Estimate, what: str, word: str) -> str:
+def _forest_html(estimate: Estimate, what: str, word: str) -> Markup:
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
     tip = f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\nof decisive verdicts go "
     tip += f"to {what}; even is 50\nn {count(estimate.n)}"
-    return (
-        f'<div class="plot">{forest_html(estimate, SHARE_AXIS, tip=tip)}</div>'
-        f'<span class="eh-num eh-nw val"><span class="eh-small wd">{escape(word)} </span>'
-        f"{value}</span>"
+    return fill(
+        '<div class="plot">{}</div>'
+        '<span class="eh-num eh-nw val"><span class="eh-small wd">{} </span>'
+        "{}</span>",
+        forest_html(estimate, SHARE_AXIS, tip=tip),
+        word,
+        value,
     )

@@ -10,6 +10,7 @@ import gradio as gr
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count
+from components.html.markup import Markup
 from components.html.panel import LegendMark, how_computed, panel_heading
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
 from components.results.bias import panels as bias_view
@@ -164,7 +165,7 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return option_finding(bias, load_option_rows(filtered_study))
 
 
-def kpis(filtered_study: FilteredStudy) -> str:
+def kpis(filtered_study: FilteredStudy) -> Markup:
     return bias_view.bias_kpis_html(load_bias(filtered_study), accuracy_label(filtered_study))
 
 
@@ -211,7 +212,7 @@ def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> 
     ]
 
 
-def slots_heading(bias: Bias) -> str:
+def slots_heading(bias: Bias) -> Markup:
     even = f"1/{bias.options}" if bias.options > 2 else "even"
     keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd"), ("even", even)]
     subtitle = f"% of {count(bias.whole('slot 0').n)} decisive verdicts, 95{NARROW_SPACE}% CI"
@@ -233,7 +234,7 @@ def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
     return [panel_heading("Effect of the position", subtitle), effects, how_computed(HOW_LABELS)]
 
 
-def render_tests(filtered_study: FilteredStudy, bias: Bias) -> str:
+def render_tests(filtered_study: FilteredStudy, bias: Bias) -> Markup:
     if bias.options == 2:
         rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
         return order_tests_html(rows, names, "First : second", "Pairs", order_test_family(bias))

@@ -10,8 +10,10 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, short_names
-from components.html.format import NARROW_SPACE, escape, interval, number, share
+from components.html.format import NARROW_SPACE, interval, number, share
+from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, no_difference_badge, wrap
+from components.html.table import Table, TableCell, name_of_row
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.grade_heatmap import (
@@ -44,7 +46,7 @@ class UnrelatedEffect:
     chosen: Estimate
 
 
-def show_unrelated_contrast(filtered_study: FilteredStudy) -> str:
+def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
     """Table of the grades of both studies, or a note on the missing one."""
     store, name = filtered_study.store, filtered_study.name
     other = find_counterpart(store, filtered_study.study)
@@ -134,30 +136,29 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
     )
 
 
-def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> str:
+def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     names = short_names([(one.judge, one.prompt) for one in found])
-    body = "".join(_effect_row(names[one.judge, one.prompt], one) for one in found)
-    return wrap(
-        '<div class="eh-tbl-box"><table class="eh-tbl dense eh-tests eh-unrel">'
-        "<thead><tr><th>Row</th>"
-        '<th class="num">Without</th><th class="num">With</th>'
-        f'<th class="num">Difference, adjusted 95{NARROW_SPACE}% CI</th>'
-        '<th class="num">Chosen</th></tr></thead>'
-        f'<tbody>{body}</tbody></table></div><p class="eh-small eh-under">The other study: '
-        f"{escape(other)}. Grades on common items, paired.</p>"
-    )
+    heads = ("Without", "With", f"Difference, adjusted 95{NARROW_SPACE}% CI", "Chosen")
+    rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
+    table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
+    note = f"The other study: {other}. Grades on common items, paired."
+    return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
 
 
-def _effect_row(name: str, one: UnrelatedEffect) -> str:
+def _effect_row(name: str, one: UnrelatedEffect) -> list[TableCell | str]:
     contrast = one.contrast
     gap = contrast.adjusted
     includes_zero = gap.low is not None and gap.high is not None and gap.low <= 0 <= gap.high
-    badge = f" {no_difference_badge()}" if includes_zero else ""
-    value = f"<b>{number(gap.value, 2, signed=True)}</b>"
-    bounds = f'<span class="eh-ci">{interval(gap, 2)}</span>'
-    return (
-        f'<tr><th scope="row">{escape(name)}</th><td class="num">{number(contrast.right_value, 2)}'
-        f'</td><td class="num">{number(contrast.left_value, 2)}</td>'
-        f'<td class="num">{value} {bounds}{badge}</td>'
-        f'<td class="num">{share(one.chosen.value, 0)}</td></tr>'
-    )
+    badge = " " + no_difference_badge() if includes_zero else ""
+    return [
+        name_of_row(name),
+        number(contrast.right_value, 2),
+        number(contrast.left_value, 2),
+        fill(
+            '<b>{}</b> <span class="eh-ci">{}</span>{}',
+            number(gap.value, 2, signed=True),
+            interval(gap, 2),
+            badge,
+        ),
+        share(one.chosen.value, 0),
+    ]

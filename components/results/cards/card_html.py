@@ -10,19 +10,28 @@ from components.filtering.raters import Raters
 from components.html.format import (
     DASH,
     NARROW_SPACE,
-    attributes,
     count,
     dollars,
     duration,
-    escape,
-    inline_markup,
     interval,
     number,
     share,
     tokens,
 )
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    attributes,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link,
+)
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
-from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.html.range_table import range_table
+from components.html.table import TableCell, TableRow
+from components.results.cards.accuracy_table import show_accuracies
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures
 from components.results.cards.report_card import ReportCard
@@ -34,7 +43,7 @@ from studies.store.queries.judge_spending import JudgeSpending
 SLOT_COLOURS: Final = ("first", "second")
 
 
-def show_card(raters: Raters, rater: str) -> str:
+def show_card(raters: Raters, rater: str) -> Markup:
     """Report card of one rater (a judge with a prompt)."""
     if rater not in raters.in_view:
         return empty_state(
@@ -45,17 +54,17 @@ def show_card(raters: Raters, rater: str) -> str:
     card = ReportCard(raters, rater)
     parts = [_card_head(card), _sentences_html(card), show_measures(card)]
     if card.facts["read"]:
-        slots = f"<section><h3>Positions chosen</h3>{_slot_bars(card)}</section>"
-        left = f"<div>{slots}{_category_table(card)}</div>"
-        right = f"<div>{_flips_section(card)}</div>"
-        parts.append(f'<div class="eh-two eh-card-two">{left}{right}</div>')
-    parts.append(_cost_html(card))
-    return wrap(f'<article class="eh-report">{"".join(parts)}</article>') + how_computed(
+        slots = fill("<section><h3>Positions chosen</h3>{}</section>", _slot_bars(card))
+        left = fill("<div>{}{}</div>", slots, _category_table(card))
+        right = fill("<div>{}</div>", _flips_section(card))
+        parts.append(fill('<div class="eh-two eh-card-two">{}{}</div>', left, right))
+    parts += [show_accuracies(card), _cost_html(card)]
+    return wrap(fill('<article class="eh-report">{}</article>', join(parts))) + how_computed(
         _how_computed(card)
     )
 
 
-def _card_head(card: ReportCard) -> str:
+def _card_head(card: ReportCard) -> Markup:
     filtered = card.raters.filtered_study
     items = count(card.rows["item"].nunique(), "item")
     orders = int(card.facts["orders"] or 0)
@@ -63,37 +72,37 @@ def _card_head(card: ReportCard) -> str:
     words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {shown}"]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")
-    small = " \u00b7 ".join(escape(word) for word in words if word)
+    small = join((escape(word) for word in words if word), " \u00b7 ")
     badge = _simulated_badge(card)
-    return f'<p class="eh-small eh-mute">{small}</p><h1>{escape(card.judge)} {badge}</h1>'
+    return fill('<p class="eh-small eh-mute">{}</p><h1>{} {}</h1>', small, card.judge, badge)
 
 
-def _simulated_badge(card: ReportCard) -> str:
+def _simulated_badge(card: ReportCard) -> Markup:
     kinds = {judge.name: judge.kind for judge in card.raters.filtered_study.study.judges}
     if kinds.get(card.judge) != "simulated":
-        return ""
-    return '<span class="eh-badge sim">simulated</span>'
+        return EMPTY
+    return Markup('<span class="eh-badge sim">simulated</span>')
 
 
-def _sentences_html(card: ReportCard) -> str:
+def _sentences_html(card: ReportCard) -> Markup:
     """Two sentences and one piece of advice; the threshold of each on hover and on focus."""
     parts = []
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
-        parts.append(f"<span{made}>{inline_markup(sentence.text)}</span>")
-    return f'<p class="eh-verdict">{" ".join(parts)}</p>'
+        parts.append(fill("<span{}>{}</span>", made, inline_markup(sentence.text)))
+    return fill('<p class="eh-verdict">{}</p>', join(parts, " "))
 
 
 # ------------------------------------------------------------------ positions and flips
 
 
-def _slot_bars(card: ReportCard) -> str:
+def _slot_bars(card: ReportCard) -> Markup:
     """One bar per slot: its share of verdicts other than ties, with a dashed line at 1/N."""
     even = 1 / card.options
     bars = ""
     for slot, estimate in enumerate(card.slots):
         if estimate.value is None:
-            return f'<p class="eh-small eh-mute">{escape(estimate.note)}</p>'
+            return fill('<p class="eh-small eh-mute">{}</p>', estimate.note)
         colour = SLOT_COLOURS[slot] if slot < 2 else "later"
         select = json.dumps(_judge_selection(card) | {"slot": slot})
         tip = f"{share(estimate.value)} {interval(estimate, 1, scale=100)}\nshown {slot_name(slot)}"
@@ -106,15 +115,25 @@ def _slot_bars(card: ReportCard) -> str:
             }
         )
         low, high = estimate.low or estimate.value, estimate.high or estimate.value
-        bars += (
-            f'<button{made}><span>{slot_name(slot)}</span><span class="t">'
-            f'<i class="{colour}" style="width:{100 * estimate.value:.2f}%"></i>'
-            f'<i class="w" style="left:{100 * low:.2f}%;width:{100 * (high - low):.2f}%"></i>'
-            f'<i class="c" style="left:{100 * even:.2f}%"></i></span>'
-            f"<b>{share(estimate.value, 0)}</b></button>"
+        bars += fill(
+            '<button{}><span>{}</span><span class="t">'
+            '<i class="{}" style="width:{:.2f}%"></i>'
+            '<i class="w" style="left:{:.2f}%;width:{:.2f}%"></i>'
+            '<i class="c" style="left:{:.2f}%"></i></span>'
+            "<b>{}</b></button>",
+            made,
+            slot_name(slot),
+            colour,
+            100 * estimate.value,
+            100 * low,
+            100 * (high - low),
+            100 * even,
+            share(estimate.value, 0),
         )
-    return (
-        f'<div class="eh-bars">{bars}</div><p class="eh-small eh-mute">{_ties_and_flips(card)}</p>'
+    return fill(
+        '<div class="eh-bars">{}</div><p class="eh-small eh-mute">{}</p>',
+        bars,
+        _ties_and_flips(card),
     )
 
 
@@ -133,16 +152,16 @@ def _judge_selection(card: ReportCard) -> dict[str, object]:
     return {"judge": card.judge, "prompt": card.prompt}
 
 
-def _category_table(card: ReportCard) -> str:
+def _category_table(card: ReportCard) -> Markup:
     known = {name: e for name, e in card.categories.items() if e.value is not None}
     if not known:
-        return ""
+        return EMPTY
     ranked = sorted(known.items(), key=lambda pair: (pair[1].items < 5, -(pair[1].value or 0.0)))
     axis = Axis(chance=card.measures["chance"].value)
     rows = [
         TableRow(
             [
-                TableCell(select_link(name, _judge_selection(card) | {"category": name}), "nm"),
+                TableCell(link(name, _judge_selection(card) | {"category": name}), "nm"),
                 TableCell(forest_html(estimate, axis), "trk"),
                 TableCell(_category_value(estimate), "num"),
             ]
@@ -151,25 +170,27 @@ def _category_table(card: ReportCard) -> str:
     ]
     heads = [TableCell("", "nm"), TableCell("", "trk"), TableCell("", "num")]
     made = range_table(heads, rows, "card cats", f"Consistency of {card.judge} by category")
-    return f"<section><h3>Consistency by category</h3>{made}</section>"
+    return fill("<section><h3>Consistency by category</h3>{}</section>", made)
 
 
-def _category_value(estimate: Estimate) -> str:
+def _category_value(estimate: Estimate) -> Markup:
     if 0 < estimate.items < 5:
-        return f'<span class="eh-mute eh-small">{count(estimate.items, "item")}</span>'
+        return fill('<span class="eh-mute eh-small">{}</span>', count(estimate.items, "item"))
     ends = f"{number(100 * (estimate.low or 0.0))}\u2013{number(100 * (estimate.high or 0.0))}"
     value = number(100 * (estimate.value or 0.0))
-    return f'<b>{value}</b> <span class="eh-ci">{ends if estimate.low is not None else ""}</span>'
+    return fill(
+        '<b>{}</b> <span class="eh-ci">{}</span>', value, ends if estimate.low is not None else ""
+    )
 
 
-def _flips_section(card: ReportCard) -> str:
-    return f"<section><h3>Example flips</h3>{flip_examples_html(card)}</section>"
+def _flips_section(card: ReportCard) -> Markup:
+    return fill("<section><h3>Example flips</h3>{}</section>", flip_examples_html(card))
 
 
 # ------------------------------------------------------------------------ cost and speed
 
 
-def _cost_html(card: ReportCard) -> str:
+def _cost_html(card: ReportCard) -> Markup:
     """Replies, tokens, seconds and dollars; a dash and a reason for values not recorded."""
     spent = card.spent
     failed = len(card.planned_rows) - int(row_selection.evidence_mask(card.planned_rows).sum())
@@ -180,12 +201,16 @@ def _cost_html(card: ReportCard) -> str:
         ("Time per reply", duration(spent.median_seconds), timing),
         ("Dollars", *_dollar_texts(spent)),
     ]
-    cells = "".join(
-        f"<div><dt>{escape(label)}</dt><dd><b>{escape(value)}</b>"
-        f'<span class="eh-small eh-mute">{escape(note)}</span></dd></div>'
+    cells = join(
+        fill(
+            '<div><dt>{}</dt><dd><b>{}</b><span class="eh-small eh-mute">{}</span></dd></div>',
+            label,
+            value,
+            note,
+        )
         for label, value, note in parts
     )
-    return f'<dl class="eh-spent">{cells}</dl>'
+    return fill('<dl class="eh-spent">{}</dl>', cells)
 
 
 def _token_texts(spent: JudgeSpending) -> tuple[str, str]:

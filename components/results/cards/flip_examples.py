@@ -6,9 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from components.html.format import escape
+from components.html.markup import Markup, escape, fill, join, link
 from components.html.panel import verdict_chip
-from components.html.range_table import select_link
 from components.inspect.comparison_index import (
     ComparisonIndex,
     ComparisonRow,
@@ -21,21 +20,21 @@ MAX_EXAMPLES: Final = 3
 MAX_QUESTION_CHARS: Final = 150
 
 
-def flip_examples_html(card: ReportCard) -> str:
+def flip_examples_html(card: ReportCard) -> Markup:
     """Example flips of different items, and of different categories if possible."""
     filtered = card.raters.filtered_study
     own = card.rows.assign(judge=card.rows["judge"].cat.rename_categories(_judge_rename(card)))
     chosen = _pick_examples(index_comparisons(own))
     if not chosen:
-        return f'<p class="eh-small eh-mute">{_no_flips_text(card)}</p>'
+        return fill('<p class="eh-small eh-mute">{}</p>', _no_flips_text(card))
     questions = filtered.store.questions(filtered.name, {line.item for line in chosen})
     keys = filtered.store.keys_by_seq([line.seqs[0] for line in chosen])
-    made = "".join(
+    made = join(
         _flip_html(card, line, questions.get(line.item) or line.item, keys.get(line.seqs[0], ""))
         for line in chosen
     )
     legend = "Same colour twice: the same position won in both orders." if card.pairs else ""
-    return f'{made}<p class="eh-small eh-mute">{legend}</p>'
+    return fill('{}<p class="eh-small eh-mute">{}</p>', made, legend)
 
 
 def _judge_rename(card: ReportCard) -> dict[str, str]:
@@ -53,7 +52,9 @@ def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
     flipped = np.flatnonzero(index.flipped)
     ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
     firsts = index.frame.iloc[index.first[ranked]]
-    items, categories, new_category, same_category = set(), set(), [], []
+    items, categories = set(), set()
+    new_category: list[int] = []
+    same_category: list[int] = []
     for at, item, category in zip(ranked, firsts["item"], firsts["category"], strict=True):
         if item in items:
             continue
@@ -64,16 +65,20 @@ def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
     return comparison_rows(index, examples) if len(ranked) else []
 
 
-def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -> str:
+def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -> Markup:
     words = " ".join(question.split())
     short = (
         words if len(words) <= MAX_QUESTION_CHARS else words[: MAX_QUESTION_CHARS - 1] + "\u2026"
     )
-    chips = "".join(verdict_chip(mark.pick) for mark in line.verdicts[:6])
+    chips = join(verdict_chip(mark.pick) for mark in line.verdicts[:6])
     select = {"judge": card.judge, "prompt": card.prompt, "flipped": True, "key": key}
-    who = " \u00b7 ".join(escape(name) for name in line.names)
-    return (
-        f'<div class="eh-card flip"><div dir="auto">{escape(short)}</div>'
-        f'<div class="eh-row eh-small">{chips}<span class="eh-mute">{who}</span>'
-        f'<span class="eh-grow"></span>{select_link("Open", select)}</div></div>'
+    who = join((escape(name) for name in line.names), " \u00b7 ")
+    return fill(
+        '<div class="eh-card flip"><div dir="auto">{}</div>'
+        '<div class="eh-row eh-small">{}<span class="eh-mute">{}</span>'
+        '<span class="eh-grow"></span>{}</div></div>',
+        short,
+        chips,
+        who,
+        link("Open", select),
     )

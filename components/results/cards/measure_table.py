@@ -6,17 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.html.format import (
-    NARROW_SPACE,
-    count,
-    decimal,
-    inline_markup,
-    interval,
-    number,
-    share,
-)
+from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link
 from components.html.panel import Axis, forest_html, legend_key
-from components.html.range_table import TableCell, TableRow, range_table, select_link
+from components.html.range_table import range_table
+from components.html.table import TableCell, TableRow
 from components.inspect.url_selection import FAILURES
 from components.results.cards.report_card import ReportCard
 from metrics.agreement.pairwise_agreement import PEOPLE
@@ -48,12 +42,12 @@ class CardMeasure:
     people: float | None = None
 
 
-def show_measures(card: ReportCard) -> str:
+def show_measures(card: ReportCard) -> Markup:
     """Table of the measures with a value, then a list of those without."""
     lines = card_measures(card)
     shown = [line for line in lines if line.estimate.value is not None]
     missing = [line for line in lines if line.estimate.value is None]
-    keys = "".join(
+    keys = join(
         [
             legend_key("dot", card.judge),
             legend_key("tick", "other judges or prompts"),
@@ -64,15 +58,15 @@ def show_measures(card: ReportCard) -> str:
     heads = [
         TableCell("Measure", "nm"),
         TableCell(f"Value, 95{NARROW_SPACE}% CI", "num"),
-        TableCell(f'<div class="eh-row">{keys}</div>', "trk"),
+        TableCell(fill('<div class="eh-row">{}</div>', keys), "trk"),
     ]
     rows = [_measure_row(card, line) for line in shown]
-    scale = "".join(f'<span style="left:{place}%">{place}</span>' for place in (0, 50, 100))
+    scale = join(fill('<span style="left:{}%">{}</span>', place, place) for place in (0, 50, 100))
     foot = TableRow(
         [
             TableCell("", "nm"),
             TableCell("", "num"),
-            TableCell(f'<div class="eh-axis">{scale}</div>', "trk"),
+            TableCell(fill('<div class="eh-axis">{}</div>', scale), "trk"),
         ],
         kind="axis",
     )
@@ -81,24 +75,27 @@ def show_measures(card: ReportCard) -> str:
 
 
 def _measure_row(card: ReportCard, line: CardMeasure) -> TableRow:
-    label = (
-        f'<b>{_label_html(card, line)}</b><span class="eh-small eh-mute">'
-        f"{inline_markup(line.description)}</span>"
+    label = fill(
+        '<b>{}</b><span class="eh-small eh-mute">{}</span>',
+        _label_html(card, line),
+        inline_markup(line.description),
     )
-    value = f'<b class="v">{line.value_text}</b><span class="eh-small eh-mute">{line.bounds}</span>'
+    value = fill(
+        '<b class="v">{}</b><span class="eh-small eh-mute">{}</span>', line.value_text, line.bounds
+    )
     cells = [TableCell(label, "nm"), TableCell(value, "num"), TableCell(_forest_html(line), "trk")]
     return TableRow(cells, tip=_hover_text(line))
 
 
-def _label_html(card: ReportCard, line: CardMeasure) -> str:
+def _label_html(card: ReportCard, line: CardMeasure) -> Markup:
     own = {"judge": card.judge, "prompt": card.prompt}
-    return select_link(
+    return link(
         line.label,
         own | dict(MEASURE_SELECTIONS[line.label]) if line.label in MEASURE_SELECTIONS else None,
     )
 
 
-def _forest_html(line: CardMeasure) -> str:
+def _forest_html(line: CardMeasure) -> Markup:
     axis = Axis(ticks=SHARE_AXIS.ticks, chance=line.chance)
     return forest_html(line.estimate, axis, people=line.people, others=line.others)
 
@@ -109,13 +106,13 @@ def _hover_text(line: CardMeasure) -> str:
     return "\n".join(part for part in (line.label, where, estimate.method, estimate.note) if part)
 
 
-def _unknown_html(lines: Sequence[CardMeasure]) -> str:
+def _unknown_html(lines: Sequence[CardMeasure]) -> Markup:
     if not lines:
-        return ""
+        return EMPTY
     listed = "; ".join(
         f"{line.label.lower()} ({line.estimate.note or 'not measured'})" for line in lines
     )
-    return f'<p class="eh-small eh-mute eh-under">No value: {inline_markup(listed)}.</p>'
+    return fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', inline_markup(listed))
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:

@@ -122,7 +122,8 @@ class PairedSides:
         of the other categories)."""
         sizes = self.common_items[self.common_items != ""].value_counts().sort_index()
         pairs = [
-            (((SIDE_CELLS[0][0], name), (SIDE_CELLS[1][0], name)), n) for name, n in sizes.items()
+            (((SIDE_CELLS[0][0], str(name)), (SIDE_CELLS[1][0], str(name))), n)
+            for name, n in sizes.items()
         ]
         enough = [pair for pair, n in pairs if n >= MIN_ITEMS]
         few = [pair for pair, n in pairs if n < MIN_ITEMS]

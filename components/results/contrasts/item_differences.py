@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from components.html.format import count, escape, number, share
+from components.html.format import count, number, share
+from components.html.markup import Markup, fill, join
 from components.html.panel import Action, button_html, empty_state, wrap
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.measure_families import ComparedMeasure
@@ -62,7 +63,7 @@ def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemD
     return sorted(both, key=lambda one: (-abs(one.gap), -min(one.left_n, one.right_n), one.item))
 
 
-def show_items(pair: PairedSides, compared: ComparedMeasure) -> str:
+def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
     """Histogram, then the items that differ most, each with a link to Inspect."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
@@ -73,13 +74,15 @@ def show_items(pair: PairedSides, compared: ComparedMeasure) -> str:
     questions = pair.filtered_study.store.questions(
         pair.filtered_study.name, [one.item for one in top]
     )
-    categories = dict(
+    categories: dict[str, str] = dict(
         pair.frame[["item", "category"]].astype(str).drop_duplicates("item").itertuples(index=False)
     )
     whole = all(one.whole for one in top)  # one number format for the whole list
-    rows = "".join(_item_row(one, pair, questions, categories, whole) for one in top)
-    none = "" if top else '<p class="eh-small">Both sides are equal on every item.</p>'
-    return wrap(difference_histogram(items, pair), f'<div class="eh-dl-box">{rows}{none}</div>')
+    rows = join(_item_row(one, pair, questions, categories, whole) for one in top)
+    none = "" if top else Markup('<p class="eh-small">Both sides are equal on every item.</p>')
+    return wrap(
+        difference_histogram(items, pair), fill('<div class="eh-dl-box">{}{}</div>', rows, none)
+    )
 
 
 def _item_row(
@@ -88,29 +91,36 @@ def _item_row(
     questions: dict[str, str],
     categories: dict[str, str],
     whole: bool,
-) -> str:
+) -> Markup:
     select = {"item": one.item}
     for field in ("judge", "prompt"):
         names = {getattr(side, field) for side in (pair.left, pair.right)}
         if len(names) == 1 and "" not in names:
             select[field] = names.pop()
     if whole:
-        score = f'<b>{number(one.left)}</b> <span class="eh-mute">: {number(one.right)}</span>'
+        score = fill(
+            '<b>{}</b> <span class="eh-mute">: {}</span>', number(one.left), number(one.right)
+        )
         tip = f"of {count(one.left_n)}"
     else:
         ends = [share(a / n, 0) for a, n in ((one.left, one.left_n), (one.right, one.right_n))]
-        score = f'<b>{ends[0]}</b> <span class="eh-mute">: {ends[1]}</span>'
+        score = fill('<b>{}</b> <span class="eh-mute">: {}</span>', ends[0], ends[1])
         tip = f"of {count(one.left_n)} and {count(one.right_n)}"
     question = " ".join((questions.get(one.item) or one.item).split())[:160]
-    return (
-        f'<div class="eh-dl items"><div><span class="q" dir="auto">{escape(question)}</span>'
-        f'<span class="eh-small eh-mute">{escape(categories.get(one.item, ""))}</span></div>'
-        f'<span class="eh-num eh-nw" data-tip="{escape(tip)}">{score}</span>'
-        f"{button_html(Action('Open', select), small=True)}</div>"
+    return fill(
+        '<div class="eh-dl items"><div><span class="q" dir="auto">{}</span>'
+        '<span class="eh-small eh-mute">{}</span></div>'
+        '<span class="eh-num eh-nw" data-tip="{}">{}</span>'
+        "{}</div>",
+        question,
+        categories.get(one.item, ""),
+        tip,
+        score,
+        button_html(Action("Open", select), small=True),
     )
 
 
-def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> str:
+def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> Markup:
     """Histogram of the differences per item, in counts if all items have equal n, else points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
@@ -123,21 +133,31 @@ def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> 
     low, high = min(*values, 0), max(*values, 0)
     counts = np.bincount(np.asarray(values) - low, minlength=high - low + 1)
     most = int(counts.max())
-    bars = "".join(
-        f'<div class="{"z" if place + low == 0 else ""}"><span>{n or ""}</span>'
-        f'<i style="height:{64 * n / most:.1f}px"></i></div>'
+    bars = join(
+        fill(
+            '<div class="{}"><span>{}</span><i style="height:{:.1f}px"></i></div>',
+            "z" if place + low == 0 else "",
+            n or "",
+            64 * n / most,
+        )
         for place, n in enumerate(counts.tolist())
     )
     step = max(1, -(-(high - low) // 6))
-    ticks = "".join(
-        f"<span>{number(scale * value) if value % step == 0 else ''}</span>"
+    ticks = join(
+        fill("<span>{}</span>", number(scale * value) if value % step == 0 else "")
         for value in range(low, high + 1)
     )
     words = f"{pair.left.name} minus {pair.right.name}, {unit}; {count(len(items), 'item')}"
     summary = json.dumps(dict(zip(range(low, high + 1), counts.tolist(), strict=True)))
     style = f"--bars: {high - low + 1}"
-    return (
-        f'<div class="eh-hist" style="{style}" role="img" aria-label="{escape(words)}: '
-        f'{escape(summary)}"><div class="b">{bars}</div><div class="x">{ticks}</div></div>'
-        f'<p class="eh-small eh-mute eh-centre">{escape(words)}</p>'
+    return fill(
+        '<div class="eh-hist" style="{}" role="img" aria-label="{}: '
+        '{}"><div class="b">{}</div><div class="x">{}</div></div>'
+        '<p class="eh-small eh-mute eh-centre">{}</p>',
+        style,
+        words,
+        summary,
+        bars,
+        ticks,
+        words,
     )

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, escape, inline_markup, interval, number
+from components.html.forest_cells import fit_share_axis
+from components.html.format import NARROW_SPACE, count, interval, number
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, link
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.range_table import (
-    TableCell,
-    TableRow,
-    axis_cell,
-    difference_track,
-    fit_share_axis,
-    range_table,
-    select_link,
-)
+from components.html.range_table import axis_cell, difference_track, range_table
+from components.html.table import TableCell, TableRow
 from components.results.contrasts.computed import (
     MeasureContrast,
     PairedSides,
@@ -108,7 +103,7 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
 # ------------------------------------------------------------------------------- table
 
 
-def show_family(pair: PairedSides, family: str) -> str:
+def show_family(pair: PairedSides, family: str) -> Markup:
     """Table: measure, both values, their difference on a common axis, adjusted interval."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
@@ -123,12 +118,12 @@ def show_family(pair: PairedSides, family: str) -> str:
         TableCell(escape(pair.right.name), "num b"),
         axis_cell(axis),
         TableCell("Difference, adjusted CI", "num d"),
-        TableCell('<span class="eh-vh">Verdict</span>', "bd"),
+        TableCell(Markup('<span class="eh-vh">Verdict</span>'), "bd"),
     ]
     rows = [
         TableRow(
             [
-                TableCell(f"{escape(one.label)}{_small_text(one.description)}", "nm"),
+                TableCell(escape(one.label) + _small_text(one.description), "nm"),
                 TableCell(_side_value(pair.left, one, line.left_value), "num a"),
                 TableCell(_side_value(pair.right, one, line.right_value), "num b"),
                 TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
@@ -141,7 +136,10 @@ def show_family(pair: PairedSides, family: str) -> str:
     ]
     left_out = [line for line in lines if line[1].raw.value is None]
     note = (
-        f'<p class="eh-small eh-mute eh-under">{inline_markup(_missing_measures(left_out))}</p>'
+        fill(
+            '<p class="eh-small eh-mute eh-under">{}</p>',
+            inline_markup(_missing_measures(left_out)),
+        )
         if left_out
         else ""
     )
@@ -149,33 +147,35 @@ def show_family(pair: PairedSides, family: str) -> str:
     return range_table(heads, rows, "contrast", label, axis) + wrap(note)
 
 
-def _small_text(text: str) -> str:
-    return f'<span class="eh-small eh-mute">{escape(text)}</span>'
+def _small_text(text: str) -> Markup:
+    return fill('<span class="eh-small eh-mute">{}</span>', text)
 
 
-def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> str:
+def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> Markup:
     """Value of a side, linked to its judgements in Inspect unless they are in another study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
-    return select_link(_percent_text(value), select)
+    return link(_percent_text(value), select)
 
 
 def _percent_text(value: float | None) -> str:
     return number(None if value is None else 100 * value, 1)
 
 
-def _difference_html(estimate: Estimate, decimals: int) -> str:
+def _difference_html(estimate: Estimate, decimals: int) -> Markup:
     value = None if estimate.value is None else 100 * estimate.value
     bounds = interval(estimate, decimals, scale=100)
-    return f'<b>{number(value, decimals, signed=True)}</b> <span class="eh-ci">{bounds}</span>'
+    return fill(
+        '<b>{}</b> <span class="eh-ci">{}</span>', number(value, decimals, signed=True), bounds
+    )
 
 
-def significance_badge(line: Contrast) -> str:
+def significance_badge(line: Contrast) -> Markup:
     """Badge "no significant difference", or the number of items if there is no interval."""
     if line.adjusted.low is None:
-        return f'<span class="eh-small eh-mute">{count(line.raw.items, "item")}</span>'
+        return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):
-        return ""
+        return EMPTY
     return no_difference_badge()
 
 
@@ -192,7 +192,7 @@ def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     return f"Not compared: {'; '.join(reasons)}." if reasons else "This family has no measures."
 
 
-def show_categories(pair: PairedSides, within: str) -> str:
+def show_categories(pair: PairedSides, within: str) -> Markup:
     """One measure by category, adjusted as one family; with too few items, only the value."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
@@ -209,7 +209,7 @@ def show_categories(pair: PairedSides, within: str) -> str:
     rows = [
         TableRow(
             [
-                TableCell(select_link(line.left[1], {"category": line.left[1]}), "nm"),
+                TableCell(link(line.left[1], {"category": line.left[1]}), "nm"),
                 TableCell(difference_track(axis, line.raw, line.adjusted), "trk"),
                 TableCell(_difference_html(line.adjusted, 0) + significance_badge(line), "num d"),
             ],
@@ -222,7 +222,7 @@ def show_categories(pair: PairedSides, within: str) -> str:
             [
                 TableCell(escape(line.left[1]), "nm"),
                 TableCell(_small_text(f"{count(line.raw.items, 'item')}: too few"), "trk"),
-                TableCell(f'<span class="eh-mute">{_points_text(line)}</span>', "num d"),
+                TableCell(fill('<span class="eh-mute">{}</span>', _points_text(line)), "num d"),
             ]
         )
         for _, line in known_differences(few)

@@ -9,6 +9,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
+from components.html.markup import Markup
 from components.html.panel import finding_html, how_computed, panel_heading, wrap
 from components.layout.widgets import ClickableHTML, Switch
 from components.results.contrasts.computed import PairedSides
@@ -29,7 +30,7 @@ from components.results.contrasts.sides import (
 from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Contrasts"
-INTERVAL_LEGEND: Final = (
+INTERVAL_LEGEND: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="thick"></i>95\u202f% CI</span>'
     '<span class="eh-key"><i class="thin"></i>adjusted for all measures shown</span>'
     '<span class="eh-key"><i class="chance"></i>no difference</span></div>'

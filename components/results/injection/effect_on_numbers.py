@@ -15,6 +15,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITH_SUSPECTS, WITHOUT_SUSPECTS
 from components.filtering.memo import memoise_by_study
 from components.html.format import count, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import Action, notice_html
 from components.inspect.injection_marks import texts_shown
 from components.inspect.url_selection import ONLY_SUSPECTS
@@ -120,10 +121,10 @@ def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
     )
 
 
-def suspects_notice(filtered_study: FilteredStudy) -> str:
+def suspects_notice(filtered_study: FilteredStudy) -> Markup:
     """Notice above the numbers: count of suspects, and a win rate with and without them."""
     text = suspects_text(filtered_study)
-    return notice_html("warn", *text, Action("Read them", SUSPECTS_SELECTION)) if text else ""
+    return notice_html("warn", *text, Action("Read them", SUSPECTS_SELECTION)) if text else EMPTY
 
 
 def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:

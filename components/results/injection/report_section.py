@@ -13,8 +13,9 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import WITHOUT_SUSPECTS, row_names
 from components.html.format import DASH, NARROW_SPACE, count, percent
+from components.html.markup import Markup
 from components.html.panel import notice_html, panel_html
-from components.html.plain_table import plain_table
+from components.html.table import plain_table
 from components.results.injection.effect_on_numbers import suspect_texts, suspects_text
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.position_measures import CONSISTENCY, FIRST_SHARE
@@ -46,7 +47,7 @@ class SuspectComparison:
         )
 
 
-def injection_section(filtered_study: FilteredStudy) -> str:
+def injection_section(filtered_study: FilteredStudy) -> Markup:
     """The section as HTML."""
     text = suspects_text(filtered_study)
     if text is None:
@@ -116,7 +117,7 @@ def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
 
 def _compare_judges(
     what: str,
-    names: Mapping[tuple[str, str], str],
+    names: Mapping[tuple[str, ...], str],
     known: Mapping[tuple[str, ...], Estimate],
     rest: Mapping[tuple[str, ...], Estimate],
 ) -> list[SuspectComparison]:

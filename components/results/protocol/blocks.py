@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
+from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, empty_state, kpi_strip, panel_heading
 from components.html.pieces import unusable_replies_kpi
 from components.results.protocol import sections
@@ -70,7 +71,7 @@ def draw_blocks(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[st
     return made
 
 
-def _rules_html(filtered: FilteredStudy, wanted: tuple[str, ...]) -> str:
+def _rules_html(filtered: FilteredStudy, wanted: tuple[str, ...]) -> Markup:
     if not wanted:
         return empty_state(
             "No protocol panels yet.",
@@ -225,7 +226,7 @@ def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
     return "No verdicts yet.", "Results appear here while the study runs."
 
 
-def show_kpis(filtered: FilteredStudy) -> str:
+def show_kpis(filtered: FilteredStudy) -> Markup:
     """Key numbers of the first protocol shown, with the unusable replies."""
     wanted = load_sections(filtered)
     kpis: list[Kpi] = []
@@ -242,4 +243,4 @@ def show_kpis(filtered: FilteredStudy) -> str:
         kpis = protocol_games.game_kpis(filtered)
     if kpis:
         kpis.append(unusable_replies_kpi(filtered.failed, len(filtered.machines)))
-    return kpi_strip(kpis[:5]) if kpis else ""
+    return kpi_strip(kpis[:5]) if kpis else EMPTY

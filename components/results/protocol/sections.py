@@ -12,7 +12,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html.format import escape, inline_markup
+from components.html.markup import Markup, escape, fill, inline_markup
 from components.html.value_table import ColumnHead, value_table
 from judges.rendering.prompt import load_prompt, parse_prompt
 from metrics.estimation.row_selection import people_mask, select_rows
@@ -130,11 +130,13 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
         "strict": "a win needs both orders, otherwise a tie (the authors' code)",
         "majority": "one win and one tie is a win (the authors' README)",
         "pooled": "each order counts separately (this app)",
+        "graded": "the mean of both orders' graded replies (this app)",
     }
     others = {
         "strict": "README: one win and one tie is a win. This app: each order counts.",
         "majority": "Code: a win needs both orders. This app: each order counts.",
         "pooled": "Code: a win needs both orders. README: one win and one tie is a win.",
+        "graded": "Code: a win needs both orders. README: one win and one tie is a win.",
     }
     combine = filtered.rule[0]
     return ProtocolRule("Two orders of a pair", on[combine], others[combine], combine == "strict")
@@ -203,13 +205,14 @@ NO_IMAGES_RULE: Final = ProtocolRule(
 
 def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.study.preset == "arena-hard" and filtered.rule[0] == "pooled":
-        on = "each game counts separately (authors' code)"
+        separate = "each game counts separately (authors' code)"
         other = "In other protocols, two games with different results count as a tie."
-        return ProtocolRule("Two games of a pair", on, other)
+        return ProtocolRule("Two games of a pair", separate, other)
     on = {
         "strict": "unequal games are a tie, errors dropped (code)",
         "majority": "one win and one tie is a win",
         "pooled": "each game counts separately (this app)",
+        "graded": "the mean of both games' graded replies (this app)",
     }
     combine = filtered.rule[0]
     code = "Code: unequal games are a tie."
@@ -217,18 +220,21 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     return ProtocolRule("Two games of a pair", on[combine], other, combine == "strict")
 
 
-def rules_table(rules: Sequence[ProtocolRule]) -> str:
+def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
     """Table of active rules, alternatives, and whether the published numbers used the rule."""
     titles = ("Rule", "Active", "Alternatives", "")
     heads = [ColumnHead(text, numeric=False) for text in titles]
     rows = [
         [
             escape(rule.what),
-            f"<b>{inline_markup(rule.on)}</b>",
-            f'<span class="eh-mute">{inline_markup(rule.other)}</span>',
-            f'<span class="eh-badge {"s-ok" if rule.published else "s-unreadable"}">'
-            f"{'as published' if rule.published else 'not as published'}</span>",
+            fill("<b>{}</b>", inline_markup(rule.on)),
+            fill('<span class="eh-mute">{}</span>', inline_markup(rule.other)),
+            fill(
+                '<span class="eh-badge {}">{}</span>',
+                "s-ok" if rule.published else "s-unreadable",
+                "as published" if rule.published else "not as published",
+            ),
         ]
         for rule in rules
     ]
-    return f'<div class="eh-rules">{value_table(heads, rows, label="Active rules")}</div>'
+    return fill('<div class="eh-rules">{}</div>', value_table(heads, rows, label="Active rules"))

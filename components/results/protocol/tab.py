@@ -10,6 +10,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
+from components.html.markup import Markup
 from components.html.panel import how_computed, notice_html, panel_heading
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
 from components.results.protocol import blocks as protocol_view
@@ -268,7 +269,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return protocol_view.protocol_finding(filtered)
 
 
-def kpis(filtered: FilteredStudy) -> str:
+def kpis(filtered: FilteredStudy) -> Markup:
     return protocol_view.show_kpis(filtered)
 
 

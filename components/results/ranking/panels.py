@@ -13,7 +13,8 @@ import pandas as pd
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
 from components.html.forest_cells import Axis, axis_html
-from components.html.format import attributes, count, escape, interval, number, share
+from components.html.format import count, interval, number, share
+from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import (
     LeaderRow,
     contestant_swatch,
@@ -36,7 +37,7 @@ NO_PAIRS_HTML: Final = empty_state(
 )
 
 
-def show_leaderboard(frame: pd.DataFrame) -> str:
+def show_leaderboard(frame: pd.DataFrame) -> Markup:
     """Bradley–Terry leaderboard on the Elo scale, one table per connected group."""
     return leaderboard_html(compute_ranking(frame))
 
@@ -46,7 +47,7 @@ def show_elo(frame: pd.DataFrame) -> Figure | None:
     return elo_figure(compute_ranking(frame))
 
 
-def show_head_to_head(frame: pd.DataFrame) -> str:
+def show_head_to_head(frame: pd.DataFrame) -> Markup:
     return head_to_head_html(compute_ranking(frame))
 
 
@@ -58,7 +59,7 @@ def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
 # ------------------------------------------------------------------- the leaderboard
 
 
-def leaderboard_html(ranking: Ranking) -> str:
+def leaderboard_html(ranking: Ranking) -> Markup:
     """One table per group of connected models; with ratings from people's votes, if any."""
     if not ranking.boards:
         return NO_PAIRS_HTML
@@ -66,10 +67,10 @@ def leaderboard_html(ranking: Ranking) -> str:
     if len(parts) > 1:
         text = "Models of different groups were never compared, so they have no common ranking."
         parts.insert(0, notice_html("warn", f"{len(parts)} groups.", text))
-    return "".join(parts)
+    return join(parts)
 
 
-def _board_html(board: Leaderboard, ranking: Ranking) -> str:
+def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
     names, ratings, ranks = board.names, board.ratings, board.ranks
     gaps = {above: board.gap(above, below) for above, below in pairwise(names)}
     people = people_ratings(board, ranking)
@@ -113,7 +114,7 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 # ------------------------------------------------------------------ one order or both
 
 
-def order_comparison_html(ranking: Ranking) -> str:
+def order_comparison_html(ranking: Ranking) -> Markup:
     """Table of ranks and ratings from the first order, from the second, and from both."""
     both, one, two = ranking.board, ranking.first_order, ranking.second_order
     if both is None:
@@ -124,28 +125,35 @@ def order_comparison_html(ranking: Ranking) -> str:
     boards = [board.ratings for board in (one, two, both)]
     ends = [e for board in boards for e in board.values()]
     axis = fit_rating_axis([LeaderRow("", (1, 1), estimate) for estimate in ends])
-    body = "".join(_order_row(name, ranking, (one, two, both), axis) for name in both.names)
-    head = (
+    body = join(_order_row(name, ranking, (one, two, both), axis) for name in both.names)
+    head = fill(
         '<div class="eh-ord h"><span>Model</span><span class="eh-num">1st order</span>'
-        f'<span class="eh-num">2nd order</span><span class="eh-num">Both</span>{axis_html(axis)}'
-        '<span class="eh-num">Rating, both</span></div>'
+        '<span class="eh-num">2nd order</span><span class="eh-num">Both</span>{}'
+        '<span class="eh-num">Rating, both</span></div>',
+        axis_html(axis),
     )
     return wrap(head, body)
 
 
 def _order_row(
     name: str, ranking: Ranking, boards: tuple[Leaderboard, Leaderboard, Leaderboard], axis: Axis
-) -> str:
+) -> Markup:
     places = [_rank_text(board, name) for board in boards]
-    ranks = "".join(f'<span class="eh-num rk">{text}</span>' for text in places)
+    ranks = join(fill('<span class="eh-num rk">{}</span>', text) for text in places)
     one, two, both = (board.ratings.get(name) for board in boards)
-    value = f"<b>{number(both.value if both else None)}</b>"
-    bounds = f' <span class="eh-ci">{interval(both, 0)}</span>' if both else ""
+    value = fill("<b>{}</b>", number(both.value if both else None))
+    bounds = fill(' <span class="eh-ci">{}</span>', interval(both, 0)) if both else ""
     swatch = contestant_swatch(ranking.colours.get(name, 0))
-    return (
-        f'<div class="eh-ord"><span class="nm">{swatch}{escape(name)}</span>'
-        f'{ranks}<div class="plot">{_order_dumbbell(name, one, two, both, axis)}</div>'
-        f'<span class="eh-num eh-nw val">{value}{bounds}</span></div>'
+    return fill(
+        '<div class="eh-ord"><span class="nm">{}{}</span>'
+        '{}<div class="plot">{}</div>'
+        '<span class="eh-num eh-nw val">{}{}</span></div>',
+        swatch,
+        name,
+        ranks,
+        _order_dumbbell(name, one, two, both, axis),
+        value,
+        bounds,
     )
 
 
@@ -156,27 +164,31 @@ def _rank_text(board: Leaderboard, name: str) -> str:
 
 def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
-) -> str:
+) -> Markup:
     """Marks of one row: hollow for each single order, solid with its interval for both orders.
 
     The hover card gives all three values.
     """
-    marks = "".join(f'<i class="g" style="left:{axis.place(v)}"></i>' for v in axis.ticks)
+    marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     lines = [name]
     if both is not None and both.low is not None and both.high is not None:
         left, right = axis.place(both.low), axis.place(both.high)
         width = float(right[:-1]) - float(left[:-1])
-        marks += f'<i class="t" style="left:{left};width:{width:.2f}%"></i>'
+        marks += fill('<i class="t" style="left:{};width:{:.2f}%"></i>', left, width)
     for number_of, estimate in ((1, one), (2, two)):
         if estimate is not None and estimate.value is not None:
             word = ("first", "second")[number_of - 1]
             lines.append(f"{number(estimate.value)} {interval(estimate, 0)} {word} order alone")
-            marks += f'<i class="n" style="left:{axis.place(estimate.value)}">{number_of}</i>'
+            marks += fill(
+                '<i class="n" style="left:{}">{}</i>', axis.place(estimate.value), number_of
+            )
     if both is not None and both.value is not None:
         lines.append(f"{number(both.value)} {interval(both, 0)} both orders")
-        marks += f'<i class="p" style="left:{axis.place(both.value)}"></i>'
-    return (
-        f"<div{attributes({'class': 'eh-forest', 'data-tip': chr(10).join(lines)})}>{marks}</div>"
+        marks += fill('<i class="p" style="left:{}"></i>', axis.place(both.value))
+    return fill(
+        "<div{}>{}</div>",
+        attributes({"class": "eh-forest", "data-tip": chr(10).join(lines)}),
+        marks,
     )
 
 
@@ -216,11 +228,11 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
     }
 
 
-def convergence_badge(ranking: Ranking) -> str:
+def convergence_badge(ranking: Ranking) -> Markup:
     """Badge on convergence: whether every Bradley–Terry rating lies in the final band."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
-        return ""
+        return EMPTY
     away = {}
     for name, limit in limits.items():
         rated = curve.table.get(name)
@@ -229,8 +241,8 @@ def convergence_badge(ranking: Ranking) -> str:
         if not rated.order_low <= limit <= rated.order_high:
             away[name] = limit - (rated.estimate.value or 0.0)
     if not away:
-        badge = '<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>'
-        return wrap(f'{badge} <span class="eh-small">{escape(_outside_band_text(curve))}</span>')
+        badge = Markup('<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>')
+        return wrap(fill('{} <span class="eh-small">{}</span>', badge, _outside_band_text(curve)))
     most = max(away, key=lambda name: abs(away[name]))
     text = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
     tip = attributes(
@@ -241,8 +253,12 @@ def convergence_badge(ranking: Ranking) -> str:
         }
     )
     return wrap(
-        f'<span class="eh-badge s-unreadable"{tip}><i>≠</i>Not converged yet</span> '
-        f'<span class="eh-small">{escape(text)}</span>'
+        fill(
+            '<span class="eh-badge s-unreadable"{}><i>≠</i>Not converged yet</span> '
+            '<span class="eh-small">{}</span>',
+            tip,
+            text,
+        )
     )
 
 
@@ -267,7 +283,7 @@ def _outside_band_text(curve: EloResult) -> str:
 # --------------------------------------------------------------------- head-to-head
 
 
-def head_to_head_html(ranking: Ranking) -> str:
+def head_to_head_html(ranking: Ranking) -> Markup:
     """Matrix of win shares, row against column; the hover card adds the expected share."""
     if not ranking.head_to_heads:
         return NO_PAIRS_HTML

@@ -20,7 +20,8 @@ from components.charts.figure_parts import (
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html.format import count, escape_plot, inline_markup, number, percent, share
+from components.html.format import count, number, percent, share
+from components.html.markup import Markup, escape, escape_plot, fill, inline_markup
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -102,7 +103,9 @@ def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[
         )
         n = np.bincount(item[mine], minlength=items) + np.bincount(item[its], minlength=items)
         one = np.zeros(items, np.int64)
-        made.append(LengthBin(middle, proportions(wins, n.astype(np.float64), one, 1)[0]))
+        made.append(
+            LengthBin(middle, proportions(wins.astype(np.float64), n.astype(np.float64), one, 1)[0])
+        )
     return tuple(made)
 
 
@@ -198,16 +201,20 @@ def _bin_trace(effect: LengthEffect, who: str, shift: float) -> dict[str, Any]:
             "line": {"width": 2, "color": colour},
         },
         "hovertext": [_hover_text(b, who) for b in bins],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertemplate": Markup("%{hovertext}<extra></extra>"),
     }
 
 
-def _hover_text(one: LengthBin, who: str) -> str:
+def _hover_text(one: LengthBin, who: str) -> Markup:
     times = 2**one.ratio
     words = f"{number(times, 1)} times as long" if times >= 1 else f"{share(times, 0)} as long"
-    return (
-        f"<b>{percent(one.win_rate, n=False)}</b><br>{escape_plot(who)}: answers {words}<br>"
-        f"{count(one.win_rate.items, 'item')}, n {count(one.win_rate.n)}"
+    return fill(
+        "<b>{}</b><br>{}: answers {}<br>{}, n {}",
+        percent(one.win_rate, n=False),
+        escape_plot(who),
+        words,
+        count(one.win_rate.items, "item"),
+        count(one.win_rate.n),
     )
 
 
@@ -231,11 +238,11 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     return f"{text}. This is a description, not evidence that length is the cause."
 
 
-def show_length_sentence(filtered_study: FilteredStudy) -> str:
+def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
     judges, persons = length_effects(filtered_study)
     if judges is None:
         return empty_state("No lengths here.", NO_LENGTHS_TEXT)
-    return wrap(f'<p class="eh-small">{inline_markup(length_sentence(judges, persons))}</p>')
+    return wrap(fill('<p class="eh-small">{}</p>', inline_markup(length_sentence(judges, persons))))
 
 
 # -- length held equal ---------------------------------------------------------------------------
@@ -252,7 +259,7 @@ def length_opponent(filtered_study: FilteredStudy) -> str | None:
     )
 
 
-def show_length_controlled(filtered_study: FilteredStudy) -> str:
+def show_length_controlled(filtered_study: FilteredStudy) -> Markup:
     """Table of raw and length-controlled win rates against one opponent."""
     rows = select_pairs(filtered_study.machines)
     opponent = length_opponent(filtered_study)
@@ -285,7 +292,7 @@ def show_length_controlled(filtered_study: FilteredStudy) -> str:
     return value_table(heads, lines, label="Length-controlled win rates")
 
 
-def _change_text(plain: Estimate | None, held: Estimate) -> str:
+def _change_text(plain: Estimate | None, held: Estimate) -> Markup:
     if plain is None or plain.value is None or held.value is None:
-        return '<span class="eh-mute">–</span>'
-    return number(100 * (held.value - plain.value), 1, signed=True)
+        return Markup('<span class="eh-mute">–</span>')
+    return escape(number(100 * (held.value - plain.value), 1, signed=True))

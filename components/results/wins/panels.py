@@ -12,6 +12,7 @@ from components.filtering.raters import Raters
 from components.html import heatmap as heat
 from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
 from components.html.value_table import (
     PERCENT,
@@ -62,7 +63,7 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
     return 1 / max(int(sizes.index[0]), 2) if len(sizes) else 0.5
 
 
-def show_win_rates(filtered_study: FilteredStudy) -> str:
+def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     """Table by contestant: win rate, wins, ties, losses, and range of the rate for missing
     verdicts."""
     rates = study_win_rates(filtered_study)
@@ -97,7 +98,7 @@ def _rate_row(
     bounds: Mapping[str, Estimate],
     axis: Axis,
     missing: bool,
-) -> list[str]:
+) -> list[Markup]:
     rate, own, bound = rates[who], counts[who], bounds.get(who)
     select = {"contestant": who}
     tied = {**select, "slot": -1}
@@ -114,7 +115,7 @@ def _rate_row(
     ]
     if missing:
         ends = "–" if span is None else f"{number(100 * span[0], 1)}–{number(100 * span[1], 1)}"
-        line.append(f'<span class="eh-ci">{ends}</span>')
+        line.append(fill('<span class="eh-ci">{}</span>', ends))
     return line
 
 
@@ -122,7 +123,7 @@ def _has_missing(bound: Estimate | None) -> bool:
     return bound is not None and bound.low is not None and bound.low != bound.high
 
 
-def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> str:
+def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
     """Notice on missing verdicts: their number, the rate under the other rule (exclude them or
     count them as ties), and its bounds."""
     failed = (
@@ -131,7 +132,7 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     )
     missing = int(failed.sum())
     if not missing:
-        return ""
+        return EMPTY
     best = next(iter(rates))
     total = int((~filtered_study.machines["noise"]).sum())
     combine, unreadable = filtered_study.rule
@@ -168,7 +169,7 @@ def default_split(filtered_study: FilteredStudy) -> str:
     return "Judge" if frame["judge"].nunique() >= frame["prompt"].nunique() else "Prompt"
 
 
-def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> str:
+def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
     """Matrix of contestants by category, judge or prompt.
 
     `raters`: verdicts of judges, of people, or their difference.
@@ -189,7 +190,7 @@ def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> str:
     )
 
 
-def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> str:
+def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
     whole = {who: rate for who, rate in win_rate(rows).items() if rate.n}
     if not whole:
         return NOTHING_YET_HTML
@@ -214,7 +215,7 @@ def _draw_matrix(
     by: str,
     cells: Mapping[tuple[str, str], Estimate | None],
     scale: heat.ColourScale,
-) -> str:
+) -> Markup:
     sizes = count_items_by(rows, column)
     columns = [
         heat.MatrixColumn("All", count(rows["item"].nunique(), "item")),
@@ -228,7 +229,7 @@ def _draw_matrix(
     )
 
 
-def _difference_matrix(filtered_study: FilteredStudy) -> str:
+def _difference_matrix(filtered_study: FilteredStudy) -> Markup:
     found = judge_people_gaps(filtered_study)
     if not found:
         return empty_state(
@@ -242,12 +243,12 @@ def _difference_matrix(filtered_study: FilteredStudy) -> str:
 # -- five levels ---------------------------------------------------------------------------------
 
 
-def show_levels(filtered_study: FilteredStudy) -> str:
+def show_levels(filtered_study: FilteredStudy) -> Markup:
     """Panel of five-level verdicts; empty where no verdict says "much better"."""
     rows = select_pairs(filtered_study.machines)
     strong = select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
-        return ""
+        return EMPTY
     baseline = study_baseline(filtered_study)
     found = creation_table(rows, baseline).get((), [])
     scored = any(row.vfs.value is not None for row in found)
@@ -280,11 +281,11 @@ HOW_LEVELS: Final = (
 # -- ties ----------------------------------------------------------------------------------------
 
 
-def show_ties(filtered_study: FilteredStudy) -> str:
+def show_ties(filtered_study: FilteredStudy) -> Markup:
     """Table of tie rates by judge and prompt; empty where no verdict is a tie."""
     rates = load_bias(filtered_study).each("tie_rate")
     if not any(rate.value for rate in rates.values()):
-        return ""
+        return EMPTY
     axis = Axis()
     heads = [
         ColumnHead("Judge, prompt", numeric=False),

@@ -9,7 +9,8 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, escape, inline_markup, number, share
+from components.html.format import count, number, share
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import wrap
 from components.html.value_table import (
     PERCENT,
@@ -51,32 +52,39 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     return f"{', '.join([best[0].upper() + best[1:], *rest])}{limit}."
 
 
-def show_precision(filtered_study: FilteredStudy) -> str:
+def show_precision(filtered_study: FilteredStudy) -> Markup:
     """Narrowing of the interval by facet, and the share of variance of each effect."""
     plan = leader_plan(filtered_study)
     if plan is None:
-        return ""
+        return EMPTY
     shares = sorted(plan.components.shares().items(), key=lambda one: -one[1])
     key = f"precision.{plan.contestant}"
     lines = [
-        [name_cell(name), f'<span data-key="{escape(key)}.variance_shares.{escape(name)}">'
-         f"{number(100 * part, 1)}</span>"]
+        [
+            name_cell(name),
+            fill(
+                '<span data-key="{}">{}</span>',
+                f"{key}.variance_shares.{name}",
+                number(100 * part, 1),
+            ),
+        ]
         for name, part in shares
         if part > 0
-    ]  # fmt: skip
+    ]
     heads = [ColumnHead("Source of variance", numeric=False), ColumnHead("Share of a verdict's, %")]
     text = wrap(
-        f'<p class="eh-small" data-key="{escape(key)}.narrowing">'
-        f"{inline_markup(precision_sentence(plan))}</p>"
+        fill(
+            '<p class="eh-small" data-key="{}">{}</p>', f"{key}.narrowing", precision_sentence(plan)
+        )
     )
     return text + value_table(heads, lines, label="Variance components")
 
 
-def show_jury(filtered_study: FilteredStudy) -> str:
+def show_jury(filtered_study: FilteredStudy) -> Markup:
     """Win rates by the strict majority of all judges, with coverage and effective votes."""
     got = _decide_jury(filtered_study)
     if got is None:
-        return ""
+        return EMPTY
     result, votes = got
     heads = [
         ColumnHead("Jury", numeric=False),
@@ -88,13 +96,13 @@ def show_jury(filtered_study: FilteredStudy) -> str:
         bound = result.bounds[name]
         ends = f"{number(100 * (bound.low or 0), 1)}–{number(100 * (bound.high or 0), 1)}"
         cell = value_cell(rate, PERCENT, who=f"{name} by the jury", key=f"jury.win_rate.{name}")
-        lines.append([name_cell(name), cell, f'<span class="eh-ci">{ends}</span>'])
+        lines.append([name_cell(name), cell, fill('<span class="eh-ci">{}</span>', ends)])
     worth = "" if votes is None else f" They are worth {number(votes, 1)} independent judges."
     text = (
         f"{count(len(result.panel), 'judge')}; a strict majority decides "
         f"{share(result.coverage.value, 0)} of cases.{worth}"
     )
-    note = wrap(f'<p class="eh-small" data-key="jury.coverage">{escape(text)}</p>')
+    note = wrap(fill('<p class="eh-small" data-key="jury.coverage">{}</p>', text))
     return note + value_table(heads, lines, label="Jury")
 
 
@@ -116,11 +124,11 @@ def _tie_models(filtered_study: FilteredStudy) -> tuple[TieModel, TieModel] | No
     return found if all(one.strength for one in found) else None
 
 
-def show_tie_models(filtered_study: FilteredStudy) -> str:
+def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     """Strengths with ties as an outcome of their own: Davidson and Rao–Kupper, in logits."""
     models = _tie_models(filtered_study)
     if models is None:
-        return ""
+        return EMPTY
     heads = [ColumnHead("Ties as an outcome", numeric=False)]
     heads += [
         ColumnHead(f"{name}, logits", tip=f"tie_models.{key}; scales differ, compare the order")

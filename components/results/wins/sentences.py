@@ -7,6 +7,7 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, interval, number, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, kpi_strip
 from components.html.pieces import unusable_replies_kpi
 from components.html.value_table import PERCENT
@@ -30,7 +31,8 @@ def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[s
     for the number of categories: stricter than a test of the differences.
     """
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
-    ahead, behind = [], []
+    ahead: list[str] = []
+    behind: list[str] = []
     for (group,), rates in cells.items():
         known = {
             who: simultaneous_interval(rate, len(cells))
@@ -115,11 +117,11 @@ def _points_text(gap: Estimate) -> str:
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
-def show_kpis(filtered_study: FilteredStudy) -> str:
+def show_kpis(filtered_study: FilteredStudy) -> Markup:
     """KPI strip: highest rate, ties, difference to people, length, unusable replies."""
     rates = study_win_rates(filtered_study)
     if not rates:
-        return ""
+        return EMPTY
     best = next(iter(rates))
     rate = rates[best]
     kpis = [

@@ -9,6 +9,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
+from components.html.markup import Markup
 from components.html.panel import how_computed, legend_key, panel_heading, wrap
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
 from components.results.bias.computed import load_bias
@@ -43,11 +44,11 @@ def build() -> ViewParts:
             )
             ClickableHTML(
                 wrap(
-                    '<div class="eh-row">',
+                    Markup('<div class="eh-row">'),
                     legend_key("dot", "judges, with fit"),
                     legend_key("diamond", "people"),
                     legend_key("even", "even"),
-                    "</div>",
+                    Markup("</div>"),
                 )
             )
             length = PlotlyView(height=330, elem_id="eh-length")
@@ -142,7 +143,7 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def kpis(filtered_study: FilteredStudy) -> str:
+def kpis(filtered_study: FilteredStudy) -> Markup:
     return wins_words.show_kpis(filtered_study)
 
 

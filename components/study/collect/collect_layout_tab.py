@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import gradio as gr
 
+from components.html.markup import Markup, fill
 from components.html.pieces import panel_heading
 from components.layout.widgets import ClickableHTML, Switch
 from components.study.collect.save_collected import ANSWER_BOXES
@@ -156,16 +157,11 @@ def _build_caption(parts: dict[str, Any]) -> None:
         )
 
 
-def length_html(most: int) -> str:
+def length_html(most: int) -> Markup:
     """Character count of an empty text; `length_script` updates it in the browser."""
-    return f'<div class="eh"><span class="eh-mute">0 of {most:,} characters</span></div>'
+    return fill('<div class="eh"><span class="eh-mute">0 of {:,} characters</span></div>', most)
 
 
 def length_script(most: int) -> str:
     """JavaScript that counts characters in the browser, without a server call per letter."""
-    return (
-        "(text) => { const n = [...(text || '').trim()].length; "
-        f"const over = n > {most} ? ' class=\"eh-bad\"' : ' class=\"eh-mute\"'; "
-        "return `<div class=\"eh\"><span${over}>${n.toLocaleString('en')} of "
-        f"{most:,} characters</span></div>`; }}"
-    )
+    return f"text => evenhand.length(text, {most})"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import notice_html, wrap
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
@@ -21,13 +22,14 @@ from studies.errors import EvenhandError
 from studies.people.item_versions import list_versions
 from studies.people.new_items import NewItem, SavedVersion, add_item, parse_responses, write_caption
 from studies.sources.load import image_folder
+from studies.spec.keys import DATA, STUDY
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
 """Number of answer fields for a new item; further models have no answer to it."""
 MAX_LISTED_ITEMS: Final = 500
 WHOLE_ITEM: Final = "all images"
-_FILE_KEYS: Final = ("format", "files", "join", "mapping", "split")
+_FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.split)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class CollectTarget:
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
     """All items of the study's source, before slicing; on failure none and `load_error`."""
     study = read_lenient_study(text, folder)
-    skills = visit_skills() if study.values.get("preset") == VISIT_BENCH.name else ()
+    skills = visit_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
     try:
         spec = read_data_spec(study)
         items = load_records(spec, folder).items
@@ -122,17 +124,17 @@ def existing_caption(item: Item | None, image: str) -> str:
     return "\n".join(f"Image {k + 1}: {text}" for k, text in enumerate(item.context) if text)
 
 
-def show_item(target: CollectTarget, item: Item | None) -> str:
+def show_item(target: CollectTarget, item: Item | None) -> Markup:
     """Instruction and images of the item to caption; an https image is a link, not fetched."""
     if item is None:
-        return ""
-    pictures = (
+        return EMPTY
+    pictures = Markup(
         '<p class="hint">This item has no image. Describe what the instruction refers to.</p>'
     )
     if item.images:
         found = (load_image(path, target.image_folder) for path in item.images)
         pictures = images_html(found, "Open the image")
-    return wrap(f'<p class="eh-q" dir="auto">{escape(item.instruction)}</p>{pictures}')
+    return wrap(fill('<p class="eh-q" dir="auto">{}</p>{}', item.instruction, pictures))
 
 
 def save_item(
@@ -181,11 +183,11 @@ def save_caption(
 def _with_data_source(text: str, source: str) -> str:
     """Set the data source to another version; keep the slice settings."""
     for key in _FILE_KEYS:
-        text = put_value(text, ("data", key), None)
-    return put_value(text, ("data", "source"), source)
+        text = put_value(text, key.path, None)
+    return put_value(text, DATA.source.path, source)
 
 
-def _saved_notice(saved: SavedVersion, source: str) -> str:
+def _saved_notice(saved: SavedVersion, source: str) -> Markup:
     name = PurePath(saved.source).name
     unchanged = f" {PurePath(source).name} is unchanged." if source else ""
     words = f"{name}: {count(saved.items, 'item')}. The study now uses this file.{unchanged}"

@@ -12,7 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.html.format import NARROW_SPACE, attributes, count, escape, inline_markup
+from components.html.format import NARROW_SPACE, count
+from components.html.markup import (
+    Markup,
+    attributes,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link_button,
+)
 from components.html.pieces import wrap
 
 Option = tuple[str, str]
@@ -27,19 +36,19 @@ class Hint:
     preset: str | None = None
 
 
-def form_part(*parts: str, seen: int = 0) -> str:
+def form_part(*parts: str, seen: int = 0) -> Markup:
     """Wrap a part of the form; `seen` is the number of the last change the server received."""
-    return wrap(f'<div class="eh-form" data-seen="{seen}">{"".join(parts)}</div>')
+    return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
-def step_heading(number: int, title: str, aside: str = "") -> str:
+def step_heading(number: int, title: str, aside: str = "") -> Markup:
     """Heading of a numbered step of the form."""
-    head = f'<h2><span class="eh-step">{number}</span>{escape(title)}</h2>'
-    right = f'<span class="eh-small eh-mute">{inline_markup(aside)}</span>' if aside else ""
-    return f'<header class="eh-head">{head}{right}</header>'
+    head = fill('<h2><span class="eh-step">{}</span>{}</h2>', number, title)
+    right = fill('<span class="eh-small eh-mute">{}</span>', inline_markup(aside)) if aside else ""
+    return fill('<header class="eh-head">{}{}</header>', head, right)
 
 
-def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> str:
+def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> Markup:
     """Checkbox that sends an action when clicked (select or deselect a judge or a prompt)."""
     made = attributes(
         {
@@ -51,33 +60,35 @@ def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> str:
             "data-do": json.dumps(dict(action)),
         }
     )
-    return f"<button{made}>{'✓' if on else ''}</button>"
+    return fill("<button{}>{}</button>", made, "✓" if on else "")
 
 
-def subheading(title: str, aside: str = "") -> str:
-    right = f"<span>{inline_markup(aside)}</span>" if aside else ""
-    return f'<div class="eh-sub"><b>{inline_markup(title)}</b>{right}</div>'
+def subheading(title: str, aside: str = "") -> Markup:
+    right = fill("<span>{}</span>", inline_markup(aside)) if aside else ""
+    return fill('<div class="eh-sub"><b>{}</b>{}</div>', inline_markup(title), right)
 
 
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
-) -> str:
+) -> Markup:
     """Label, control and hint; a dot marks a label whose value departs from the preset."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
     words = escape(label)
     name = (
-        f'<span class="l{changed}" id="{html_id(to)}-l">{words}</span>'
+        fill('<span class="l{}" id="{}-l">{}</span>', changed, html_id(to), words)
         if group
-        else f'<label class="l{changed}" for="{html_id(to)}">{words}</label>'
+        else fill('<label class="l{}" for="{}">{}</label>', changed, html_id(to), words)
     )
     lines = [inline_markup(below.text)] if below.text else []
     if below.preset is not None:
-        lines.append(f"preset: {inline_markup(below.preset)}")
+        lines.append(fill("preset: {}", inline_markup(below.preset)))
     hint_html = (
-        f'<span class="hint" id="{html_id(to)}-h">{"; ".join(lines)}</span>' if lines else ""
+        fill('<span class="hint" id="{}-h">{}</span>', html_id(to), join(lines, "; "))
+        if lines
+        else ""
     )
-    return f'<div class="eh-fl">{name}<div class="c">{control}</div>{hint_html}</div>'
+    return fill('<div class="eh-fl">{}<div class="c">{}</div>{}</div>', name, control, hint_html)
 
 
 def html_id(field: str) -> str:
@@ -87,7 +98,7 @@ def html_id(field: str) -> str:
 
 def segmented_switch(
     field: str, options: Sequence[Option], value: str, disabled: Iterable[str] = ()
-) -> str:
+) -> Markup:
     """Single choice among a few visible options: radio buttons as a segmented switch."""
     off, name = set(disabled), html_id(field)
     parts = []
@@ -96,21 +107,21 @@ def segmented_switch(
             type="radio", name=name, value=choice, data_field=field, checked=choice == value,
             disabled=choice in off,
         )  # fmt: skip
-        parts.append(f"<label><input{made}><span>{escape(words)}</span></label>")
+        parts.append(fill("<label><input{}><span>{}</span></label>", made, words))
     group = _attributes(role="radiogroup", aria_labelledby=f"{name}-l")
-    return f'<div class="eh-segs"{group}>{"".join(parts)}</div>'
+    return fill('<div class="eh-segs"{}>{}</div>', group, join(parts))
 
 
-def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> str:
+def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> Markup:
     """Single choice from a menu; a value that is not an option is listed first."""
     known = [choice for choice, _ in options]
     shown = list(options) if value in known else [(value, value), *options]
-    made = "".join(
-        f"<option{_attributes(value=choice, selected=choice == value)}>{escape(words)}</option>"
+    made = join(
+        fill("<option{}>{}</option>", _attributes(value=choice, selected=choice == value), words)
         for choice, words in shown
     )
     own = _attributes(id=html_id(field), data_field=field, aria_label=label)
-    return f'<span class="eh-select"><select{own}>{made}</select></span>'
+    return fill('<span class="eh-select"><select{}>{}</select></span>', own, made)
 
 
 def text_input(
@@ -122,33 +133,38 @@ def text_input(
     mono: bool = False,
     label: str = "",
     slow: bool = False,
-) -> str:
+    renames: str = "",
+) -> Markup:
     """One-line text field; `suggestions` appear while typing.
 
-    A `slow` field (a file, the Hub) is sent only when it loses focus.
+    A `slow` field (a file, the Hub) is sent only when it loses focus. `renames`: name of the judge
+    that this field renames, so that the page moves an entered key along.
     """
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
-        type="text", id=html_id(field), cls="eh-in mono" if mono else "eh-in", data_field=field,
-        value=str(value), placeholder=placeholder, list=listed, aria_label=label,
+        data_renames=renames, type="text", id=html_id(field),
+        cls="eh-in mono" if mono else "eh-in", data_field=field, value=str(value),
+        placeholder=placeholder, list=listed, aria_label=label,
         autocomplete="off", spellcheck="false" if mono else None, data_slow=slow,
     )  # fmt: skip
-    offered = "".join(
-        f"<option{_attributes(value=v)}>{escape(text)}</option>" for v, text in suggestions
+    offered = join(
+        fill("<option{}>{}</option>", _attributes(value=v), text) for v, text in suggestions
     )
-    return f"<input{made}>" + (f'<datalist id="{listed}">{offered}</datalist>' if listed else "")
+    return fill("<input{}>", made) + (
+        fill('<datalist id="{}">{}</datalist>', listed, offered) if listed else ""
+    )
 
 
-def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> str:
+def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> Markup:
     made = _attributes(
         id=html_id(field), cls="eh-in mono", data_field=field, rows=rows, aria_label=label,
         spellcheck="false",
     )  # fmt: skip
     # Browsers drop a line break right after the tag, so one is added to keep that of the text.
-    return f"<textarea{made}>\n{escape(value)}</textarea>"
+    return fill("<textarea{}>\n{}</textarea>", made, value)
 
 
-def key_input(owner: str, to: str, url: str) -> str:
+def key_input(owner: str, to: str, url: str) -> Markup:
     """Password field for an API key, which is not a field of the study file.
 
     The key stays in the browser until a run or a test sends it. It belongs to the origin of `url`:
@@ -161,12 +177,12 @@ def key_input(owner: str, to: str, url: str) -> str:
     note = _attributes(
         cls="eh-small", data_key_of=owner, data_key_url=url, data_none="", role="status"
     )
-    return f"<input{made}><span{note}></span>"
+    return fill("<input{}><span{}></span>", made, note)
 
 
 def integer_input(
     field: str, value: object, *, low: int = 0, high: int | None = None, label: str = ""
-) -> str:
+) -> Markup:
     """Field for a whole number with − and + buttons."""
     made = _attributes(
         type="number", inputmode="numeric", id=html_id(field), data_field=field,
@@ -174,11 +190,14 @@ def integer_input(
         aria_label=label,
     )  # fmt: skip
     less, more = (
-        f"<button{_attributes(type='button', data_step=by, aria_label=word, tabindex='-1')}>"
-        f"{sign}</button>"
+        fill(
+            "<button{}>{}</button>",
+            _attributes(type="button", data_step=by, aria_label=word, tabindex="-1"),
+            sign,
+        )
         for by, word, sign in (("-1", "less", "\u2212"), ("1", "more", "+"))
     )
-    return f'<span class="eh-num2">{less}<input{made}>{more}</span>'
+    return fill('<span class="eh-num2">{}<input{}>{}</span>', less, made, more)
 
 
 def decimal_input(
@@ -190,31 +209,35 @@ def decimal_input(
     unit: str = "",
     placeholder: str = "",
     label: str = "",
-) -> str:
+) -> Markup:
     made = _attributes(
         type="number", inputmode="decimal", id=html_id(field), cls="eh-in short",
         data_field=field, value=str(value), min=f"{low:g}",
         max=None if high is None else f"{high:g}", step="any", placeholder=placeholder,
         aria_label=label,
     )  # fmt: skip
-    after = f' <span class="eh-small eh-mute">{escape(unit)}</span>' if unit else ""
-    return f"<input{made}>{after}"
+    after = fill(' <span class="eh-small eh-mute">{}</span>', unit) if unit else ""
+    return fill("<input{}>{}", made, after)
 
 
-def slider(field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05) -> str:
+def slider(
+    field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05
+) -> Markup:
     """Slider with its current value beside it."""
     position = 100 * (value - low) / (high - low)
     made = _attributes(
         type="range", id=html_id(field), data_field=field, value=f"{value:g}", min=f"{low:g}",
         max=f"{high:g}", step=f"{step:g}", style=f"--at: {position:.1f}%",
     )  # fmt: skip
-    output = f'<output for="{html_id(field)}">{value:g}</output>'
-    return f'<span class="eh-range"><input{made}>{output}</span>'
+    output = fill('<output for="{}">{:g}</output>', html_id(field), value)
+    return fill('<span class="eh-range"><input{}>{}</span>', made, output)
 
 
-def checkbox(field: str, value: bool, words: str) -> str:
+def checkbox(field: str, value: bool, words: str) -> Markup:
     made = _attributes(type="checkbox", id=html_id(field), data_field=field, checked=value)
-    return f'<label class="eh-tick"><input{made}><span>{inline_markup(words)}</span></label>'
+    return fill(
+        '<label class="eh-tick"><input{}><span>{}</span></label>', made, inline_markup(words)
+    )
 
 
 def multi_select(
@@ -224,30 +247,37 @@ def multi_select(
     *,
     nothing: str = "all",
     label: str = "",
-) -> str:
+) -> Markup:
     """Folded list of checkboxes; its heading shows the selection."""
     selected = set(chosen)
     unknown = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
     labels = dict([*options, *unknown])
-    boxes = "".join(
-        f"<label><input{_checkbox_attributes(field, choice, choice in selected)}>"
-        f"<span>{escape(text)}</span></label>"
+    boxes = join(
+        fill(
+            "<label><input{}><span>{}</span></label>",
+            _checkbox_attributes(field, choice, choice in selected),
+            text,
+        )
         for choice, text in labels.items()
     )
     head = _selection_summary(len(options), [labels[name] for name in chosen], nothing)
     own = _attributes(id=html_id(field), aria_label=f"{label}: {head}" if label else None)
-    return (
-        f'<details class="eh-many" data-keep="{escape(field)}">'
-        f"<summary{own}>{escape(head)}</summary>"
-        f'<div class="eh-boxes">{boxes or "nothing to choose from"}</div></details>'
+    return fill(
+        '<details class="eh-many" data-keep="{}">'
+        "<summary{}>{}</summary>"
+        '<div class="eh-boxes">{}</div></details>',
+        field,
+        own,
+        head,
+        boxes or "nothing to choose from",
     )
 
 
-def _checkbox_attributes(field: str, choice: str, on: bool) -> str:
+def _checkbox_attributes(field: str, choice: str, on: bool) -> Markup:
     return _attributes(type="checkbox", value=choice, data_field=field, data_many=True, checked=on)
 
 
-def _attributes(**values: object) -> str:
+def _attributes(**values: object) -> Markup:
     """HTML attributes of an element.
 
     True gives an attribute without a value; False, None and "" omit it, except an empty `value`.
@@ -277,23 +307,22 @@ def form_button(
     label: str = "",
     disabled: bool = False,
     errand: bool = False,
-) -> str:
+) -> Markup:
     """Button that sends an action; an `errand` is a slow job (such as a judge test) that does not
     block the form."""
     action_json = json.dumps(dict(action), ensure_ascii=False)
     sends = {"data_errand": action_json} if errand else {"data_do": action_json}
     made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,
                  disabled=disabled, **sends)  # fmt: skip
-    return f"<button{made}>{escape(words)}</button>"
+    return fill("<button{}>{}</button>", made, words)
 
 
-def form_link(words: str, action: Mapping[str, Any], label: str = "") -> str:
+def form_link(words: str, action: Mapping[str, Any], label: str = "") -> Markup:
     action_json = json.dumps(dict(action), ensure_ascii=False)
-    made = _attributes(type="button", cls="eh-link", data_do=action_json, aria_label=label)
-    return f"<button{made}>{escape(words)}</button>"
+    return link_button(words, {"data-do": action_json, "aria-label": label or None})
 
 
-def previous_next(at: int, of: int, action: str) -> str:
+def previous_next(at: int, of: int, action: str) -> Markup:
     """Buttons for the previous and the next item."""
     before = form_button(
         "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0
@@ -301,7 +330,7 @@ def previous_next(at: int, of: int, action: str) -> str:
     after = form_button(
         "›", {"do": action, "to": at + 1}, kind="small", label="next item", disabled=at >= of - 1
     )
-    return f'<span class="eh-steps">{before}{after}</span>'
+    return fill('<span class="eh-steps">{}{}</span>', before, after)
 
 
 def percent_text(value: float) -> str:

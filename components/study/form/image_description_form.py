@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from components.html.format import count, dollars, escape
+from components.html.format import count, dollars
+from components.html.markup import EMPTY, Markup, fill
 from components.study.file.controls import form_button, form_row, select_menu, subheading
 from components.study.file.lenient_study import FormState
 from components.study.plan.study_preview import StudyPreview
@@ -21,11 +22,11 @@ DESCRIBE_PROMPTS: Final = (
 )
 
 
-def describe_form(preview: StudyPreview, view: FormState) -> str:
+def describe_form(preview: StudyPreview, view: FormState) -> Markup:
     """Button with the estimated price; empty if no item of the slice has an image."""
     with_images = [item for item in preview.items if item.images]
     if not with_images:
-        return ""
+        return EMPTY
     without = sum(not any(item.context) for item in with_images)
     head = subheading(
         "Image descriptions",
@@ -39,7 +40,7 @@ def describe_form(preview: StudyPreview, view: FormState) -> str:
             "Judges without vision need a description of each image. To generate descriptions, "
             "add an endpoint judge with Vision ticked."
         )
-        return f'{head}<p class="hint">{escape(advice)}</p>'
+        return fill('{}<p class="hint">{}</p>', head, advice)
     judge = next((one for one in judges if one.name == view.describer), judges[0])
     prompt = view.describing or DESCRIBE_PROMPTS[0][0]
     names = [(one.name, one.name) for one in judges]
@@ -57,7 +58,7 @@ def describe_form(preview: StudyPreview, view: FormState) -> str:
             to="describing",
             hint="the study switches to a new items file; the old file is unchanged",
         )
-        + f'<div class="eh-row">{button}</div>'
+        + fill('<div class="eh-row">{}</div>', button)
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill, join
 from components.inspect.injection_marks import describe_suspect, untrusted_text_html
 from studies.texts.injection import InjectionSuspect
 from studies.texts.slice_statistics import SliceProfile
@@ -12,28 +13,33 @@ from studies.texts.slice_statistics import SliceProfile
 MAX_LISTED: Final = 20
 
 
-def suspects_list(found: SliceProfile) -> str:
+def suspects_list(found: SliceProfile) -> Markup:
     """Folded list with the number of suspects in its heading; empty if there are none."""
     if not found.suspects:
-        return ""
+        return EMPTY
     items = len({one.item for one in found.suspects})
     title = f"{count(len(found.suspects), 'injection suspect')} in {count(items, 'item')}"
-    rows = "".join(_suspect_row(one) for one in found.suspects[:MAX_LISTED])
+    rows = join(_suspect_row(one) for one in found.suspects[:MAX_LISTED])
     more = len(found.suspects) - MAX_LISTED
-    rest = f'<p class="hint">and {count(more)} more</p>' if more > 0 else ""
+    rest = fill('<p class="hint">and {} more</p>', count(more)) if more > 0 else ""
     explanation = (
         "These texts address the judge and are sent unchanged. Results shows the numbers with and "
         "without them; Inspect lists them under Suspects."
     )
-    return (
-        f'<details class="eh-soft eh-drawer eh-suspects"><summary>{escape(title)}</summary>'
-        f'<p class="eh-small">{escape(explanation)}</p><ul>{rows}</ul>{rest}</details>'
+    return fill(
+        '<details class="eh-soft eh-drawer eh-suspects"><summary>{}</summary>'
+        '<p class="eh-small">{}</p><ul>{}</ul>{}</details>',
+        title,
+        explanation,
+        rows,
+        rest,
     )
 
 
-def _suspect_row(one: InjectionSuspect) -> str:
-    return (
-        f"<li><b>{escape(one.item)}</b> "
-        f'<span class="eh-mute">{escape(describe_suspect(one))}</span>'
-        f'<q dir="auto">{untrusted_text_html(one.quote)}</q></li>'
+def _suspect_row(one: InjectionSuspect) -> Markup:
+    return fill(
+        '<li><b>{}</b> <span class="eh-mute">{}</span><q dir="auto">{}</q></li>',
+        one.item,
+        describe_suspect(one),
+        untrusted_text_html(one.quote),
     )

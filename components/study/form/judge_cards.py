@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from components.html.format import count, dollars, escape
+from components.html.format import count, dollars
+from components.html.markup import Markup, escape, fill, join
 from components.html.pieces import status_badge
 from components.study.file.controls import (
     action_checkbox,
@@ -16,26 +17,35 @@ from components.study.file.controls import (
     select_menu,
 )
 from components.study.file.lenient_study import FormState, LenientStudy, judge_name
-from components.study.form.judge_settings import EMBEDDED, SIMULATED, judge_form, judge_kind
+from components.study.form.judge_settings import (
+    EMBEDDED,
+    SIMULATED,
+    judge_address,
+    judge_form,
+    judge_kind,
+    judge_variable,
+)
 from judges.money.costs import listed_prices
 from judges.operations.check_judge import JudgeCheck
-from studies.spec.judge_spec import SIMULATION_RANGES
+from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
 
 
-def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> str:
+def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
     """Cards of the judges of the study, then of the deselected judges."""
     cards = [
-        _judge_card(judge, str(place), view, tested.get(str(judge.get("name", ""))))
+        _judge_card(judge, str(place), view, tested.get(str(judge.get(JUDGE.name.name, ""))))
         for place, judge in enumerate(study.judges)
     ]
     cards += [_deselected_card(judge, place) for place, judge in enumerate(view.deselected_judges)]
     add = form_button("Add a judge", {"do": "add judge"})
-    return "".join(cards) + f'<div class="eh-row">{add}</div>' + _extraction_settings(study, view)
+    return (
+        join(cards) + fill('<div class="eh-row">{}</div>', add) + _extraction_settings(study, view)
+    )
 
 
 def _judge_card(
     judge: Mapping[str, Any], place: str, view: FormState, check: JudgeCheck | None
-) -> str:
+) -> Markup:
     name = judge_name(judge)
     open_ = view.judge == place
     words = "Test again" if check else "Test this judge"
@@ -47,70 +57,74 @@ def _judge_card(
         label=f"{'Close' if open_ else 'Edit'} {name}",
     )
     box = action_checkbox(f"Use {name}", {"do": "park", "judge": int(place), "name": name}, True)
-    head = (
-        f'<header>{box}<b>{escape(name)}</b><span class="eh-grow"></span>{buttons}{edit}</header>'
+    head = fill(
+        '<header>{}<b>{}</b><span class="eh-grow"></span>{}{}</header>', box, name, buttons, edit
     )
     result = _test_result(check) if check else ""
     form = judge_form(judge, f"judge.{place}", name) if open_ else ""
-    summary = f'<div class="d">{_judge_summary(judge, name)}</div>'
-    return f'<div class="eh-jc">{head}{summary}{result}{form}</div>'
+    summary = fill('<div class="d">{}</div>', _judge_summary(judge, name))
+    return fill('<div class="eh-jc">{}{}{}{}</div>', head, summary, result, form)
 
 
-def _deselected_card(judge: Mapping[str, Any], place: int) -> str:
+def _deselected_card(judge: Mapping[str, Any], place: int) -> Markup:
     name = judge_name(judge)
     remove = form_link(
         "Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}"
     )
     box = action_checkbox(f"Use {name}", {"do": "unpark", "judge": place, "name": name}, False)
-    head = (
-        f"<header>{box}<b>{escape(name)}</b>"
-        f'<span class="eh-grow"></span><span class="eh-small">{remove}</span></header>'
+    head = fill(
+        '<header>{}<b>{}</b><span class="eh-grow"></span><span class="eh-small">{}</span></header>',
+        box,
+        name,
+        remove,
     )
-    summary = f'<div class="d">{_judge_summary(judge, name)}, not selected</div>'
-    return f'<div class="eh-jc off">{head}{summary}</div>'
+    summary = fill('<div class="d">{}, not selected</div>', _judge_summary(judge, name))
+    return fill('<div class="eh-jc off">{}{}</div>', head, summary)
 
 
-def _judge_summary(judge: Mapping[str, Any], name: str) -> str:
+def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
     """One-line description of a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
-        read = "reply text" if judge.get("read") == "text" else "label probabilities"
-        return f"embedded · {read} · on this machine, free"
+        read = "reply text" if judge.get(JUDGE.read.name) == "text" else "label probabilities"
+        return escape(f"embedded · {read} · on this machine, free")
     if kind == SIMULATED:
         settings = [
-            f"{key.replace('_', ' ')} {judge[key]}"
-            for key in SIMULATION_RANGES
-            if judge.get(key) is not None and (judge[key] != 0 or key == "accuracy")
+            f"{key.name.replace('_', ' ')} {judge[key.name]}"
+            for key in SIMULATION
+            if key != SIMULATION.slot_weights
+            and judge.get(key.name) is not None
+            and (judge[key.name] != 0 or key == SIMULATION.accuracy)
         ]
         return escape(f"simulated · {', '.join(settings) or 'no bias, always correct'}")
-    host = urlsplit(str(judge.get("base_url") or "")).netloc or "no address"
-    model = str(judge.get("model") or "no model")
-    sees = " · sees images" if judge.get("vision") else ""
-    none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key entered"
-    url = escape(str(judge.get("base_url") or ""))
-    key = (
-        f'<span data-key-of="{escape(name)}" data-key-url="{url}" data-none="{escape(none)}">'
-        f"{escape(none)}</span>"
+    url = judge_address(judge)
+    host = urlsplit(url).netloc or "no address"
+    model = str(judge.get(JUDGE.model.name) or "no model")
+    variable = judge_variable(judge)
+    sees = " · sees images" if judge.get(JUDGE.vision.name) else ""
+    none = f"key from {variable}" if variable else "no key entered"
+    key = fill(
+        '<span data-key-of="{}" data-key-url="{}" data-none="{}">{}</span>', name, url, none, none
     )
-    return f"{escape(model)} at {escape(host)} · {key} · {escape(_price_summary(judge))}{sees}"
+    return fill("{} at {} · {} · {}{}", model, host, key, _price_summary(judge), sees)
 
 
 def _price_summary(judge: Mapping[str, Any]) -> str:
-    price = judge.get("price")
+    price = judge.get(JUDGE.price.name)
     if isinstance(price, Mapping):
-        sent, back = (float(price.get(k) or 0) for k in ("input", "output"))
+        sent, back = (float(price.get(k) or 0) for k in (PRICE.input.name, PRICE.output.name))
         return (
             "free"
             if not sent and not back
             else f"{dollars(sent)} in, {dollars(back)} out per million tokens"
         )
-    known = listed_prices().get(str(judge.get("model")))
+    known = listed_prices().get(str(judge.get(JUDGE.model.name)))
     if known is None:
         return "price unknown"
     return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
 
 
-def _test_result(check: JudgeCheck) -> str:
+def _test_result(check: JudgeCheck) -> Markup:
     """Result of a test: status, duration, reading rule, reply and label probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
@@ -121,29 +135,33 @@ def _test_result(check: JudgeCheck) -> str:
     if verdict is not None and verdict.label_probabilities:
         odds = " (" + ", ".join(f"{p:.2f}" for p in verdict.label_probabilities) + ")"
     why = (
-        f' <span class="eh-mute">{escape(check.read.detail)}</span>'
+        fill(' <span class="eh-mute">{}</span>', check.read.detail)
         if end and check.read.detail
         else ""
     )
-    return (
-        f'<div class="t">{status_badge(check.read.status)}'
-        f"<span>{check.seconds:.1f} s{escape(read)}: "
-        f"{escape(quoted)}{escape(odds)}{why}</span></div>"
+    return fill(
+        '<div class="t">{}<span>{:.1f} s{}: {}{}{}</span></div>',
+        status_badge(check.read.status),
+        check.seconds,
+        read,
+        quoted,
+        odds,
+        why,
     )
 
 
-def _extraction_settings(study: LenientStudy, view: FormState) -> str:
+def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
     """Choice of a second judge that extracts verdicts from unreadable replies."""
-    entry = study.raw("extraction", "judge")
+    entry = study.raw(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
-    names = [str(judge.get("name", "")) for judge in study.judges]
+    names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]
     options = [("", "none"), *((name, name) for name in names), ("@own", "another judge")]
-    control = select_menu("extraction.judge", options, "@own" if own else str(entry or ""))
-    hint = "a second judge reads replies without a readable verdict; its calls are billed"
-    made = form_row("Extraction", control, hint, to="extraction.judge")
+    control = select_menu(str(EXTRACTION.judge), options, "@own" if own else str(entry or ""))
+    rule = STUDY.extraction.rule
+    made = form_row(rule.label, control, rule.hint, to=str(EXTRACTION.judge))
     if own:
-        made += judge_form(dict(entry), "extraction", str(entry.get("name", "")))
-    return f'<div class="eh-jx">{made}</div>'
+        made += judge_form(dict(entry), STUDY.extraction.name, str(entry.get(JUDGE.name.name, "")))
+    return fill('<div class="eh-jx">{}</div>', made)
 
 
 def judge_count_text(study: LenientStudy) -> str:

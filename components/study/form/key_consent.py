@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import form_button
 from components.study.plan.public_checks import is_public
@@ -12,15 +13,15 @@ from judges.security.key_consents import Consents, Pair, consents_in
 from studies.spec.study import Study
 
 
-def consent_notices(study: Study, folder: Path) -> str:
+def consent_notices(study: Study, folder: Path) -> Markup:
     """Notice and button for each key variable and host without consent."""
     if is_public():
-        return ""
+        return EMPTY
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
-    return "".join(map(_consent_notice, consents_in(folder).missing(judges)))
+    return join(map(_consent_notice, consents_in(folder).missing(judges)))
 
 
-def _consent_notice(pair: Pair) -> str:
+def _consent_notice(pair: Pair) -> Markup:
     words = f"Allow ${pair.variable} for {pair.origin}"
     action = {"do": "allow key", "variable": pair.variable, "origin": pair.origin}
     notice = notice_html(
@@ -28,15 +29,17 @@ def _consent_notice(pair: Pair) -> str:
         f"This study wants to send ${pair.variable} to {pair.origin}.",
         "Nothing is sent until you allow it. Allow it only if you trust that host with this key.",
     )
-    return (
-        f'{notice}<div class="eh-row">{form_button(words, action, kind="small", errand=True)}</div>'
+    return fill(
+        '{}<div class="eh-row">{}</div>',
+        notice,
+        form_button(words, action, kind="small", errand=True),
     )
 
 
-def allow_key(consents: Consents, pair: Pair) -> str:
+def allow_key(consents: Consents, pair: Pair) -> Markup:
     """Store the consent; return an error notice if that fails, else an empty string."""
     try:
         consents.allow(pair)
     except (PlanError, OSError) as error:
         return notice_html("bad", "The consent could not be stored.", str(error))
-    return ""
+    return EMPTY

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from components.html.format import count, escape
+from components.html.format import count
+from components.html.markup import Markup, fill, join
 from components.study.file.controls import action_checkbox, form_button, form_link, subheading
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from judges.rendering.prompt import load_prompt
@@ -16,7 +17,7 @@ _VISIBLE_PROMPTS: Final = 4
 """Number of unselected prompts shown; the others are folded."""
 
 
-def prompt_list(study: LenientStudy) -> str:
+def prompt_list(study: LenientStudy) -> Markup:
     """Selected prompts first, then the user's own, then built-in ones."""
     offered = available_prompts(study.folder)
     chosen = study.prompts
@@ -32,8 +33,12 @@ def prompt_list(study: LenientStudy) -> str:
     ]
     shown = [*selected, *(_prompt_row(name, named[name], study, False) for name in visible)]
     more = (
-        f"<details class='eh-how eh-all' data-keep='all prompts'><summary>{count(len(others))} "
-        f"more</summary>{''.join(others)}</details>"
+        fill(
+            "<details class='eh-how eh-all' data-keep='all prompts'><summary>{} "
+            "more</summary>{}</details>",
+            count(len(others)),
+            join(others),
+        )
         if others
         else ""
     )
@@ -41,7 +46,7 @@ def prompt_list(study: LenientStudy) -> str:
         "Compare two", {"do": "mode", "mode": "compare"}, kind="ghost"
     )
     head = subheading("Prompts", "each prompt defines its protocol")
-    return f'{head}{"".join(shown)}{more}<div class="eh-row">{buttons}</div>'
+    return fill('{}{}{}<div class="eh-row">{}</div>', head, join(shown), more, buttons)
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
@@ -69,7 +74,7 @@ def verdict_ending(verdict: str) -> str:
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 
-def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: bool) -> str:
+def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: bool) -> Markup:
     if one is None:
         details, title = "not found: no prompt of this name and no file at this path", name
     else:
@@ -79,17 +84,23 @@ def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: b
         sent = count(len(prompt.messages), "message")
         details = f"{own}{prompt.protocol}, {sent}, {verdict_ending(prompt.verdict)}"
     box = action_checkbox(f"Use {title}", {"do": "prompt", "prompt": name, "on": not on}, on)
-    opens = " · ".join(
-        form_link(
-            words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}"
-        )
-        for words, mode in (("Preview", "side"), ("Edit", "editor"))
+    opens = join(
+        (
+            form_link(
+                words, {"do": "show prompt", "prompt": name, "mode": mode}, label=f"{words} {title}"
+            )
+            for words, mode in (("Preview", "side"), ("Edit", "editor"))
+        ),
+        " · ",
     )
-    aside = f'<span class="eh-small">{opens}</span>' if one else ""
-    return (
-        f'<div class="eh-pl{" on" if on else ""}">{box}'
-        f'<span class="eh-mono">{escape(title)}</span>{aside}'
-        f'<span class="d">{escape(details)}</span></div>'
+    aside = fill('<span class="eh-small">{}</span>', opens) if one else ""
+    return fill(
+        '<div class="eh-pl{}">{}<span class="eh-mono">{}</span>{}<span class="d">{}</span></div>',
+        " on" if on else "",
+        box,
+        title,
+        aside,
+        details,
     )
 
 

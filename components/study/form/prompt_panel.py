@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from components.html.format import count, escape, tokens
+from components.html.format import count, tokens
+from components.html.markup import Markup, escape, fill, join
 from components.html.pieces import notice_html, status_badge
 from components.inspect.word_diff import word_difference
 from components.study.file.controls import previous_next, segmented_switch, select_menu
@@ -32,6 +33,7 @@ from judges.rendering.prompt_library import (
 from judges.rendering.template import split_template
 from studies.domain import Item
 from studies.errors import EvenhandError
+from studies.spec.keys import JUDGE, STUDY
 from studies.spec.presentations import resolve_contestants
 
 PANEL_MODES: Final = (("side", "Side by side"), ("editor", "Editor"), ("compare", "Compare"))
@@ -93,7 +95,7 @@ def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
     return None
 
 
-def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> str:
+def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> Markup:
     """Heading of the panel: prompt, item, navigation and view switch."""
     n = len(preview.items)
     at = min(view.item, max(0, n - 1))
@@ -105,8 +107,8 @@ def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None
     sent = preview_messages(preview, prompt, item)
     summary = _item_summary(item, sent, prompt) if item and prompt else ""
     navigation = previous_next(at, n, "item") if n > 1 and view.mode != "compare" else ""
-    switch = (
-        f'<span id="f-mode-l" hidden>View</span>{segmented_switch("mode", PANEL_MODES, view.mode)}'
+    switch = fill(
+        '<span id="f-mode-l" hidden>View</span>{}', segmented_switch("mode", PANEL_MODES, view.mode)
     )
     other = ""
     if view.mode == "compare":
@@ -119,9 +121,14 @@ def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None
         other = select_menu("prompt", options, first, label="First prompt") + select_menu(
             "other", [("", "choose another"), *options], view.other, label="Second prompt"
         )
-    return (
-        f'<header class="eh-head"><div><h2>{escape(title)}</h2><p>{escape(summary)}</p></div>'
-        f'<div class="eh-row">{navigation}{other}{switch}</div></header>'
+    return fill(
+        '<header class="eh-head"><div><h2>{}</h2><p>{}</p></div>'
+        '<div class="eh-row">{}{}{}</div></header>',
+        title,
+        summary,
+        navigation,
+        other,
+        switch,
     )
 
 
@@ -145,8 +152,8 @@ def preview_messages(
     judges = preview.lenient_study.judges
     first = judges[0] if judges else {}
     read_mode = first.get("read", "probabilities" if first.get("model") == "embedded" else "text")
-    sees = preview.lenient_study.text_value("judge_sees") == "images" and any(
-        j.get("vision") for j in judges
+    sees = preview.lenient_study.text_value(*STUDY.judge_sees) == "images" and any(
+        j.get(JUDGE.vision.name) for j in judges
     )
     images = tuple("data:," for _ in item.images) if sees else ()
     try:
@@ -170,37 +177,38 @@ def _item_contestants(preview: StudyPreview, item: Item) -> list[str]:
 
 def template_and_preview(
     preview: StudyPreview, view: FormState, shown: LibraryPrompt | None
-) -> str:
+) -> Markup:
     if shown is None:
         return notice_html("warn", "No prompt.", "Tick a prompt in step 2, or write your own.")
     prompt = shown.prompt
-    return (
-        f'<div class="eh-ed"><div class="eh-box">{template_html(prompt)}</div>'
-        f'<div class="eh-box well">{preview_html(preview, view, prompt)}</div></div>'
-        f"{prompt_check_html(shown)}"
+    return fill(
+        '<div class="eh-ed"><div class="eh-box">{}</div><div class="eh-box well">{}</div></div>{}',
+        template_html(prompt),
+        preview_html(preview, view, prompt),
+        prompt_check_html(shown),
     )
 
 
-def template_html(prompt: Prompt) -> str:
+def template_html(prompt: Prompt) -> Markup:
     """The template with its variables highlighted."""
-    return "".join(
+    return join(
         _message_html(
             role,
-            "".join(_variable_chip(t) if var else escape(t) for t, var in split_template(text)),
+            join(_variable_chip(t) if var else escape(t) for t, var in split_template(text)),
         )
         for role, text in prompt.messages
     )
 
 
-def _variable_chip(name: str) -> str:
-    return f'<span class="eh-var">${escape(name)}</span>'
+def _variable_chip(name: str) -> Markup:
+    return fill('<span class="eh-var">${}</span>', name)
 
 
-def _message_html(role: str, html: str) -> str:
-    return f'<div class="eh-msg"><b>{escape(role)}</b><pre>{html}</pre></div>'
+def _message_html(role: str, html: str) -> Markup:
+    return fill('<div class="eh-msg"><b>{}</b><pre>{}</pre></div>', role, html)
 
 
-def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> str:
+def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Markup:
     """The messages as sent to a judge: text of the template in grey, text of the item in black."""
     if not preview.items:
         return notice_html(
@@ -208,7 +216,9 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> str:
         )
     item = preview.items[min(view.item, len(preview.items) - 1)]
     if not item.responses and prompt.protocol != "describe":
-        return '<p class="hint">This item has no answers, so the prompt cannot be previewed.</p>'
+        return Markup(
+            '<p class="hint">This item has no answers, so the prompt cannot be previewed.</p>'
+        )
     sent = preview_messages(preview, prompt, item)
     if sent.fault:
         return notice_html("bad", "The prompt cannot be rendered.", sent.fault)
@@ -221,10 +231,10 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> str:
         body = _shade_template(_message_text(message["content"]), template)
         parts.append(_message_html(f"{message['role']}, as sent", body))
     unchanged = f"{count(same, 'message')} sent exactly as in the template." if same else ""
-    return "".join(parts) + (f'<p class="hint">{unchanged}</p>' if unchanged else "")
+    return join(parts) + (fill('<p class="hint">{}</p>', unchanged) if unchanged else "")
 
 
-def _shade_template(text: str, template: str) -> str:
+def _shade_template(text: str, template: str) -> Markup:
     """Mark the text of the template in a sent message; without marks if it cannot be located."""
     out, at = [], 0
     for words, variable in split_template(template):
@@ -233,9 +243,9 @@ def _shade_template(text: str, template: str) -> str:
         found = text.find(words, at)
         if found < 0:
             return escape(text)
-        out.append(escape(text[at:found]) + f'<span class="eh-own">{escape(words)}</span>')
+        out.append(escape(text[at:found]) + fill('<span class="eh-own">{}</span>', words))
         at = found + len(words)
-    return "".join(out) + escape(text[at:])
+    return join(out) + escape(text[at:])
 
 
 def _message_text(content: Any) -> str:
@@ -247,15 +257,15 @@ def _message_text(content: Any) -> str:
 # ---------------------------------------------------------------------- checking, comparing
 
 
-def prompt_check_html(shown: LibraryPrompt) -> str:
+def prompt_check_html(shown: LibraryPrompt) -> Markup:
     """Result of checking a prompt without calling a judge."""
     checked = check_prompt(shown.prompt.yaml, shown.prompt.name)
     return check_result_html(checked, ours=shown.built_in)
 
 
-def check_result_html(checked: PromptCheck, *, ours: bool = False) -> str:
+def check_result_html(checked: PromptCheck, *, ours: bool = False) -> Markup:
     prompt = checked.prompt
-    problems = "".join(_problem_html(problem, ours) for problem in checked.problems)
+    problems = join(_problem_html(problem, ours) for problem in checked.problems)
     if prompt is None or not checked.usable:
         return problems
     summary = (
@@ -263,19 +273,23 @@ def check_result_html(checked: PromptCheck, *, ours: bool = False) -> str:
         f"the reply {verdict_ending(prompt.verdict)}"
     )
     sha = f"version {prompt.version}, sha {prompt.sha[:8]} · {prompt.source}"
-    return (
-        f'<div class="eh-row eh-foot">{status_badge("ok")}'
-        f'<span class="eh-small">{escape(summary)}</span><span class="eh-grow"></span>'
-        f'<span class="eh-small eh-mute">{escape(sha)}</span></div>{problems}'
+    return fill(
+        '<div class="eh-row eh-foot">{}'
+        '<span class="eh-small">{}</span><span class="eh-grow"></span>'
+        '<span class="eh-small eh-mute">{}</span></div>{}',
+        status_badge("ok"),
+        summary,
+        sha,
+        problems,
     )
 
 
-def _problem_html(problem: PromptProblem, ours: bool) -> str:
+def _problem_html(problem: PromptProblem, ours: bool) -> Markup:
     """One problem of a prompt; a warning about a built-in prompt is shown as a plain note."""
     if problem.level == "error":
         return notice_html("bad", "The prompt cannot be saved.", problem.text)
     if ours:
-        return f'<p class="hint">Note: {escape(problem.text)}.</p>'
+        return fill('<p class="hint">Note: {}.</p>', problem.text)
     return notice_html("warn", "Warning:", problem.text)
 
 
@@ -283,11 +297,11 @@ def editor_preview(preview: StudyPreview, view: FormState, text: str) -> str:
     """Problems of the edited prompt, and its messages as they would be sent."""
     checked = check_prompt(text)
     box = preview_html(preview, view, checked.prompt) if checked.prompt else ""
-    well = f'<div class="eh-box well">{box}</div>' if box else ""
-    return f"{check_result_html(checked)}{well}"
+    well = fill('<div class="eh-box well">{}</div>', box) if box else ""
+    return check_result_html(checked) + well
 
 
-def compare_prompts(preview: StudyPreview, view: FormState) -> str:
+def compare_prompts(preview: StudyPreview, view: FormState) -> Markup:
     """Two prompts message by message, with the words that differ marked."""
     folder = preview.lenient_study.folder
     offered = available_prompts(folder)
@@ -305,14 +319,14 @@ def compare_prompts(preview: StudyPreview, view: FormState) -> str:
         for side, role, html in ((0, left[0], difference.first), (1, right[0], difference.second)):
             sides[side].append(_message_html(role, html) if role else "")
     heads = [f"{p.name}, version {p.version} · {p.protocol}, {p.verdict}" for p in (a, b)]
-    boxes = "".join(
-        f'<div class="eh-box"><p class="eh-small eh-mute">{escape(head)}</p>{"".join(side)}</div>'
+    boxes = join(
+        fill('<div class="eh-box"><p class="eh-small eh-mute">{}</p>{}</div>', head, join(side))
         for head, side in zip(heads, sides, strict=True)
     )
     same = " Their messages are identical." if a.messages == b.messages else ""
     sizes = f"{tokens(_estimate_tokens(a))} and {tokens(_estimate_tokens(b))} tokens"
     summary = f"{sizes} without the item.{same}"
-    return f'<div class="eh-ed">{boxes}</div><p class="eh-small eh-mute">{escape(summary)}</p>'
+    return fill('<div class="eh-ed">{}</div><p class="eh-small eh-mute">{}</p>', boxes, summary)
 
 
 def _message_at(prompt: Prompt, index: int) -> tuple[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from components.html.format import count, escape, inline_markup
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.pieces import notice_html
+from components.html.table import Table
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.study.file.controls import (
@@ -20,17 +22,21 @@ from components.study.file.controls import (
 )
 from components.study.file.lenient_study import FormState
 from components.study.form.data_source import original_file_name
+from components.study.form.mapping_preview import column_names, comparisons_html, source_table
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.eligibility import count_skipped
+from judges.verdicts.recorded_replies import RecordedReplyReader
 from studies.domain import Item
 from studies.errors import EvenhandError
-from studies.files.tables import SourceTable, is_table_file, read_table, text_of
+from studies.files.nested_columns import expand_columns
+from studies.files.tables import SourceTable, text_of
 from studies.sources.detect import matching_formats
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
-from studies.sources.load import image_folder, source_path
+from studies.sources.load import image_folder
 from studies.sources.mapping_guess import guess_mapping
-from studies.texts.slice_statistics import ContestantCoverage, count_coverage
+from studies.spec.keys import DATA, STUDY
+from studies.texts.slice_statistics import count_coverage
 
 _MAX_INSTRUCTION: Final = 420
 _SHARDS_NOTE: Final = (
@@ -40,26 +46,27 @@ _SHARDS_NOTE: Final = (
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 
 
-def records_html(preview: StudyPreview, view: FormState) -> str:
+def records_html(preview: StudyPreview, view: FormState) -> Markup:
     """The report below the slice: errors, detected format, gaps and one item."""
     parts = [_error_notice(preview), _detected_format(preview), mapping_form(preview)]
     if preview.records is not None:
-        join = preview.records.join
-        parts.append(_join_report(join) if join else _coverage(preview))
+        found = preview.records.join
+        parts.append(_join_report(found) if found else _coverage(preview))
         parts.append(_skipped_notice(preview))
         parts.append(item_html(preview, view))
-    return "".join(parts)
+    return join(parts)
 
 
-def _error_notice(preview: StudyPreview) -> str:
+def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error:
-        return ""
-    if not preview.lenient_study.raw("data", "mapping") and table_to_map(preview):
+        return EMPTY
+    if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
         advice = "Check the guessed meaning of its columns below and confirm it."
         details = escape(with_original_name(preview, preview.data_error))
-        return notice_html("warn", "The format of this table is unknown.", advice) + (
+        return notice_html("warn", "The format of this table is unknown.", advice) + fill(
             "<details class='eh-how eh-notes' data-keep='seen'><summary>Details</summary>"
-            f"<p>{details}</p></details>"
+            "<p>{}</p></details>",
+            details,
         )
     return notice_html(
         "bad", "These records cannot be used.", with_original_name(preview, preview.data_error)
@@ -72,15 +79,15 @@ def with_original_name(preview: StudyPreview, words: str) -> str:
     return words.replace(stored, original_file_name(preview.lenient_study.source))
 
 
-def _detected_format(preview: StudyPreview) -> str:
+def _detected_format(preview: StudyPreview) -> Markup:
     """The detected format with its reason, disabled metrics and notes."""
     if preview.records is None or preview.lenient_study.source == "probe":
-        return ""
+        return EMPTY
     found = preview.records
     verdicts = f" and {count(found.verdicts, 'recorded verdict')}" if found.verdicts else ""
     why = with_original_name(preview, found.format_reason)
     summary = f"**{found.format}**: {count(len(found.items), 'item')}{verdicts}. {why}."
-    parts = [f'<p class="hint eh-found">{inline_markup(summary)}</p>']
+    parts = [fill('<p class="hint eh-found">{}</p>', inline_markup(summary))]
     if found.disabled_metrics:
         names = ", ".join(found.disabled_metrics)
         why = next(iter(found.disabled_metrics.values()))
@@ -90,64 +97,73 @@ def _detected_format(preview: StudyPreview) -> str:
             )
         )
     if found.notes:
-        listed = "".join(f"<p>{inline_markup(note)}</p>" for note in found.notes)
+        listed = join(fill("<p>{}</p>", inline_markup(note)) for note in found.notes)
         parts.append(
-            f"<details class='eh-how' data-keep='notes'><summary>{count(len(found.notes), 'note')} "
-            f"on these records</summary>{listed}</details>"
+            fill(
+                "<details class='eh-how' data-keep='notes'><summary>{} "
+                "on these records</summary>{}</details>",
+                count(len(found.notes), "note"),
+                listed,
+            )
         )
     if found.shards is not None:
-        parts.append(f'<p class="hint eh-found">{_SHARDS_NOTE}</p>')
+        parts.append(fill('<p class="hint eh-found">{}</p>', _SHARDS_NOTE))
     if found.verdicts:
         button = form_button("Open these verdicts as a study", {"do": "recorded"}, errand=True)
-        parts.append(f'<div class="eh-row">{button}</div>')
-    return "".join(parts)
+        parts.append(fill('<div class="eh-row">{}</div>', button))
+    return join(parts)
 
 
 # ---------------------------------------------------------------------- unknown table
 
 
-def mapping_form(preview: StudyPreview) -> str:
+def mapping_form(preview: StudyPreview) -> Markup:
     """Menu for the meaning of each column; a guess is shown but not applied until confirmed."""
     table = table_to_map(preview)
     if table is None:
-        return ""
-    saved = preview.lenient_study.raw("data", "mapping")
+        return EMPTY
+    study = preview.lenient_study
+    saved = study.raw(*DATA.mapping)
     guess = guess_mapping(table.columns, table.rows)
     mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
-    rows = "".join(
-        _column_row(table, column, mapping.get(column, "")) for column in table.columns[:60]
+    rows = join(
+        _column_row(table, column, mapping.get(column, "")) for column in column_names(table)
     )
     state = "saved with the study" if saved else "a guess, not applied yet"
     head = subheading("Meaning of the columns", state)
     use = "" if saved else form_button("Use these columns", {"do": "map", "mapping": guess})
-    return f'{head}{rows}<div class="eh-row">{use}</div>'
+    shown = comparisons_html(study, table, mapping)
+    reading = _reading_row(preview, mapping)
+    return fill('{}{}{}{}<div class="eh-row">{}</div>', head, rows, reading, shown, use)
+
+
+def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
+    """Menu for the verdict format of mapped replies; empty if no column holds replies."""
+    if "reply" not in mapping.values():
+        return EMPTY
+    chosen = str(preview.lenient_study.raw(*DATA.read) or "")
+    stated = {"winner", "winner_index", "score"} & set(mapping.values())
+    default = "from the mapped column" if stated else "detected from the replies"
+    options = [("", default), *((name, name) for name in RecordedReplyReader.formats)]
+    return form_row(
+        "Verdicts", select_menu("data.read", options, chosen), "read from replies", to="data.read"
+    )
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
     """The table of a source with a column mapping or of unknown format; else None."""
     study = preview.lenient_study
-    if study.source.startswith("hub:") or study.source == "probe":
+    mapped = bool(study.raw(*DATA.mapping))
+    if preview.records is not None and not mapped:
         return None
-    if preview.records is not None and not study.raw("data", "mapping"):
-        return None
-    try:
-        path = source_path(read_data_spec(study), study.folder)
-        if not path.is_file() or not is_table_file(path):
-            return None
-        table = _read_cached(path, path.stat().st_mtime_ns)
-    except EvenhandError:
-        return None
-    known = not study.raw("data", "mapping") and matching_formats(table, path)
+    table = source_table(study)
+    known = table is not None and not mapped and matching_formats(table, Path(study.source))
     return None if known else table
 
 
-@lru_cache(maxsize=4)
-def _read_cached(path: Path, stamp: int) -> SourceTable:
-    return read_table(path)
-
-
-def _column_row(table: SourceTable, column: str, field: str) -> str:
-    examples = (text_of(one.get(column)).strip() for one in table.rows[:20])
+def _column_row(table: SourceTable, column: str, field: str) -> Markup:
+    shown = expand_columns(replace(table, rows=table.rows[:20]), [column]).rows
+    examples = (text_of(one.get(column)).strip() for one in shown)
     example = next((text for text in examples if text), "empty")
     options = [
         ("", "not used"),
@@ -169,126 +185,124 @@ def _column_row(table: SourceTable, column: str, field: str) -> str:
 # ------------------------------------------------------------------------------- gaps
 
 
-def _join_report(join: JoinReport) -> str:
+def _join_report(found: JoinReport) -> Markup:
     """Numbers of matched, missing, empty, duplicate, conflicting and unknown answers per file."""
-    head = subheading("Join report", f"answers to {count(join.questions, 'question')}")
+    head = subheading("Join report", f"answers to {count(found.questions, 'question')}")
     kinds = [
-        kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(join, kind)
+        kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(found, kind)
     ]
-    heads = "".join(f"<th>{escape(kind)}</th>" for kind in kinds)
-    rows = "".join(
-        f"<tr><td>{escape(one.contestant)}</td><td>{count(one.matched)}</td>"
-        + "".join(f"<td>{_count_cell(getattr(one, kind))}</td>" for kind in kinds)
-        + "</tr>"
-        for one in join.files
+    rows = [
+        [
+            one.contestant,
+            count(one.matched),
+            *(_count_cell(getattr(one, kind)) for kind in kinds),
+        ]
+        for one in found.files
+    ]
+    table = Table(["model", "found", *kinds], rows, "eh-jt", box="").html()
+    on = f"Joined on {', '.join(found.on)}."
+    if found.duplicate_questions:
+        on += f" {count(found.duplicate_questions, 'question')} with the same key as another."
+    return fill(
+        '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',
+        head,
+        table,
+        on,
+        _join_examples(found.files),
     )
-    table = (
-        f'<table class="eh-jt"><thead><tr><th>model</th><th>found</th>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table>"
-    )
-    on = f"Joined on {', '.join(join.on)}."
-    if join.duplicate_questions:
-        on += f" {count(join.duplicate_questions, 'question')} with the same key as another."
-    return (
-        f'{head}{table}<p class="hint">{escape(on)} '
-        "Calls that need a missing answer are skipped.</p>"
-        f"{_join_examples(join.files)}"
-    )
 
 
-def join_total(join: JoinReport, kind: str) -> int:
-    return sum(getattr(one, kind) for one in join.files)
+def join_total(found: JoinReport, kind: str) -> int:
+    return sum(getattr(one, kind) for one in found.files)
 
 
-def _join_examples(files: Sequence[FileJoin]) -> str:
+def _join_examples(files: Sequence[FileJoin]) -> Markup:
     lines = [
-        f"<p>{escape(one.contestant)}, {escape(kind)}: {escape('; '.join(keys))}</p>"
+        fill("<p>{}, {}: {}</p>", one.contestant, kind, "; ".join(keys))
         for one in files
         for kind, keys in (one.examples or {}).items()
         if keys
     ]
     if not lines:
-        return ""
-    return (
-        "<details class='eh-how' data-keep='join examples'><summary>Examples</summary>"
-        f"{''.join(lines)}</details>"
+        return EMPTY
+    return fill(
+        "<details class='eh-how' data-keep='join examples'><summary>Examples</summary>{}</details>",
+        join(lines),
     )
 
 
-def _coverage(preview: StudyPreview) -> str:
+def _coverage(preview: StudyPreview) -> Markup:
     """Table of found, missing and empty answers per contestant, if any are missing or empty."""
     names = [str(name) for name in _selected_contestants(preview)]
     found = [
         count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names
     ]
     if not any(one.missing or one.empty for one in found):
-        return ""
+        return EMPTY
     head = subheading("Coverage", f"of {count(len(preview.items), 'item')}")
-    rows = "".join(_coverage_row(one) for one in found)
-    return (
-        f"{head}<table class='eh-jt'><thead><tr><th>model</th><th>found</th><th>missing</th>"
-        f"<th>empty</th></tr></thead><tbody>{rows}</tbody></table>"
-        '<p class="hint">Calls that need a missing answer are skipped.</p>'
-    )
+    rows = [
+        [one.name, count(one.found), _count_cell(one.missing), _count_cell(one.empty)]
+        for one in found
+    ]
+    table = Table(["model", "found", "missing", "empty"], rows, "eh-jt", box="").html()
+    note = Markup('<p class="hint">Calls that need a missing answer are skipped.</p>')
+    return head + table + note
 
 
 def _selected_contestants(preview: StudyPreview) -> Sequence[Any]:
-    named = preview.lenient_study.raw("contestants")
+    named = preview.lenient_study.raw(*STUDY.contestants)
     return named if isinstance(named, list) and named else preview.contestants[:20]
 
 
-def _coverage_row(one: ContestantCoverage) -> str:
-    return (
-        f"<tr><td>{escape(one.name)}</td><td>{count(one.found)}</td>"
-        f"<td>{_count_cell(one.missing)}</td><td>{_count_cell(one.empty)}</td></tr>"
-    )
-
-
-def _count_cell(value: int) -> str:
+def _count_cell(value: int) -> Markup:
     kind = "w" if value else "z"
-    return f'<span class="{kind}">{count(value)}</span>'
+    return fill('<span class="{}">{}</span>', kind, count(value))
 
 
-def _skipped_notice(preview: StudyPreview) -> str:
+def _skipped_notice(preview: StudyPreview) -> Markup:
     if preview.plan is None:
-        return ""
+        return EMPTY
     lines = [
         f"{one.prompt} is not used on {count(one.items, 'item')}: {one.why}."
         for one in count_skipped(preview.plan.prompts, preview.plan.items)
     ]
-    return notice_html("calm", "Some items are skipped.", " ".join(lines[:4])) if lines else ""
+    return notice_html("calm", "Some items are skipped.", " ".join(lines[:4])) if lines else EMPTY
 
 
 # ----------------------------------------------------------------------------- one item
 
 
-def item_html(preview: StudyPreview, view: FormState) -> str:
+def item_html(preview: StudyPreview, view: FormState) -> Markup:
     n = len(preview.items)
     if not n:
-        return ""
+        return EMPTY
     at = min(view.item, n - 1)
     item = preview.items[at]
     where = " · ".join(part for part in (item.id, item.category) if part)
-    head = (
-        f'<div class="eh-sub"><b>{escape(f"Item {count(at + 1)} of {count(n)}")}</b>'
-        f"<span>{escape(where)} {previous_next(at, n, 'item')}</span></div>"
+    head = fill(
+        '<div class="eh-sub"><b>{}</b><span>{} {}</span></div>',
+        f"Item {count(at + 1)} of {count(n)}",
+        where,
+        previous_next(at, n, "item"),
     )
-    answers = "".join(
-        f"<p><b>{escape(name)}</b> {escape(_truncate(text, 220))}</p>"
+    answers = join(
+        fill("<p><b>{}</b> {}</p>", name, _truncate(text, 220))
         for name, text in sorted(item.responses.items())
     )
     many = count(len(item.responses), "answer")
-    folded = (
-        f"<details class='eh-how' data-keep='answers'><summary>{many}</summary>{answers}</details>"
+    folded = fill(
+        "<details class='eh-how' data-keep='answers'><summary>{}</summary>{}</details>",
+        many,
+        answers,
     )
     words = escape(_truncate(item.instruction, _MAX_INSTRUCTION))
-    question = f'<p class="eh-small eh-q" dir="auto">{words}</p>'
-    return f"{head}{question}{_images_html(preview, item)}{folded}"
+    question = fill('<p class="eh-small eh-q" dir="auto">{}</p>', words)
+    return head + question + _images_html(preview, item) + folded
 
 
-def _images_html(preview: StudyPreview, item: Item) -> str:
+def _images_html(preview: StudyPreview, item: Item) -> Markup:
     if not item.images:
-        return ""
+        return EMPTY
     try:
         folder = image_folder(read_data_spec(preview.lenient_study), preview.lenient_study.folder)
     except EvenhandError:
@@ -301,7 +315,7 @@ def _images_html(preview: StudyPreview, item: Item) -> str:
         if context.strip()
         else "No description: a judge without vision gets no information about the image."
     )
-    return f'{shown}<p class="hint">{escape(below)}</p>'
+    return fill('{}<p class="hint">{}</p>', shown, below)
 
 
 def _truncate(text: str, most: int) -> str:

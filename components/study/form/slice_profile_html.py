@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import NARROW_SPACE, count, escape, number
+from components.html.format import NARROW_SPACE, count, number
+from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import segmented_switch, subheading
 from components.study.form.injection_list import suspects_list
 from studies.texts.instruction_verbs import InstructionOpenings
@@ -16,57 +17,66 @@ SMALL_CATEGORY: Final = 2
 """Maximum number of items in a category that is too small to compare."""
 
 
-def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> str:
+def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> Markup:
     """Profile of the slice, or of all loaded items if `whole`."""
     switch = ""
     if total > slice_size:
         options = (("slice", f"These {count(slice_size)}"), ("all", f"All {count(total)}"))
-        switch = '<span id="f-profile-l" hidden>Profile of</span>' + segmented_switch(
+        switch = Markup('<span id="f-profile-l" hidden>Profile of</span>') + segmented_switch(
             "profile", options, "all" if whole else "slice"
         )
     subtitle = f"the {count(found.items)} items and their answers at a glance, before any call"
-    head = (
+    head = fill(
         '<header class="eh-head"><div><h2>Profile of the slice</h2>'
-        f'<p>{escape(subtitle)}</p></div><div class="eh-row">{switch}</div></header>'
+        '<p>{}</p></div><div class="eh-row">{}</div></header>',
+        subtitle,
+        switch,
     )
     parts = [
         _categories(found),
         _lengths(found),
         _instruction_openings(found.openings, found.items),
     ]
-    columns = "".join(f"<div>{part}</div>" for part in parts)
-    return (
-        f'{head}<div class="eh-three">{columns}</div>{_profile_footer(found)}{suspects_list(found)}'
+    columns = join(fill("<div>{}</div>", part) for part in parts)
+    return fill(
+        '{}<div class="eh-three">{}</div>{}{}',
+        head,
+        columns,
+        _profile_footer(found),
+        suspects_list(found),
     )
 
 
-def _categories(found: SliceProfile) -> str:
+def _categories(found: SliceProfile) -> Markup:
     named = [(name or "without a category", n) for name, n in found.categories]
     title = subheading("Items per category", count(len(named), "category"))
     most = max((n for _, n in named), default=1)
-    rows = "".join(
-        f"<span>{escape(name.replace('_', ' '))}</span>"
-        f'<div class="tr"><i class="n" style="width:{100 * n / most:.1f}%"></i></div>'
-        f"<b>{count(n)}</b>"
+    rows = join(
+        fill(
+            '<span>{}</span><div class="tr"><i class="n" style="width:{:.1f}%"></i></div><b>{}</b>',
+            name.replace("_", " "),
+            100 * n / most,
+            count(n),
+        )
         for name, n in named[:MAX_PROFILE_ROWS]
     )
     rest = _rest_of_categories(named[MAX_PROFILE_ROWS:])
-    return f'{title}<div class="eh-lens cat">{rows}</div>{rest}'
+    return fill('{}<div class="eh-lens cat">{}</div>{}', title, rows, rest)
 
 
-def _rest_of_categories(named: Sequence[tuple[str, int]]) -> str:
+def _rest_of_categories(named: Sequence[tuple[str, int]]) -> Markup:
     if not named:
-        return ""
+        return EMPTY
     all_small = all(n <= SMALL_CATEGORY for _, n in named)
     text = f"and {count(len(named))} more" + (
         " with one or two items: too few to compare"
         if all_small
         else f" with {count(sum(n for _, n in named), 'item')}"
     )
-    return f'<p class="hint">{escape(text)}</p>'
+    return fill('<p class="hint">{}</p>', text)
 
 
-def _lengths(found: SliceProfile) -> str:
+def _lengths(found: SliceProfile) -> Markup:
     title = subheading("Words", f"median, middle half, middle 80{NARROW_SPACE}%")
     lines = ([found.instructions] if found.instructions else []) + list(found.answers)
     if not lines:
@@ -74,34 +84,43 @@ def _lengths(found: SliceProfile) -> str:
     top = max(line.high for line in lines) or 1.0
     step = _tick_step(top)
     ticks = [step * k for k in range(int(top // step) + 1)]
-    axis = "".join(
-        f'<span style="left:{_percent_position(t, top)}">{number(t)}</span>' for t in ticks
+    axis = join(
+        fill('<span style="left:{}">{}</span>', _percent_position(t, top), number(t)) for t in ticks
     )
-    rows = "".join(_length_bar(line, top) for line in lines[: 2 * MAX_PROFILE_ROWS])
+    rows = join(_length_bar(line, top) for line in lines[: 2 * MAX_PROFILE_ROWS])
     more = len(lines) - 2 * MAX_PROFILE_ROWS
-    rest = f'<p class="hint">and {count(more)} more</p>' if more > 0 else ""
-    scale = f'<span></span><div class="eh-axis">{axis}</div><span></span>'
-    return f'{title}<div class="eh-lens">{rows}{scale}</div>{rest}'
+    rest = fill('<p class="hint">and {} more</p>', count(more)) if more > 0 else ""
+    scale = fill('<span></span><div class="eh-axis">{}</div><span></span>', axis)
+    return fill('{}<div class="eh-lens">{}{}</div>{}', title, rows, scale, rest)
 
 
-def _length_bar(line: LengthSummary, top: float) -> str:
+def _length_bar(line: LengthSummary, top: float) -> Markup:
     wide = (line.low, line.high, "a"), (line.lower_quartile, line.upper_quartile, "b")
-    bars = "".join(
-        f'<i class="{kind}" style="left:{_percent_position(low, top)};'
-        f'width:{_percent_position(high - low, top)}"></i>'
+    bars = join(
+        fill(
+            '<i class="{}" style="left:{};width:{}"></i>',
+            kind,
+            _percent_position(low, top),
+            _percent_position(high - low, top),
+        )
         for low, high, kind in wide
     )
-    mark = f'<i class="m" style="left:calc({_percent_position(line.median, top)} - 1px)"></i>'
+    mark = fill(
+        '<i class="m" style="left:calc({} - 1px)"></i>', _percent_position(line.median, top)
+    )
     tip = (
         f"{line.name}: median {number(line.median)} words\n"
         f"middle half of {count(line.n)}: "
         f"{number(line.lower_quartile)} to {number(line.upper_quartile)}, "
         f"middle 80{NARROW_SPACE}%: {number(line.low)} to {number(line.high)}"
     )
-    return (
-        f"<span>{escape(line.name)}</span>"
-        f'<div class="tr" data-tip="{escape(tip)}" tabindex="0">{bars}{mark}</div>'
-        f"<b>{number(line.median)}</b>"
+    return fill(
+        '<span>{}</span><div class="tr" data-tip="{}" tabindex="0">{}{}</div><b>{}</b>',
+        line.name,
+        tip,
+        bars,
+        mark,
+        number(line.median),
     )
 
 
@@ -117,12 +136,15 @@ def _tick_step(top: float) -> float:
     return next(unit * k for k in (1, 2, 5, 10, 20, 50) if top / (unit * k) <= 5)
 
 
-def _instruction_openings(found: InstructionOpenings, items: int) -> str:
+def _instruction_openings(found: InstructionOpenings, items: int) -> Markup:
     title = subheading("First verb of instructions", count(items, "item"))
-    rows = "".join(
-        f"<span>{escape(one.verb)}</span>"
-        f'<span class="eh-mute">{escape(", ".join(word for word, _ in one.objects))}</span>'
-        f"<b>{count(one.count)}</b>"
+    rows = join(
+        fill(
+            '<span>{}</span><span class="eh-mute">{}</span><b>{}</b>',
+            one.verb,
+            ", ".join(word for word, _ in one.objects),
+            count(one.count),
+        )
         for one in found.verbs[:MAX_PROFILE_ROWS]
     )
     rare = sum(one.count for one in found.verbs[MAX_PROFILE_ROWS:])
@@ -132,11 +154,11 @@ def _instruction_openings(found: InstructionOpenings, items: int) -> str:
         f"{count(found.other)} start in another way" if found.other else "",
     ]
     others = ", ".join(part for part in parts if part)
-    rest = f'<p class="hint">and {escape(others)}</p>' if others else ""
-    return f'{title}<div class="eh-lens verbs">{rows}</div>{rest}'
+    rest = fill('<p class="hint">and {}</p>', others) if others else ""
+    return fill('{}<div class="eh-lens verbs">{}</div>{}', title, rows, rest)
 
 
-def _profile_footer(found: SliceProfile) -> str:
+def _profile_footer(found: SliceProfile) -> Markup:
     parts = []
     gaps = [c for c in found.coverage if c.missing or c.empty]
     if gaps:
@@ -157,4 +179,4 @@ def _profile_footer(found: SliceProfile) -> str:
         )
     if found.judged:
         parts.append(f"{count(found.judged, 'item')} with preferences by people or by design.")
-    return f'<p class="eh-small eh-mute">{escape(" ".join(parts))}</p>'
+    return fill('<p class="eh-small eh-mute">{}</p>', " ".join(parts))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from components.html.format import DASH, NARROW_SPACE, count, dollars, duration, share, tokens
+from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan import (
@@ -63,6 +64,10 @@ class ForecastByJudge:
         return sum(one.completion_tokens for one in self.by_judge.values())
 
     @property
+    def cached_tokens(self) -> int:
+        return sum(one.cached_tokens for one in self.by_judge.values())
+
+    @property
     def dollars(self) -> float | None:
         costs = [one.dollars for one in self.by_judge.values()]
         known = [cost for cost in costs if cost is not None]
@@ -81,7 +86,9 @@ class ForecastByJudge:
 def count_asks(plan: Plan) -> tuple[int, int]:
     """Number of calls, and of those for the noise floor, without rendering prompts."""
     asks = noise = 0
-    shown = {showings_for(prompt): {} for prompt in plan.prompts}
+    shown: dict[Any, dict[str, tuple[int, int]]] = {
+        showings_for(prompt): {} for prompt in plan.prompts
+    }
     for shows, by_item in shown.items():
         for showing in shows(plan.study, plan.items):
             total, again = by_item.get(showing.item.id, (0, 0))
@@ -145,6 +152,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
         asks=round(one.asks * by),
         prompt_tokens=round(one.prompt_tokens * by),
         completion_tokens=round(one.completion_tokens * by),
+        cached_tokens=round(one.cached_tokens * by),
         dollars=None if one.dollars is None else one.dollars * by,
         seconds=None if one.seconds is None else one.seconds * by,
     )
@@ -153,7 +161,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 # -------------------------------------------------------------------------------- in words
 
 
-def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
+def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     """Calls, tokens, dollars and minutes of the plan, from the file that Run reads."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
@@ -162,6 +170,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> str:
         again = f"new; {count(numbers.stored)} of {count(numbers.asks)} are stored"
     amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
     sent, back = tokens(numbers.prompt_tokens), tokens(numbers.completion_tokens)
+    if numbers.cached_tokens:
+        sent += f" (about {tokens(numbers.cached_tokens)} cached)"
     part = f", from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
     return kpi_strip(
         [
@@ -195,7 +205,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     return Kpi(label, share(found, 0), f"from {share(0.5, 0)}", note)
 
 
-def empty_plan_kpis() -> str:
+def empty_plan_kpis() -> Markup:
     """Dashes in place of the numbers, for a study that cannot be run."""
     names = ("Calls", "Tokens", "Dollars", "Time", "Detectable first-slot share")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])

@@ -13,15 +13,13 @@ from components.html.format import (
     decimal,
     dollars,
     duration,
-    escape,
-    escape_plot,
-    inline_markup,
     number,
     percent,
     rating,
     share,
     tokens,
 )
+from components.html.markup import escape, escape_plot, inline_markup
 from studies.domain import Estimate
 
 

@@ -11,9 +11,11 @@ from typing import Any, Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.html.forest_cells import fit_share_axis
 from components.html.format import NARROW_SPACE, share
+from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis, Kpi, empty_state
-from components.html.range_table import dumbbell_track, fit_share_axis, people_track, track_html
+from components.html.range_table import dumbbell_track, people_track, track_html
 from components.html.value_table import (
     PERCENT,
     SCORE,
@@ -56,7 +58,7 @@ def compute_alignment(
     return compute_alignment_table(frames, study_baseline(filtered))
 
 
-def show_alignment(found: AlignmentTable | None) -> str:
+def show_alignment(found: AlignmentTable | None) -> Markup:
     """Table of judges by input, for one order and both orders; then people, and a judge that always
     says tie."""
     if found is None:
@@ -88,15 +90,17 @@ def show_alignment(found: AlignmentTable | None) -> str:
 def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) -> list[str]:
     by_run = {row.run: row for row in rows if (row.judge, row.sees) == (judge, sees)}
     one, both = by_run.get("single"), by_run.get("dual")
+    one_error, both_error = one.mae if one else None, both.mae if both else None
+    one_share, both_share = one.consistency if one else None, both.consistency if both else None
     select = {"judge": judge}
     return [
         name_cell(judge, select),
         _side_label(sees) or "–",
-        value_cell(one and one.mae, SCORE, who=f"{judge}, single verdicts", select=select),
-        value_cell(both and both.mae, SCORE, who=f"{judge}, mean of both orders", select=select),
-        order_dumbbell(axis, one and one.consistency, both and both.consistency, judge, select),
-        value_cell(one and one.consistency, PERCENT, who=f"{judge}, each order", select=select),
-        value_cell(both and both.consistency, PERCENT, who=f"{judge}, both orders", select=select),
+        value_cell(one_error, SCORE, who=f"{judge}, single verdicts", select=select),
+        value_cell(both_error, SCORE, who=f"{judge}, mean of both orders", select=select),
+        order_dumbbell(axis, one_share, both_share, judge, select),
+        value_cell(one_share, PERCENT, who=f"{judge}, each order", select=select),
+        value_cell(both_share, PERCENT, who=f"{judge}, both orders", select=select),
     ]
 
 
@@ -124,7 +128,7 @@ def order_dumbbell(
     both: Estimate | None,
     who: str,
     select: Mapping[str, Any] | None = None,
-) -> str:
+) -> Markup:
     """Hollow mark: one order; solid mark with interval: both orders; diamond: one order only."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
@@ -140,10 +144,10 @@ _SIGNED_STYLE: Final = NumberStyle(2, signed=True)
 _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signed=True)
 
 
-def _gains_table(found: AlignmentTable) -> str:
+def _gains_table(found: AlignmentTable) -> Markup:
     """Differences on the same items: both orders − one order, and images − description."""
     if not found.contrasts:
-        return ""
+        return EMPTY
     heads = [
         ColumnHead("On the same items", numeric=False),
         ColumnHead("", numeric=False),

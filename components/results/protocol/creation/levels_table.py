@@ -10,8 +10,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
-from components.html.format import count, inline_markup, number, share
+from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -61,7 +62,7 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
-) -> str:
+) -> Markup:
     """Stacked levels by model, or a matrix of Reward, Win rate or visual factuality score (VFS) by
     category or task."""
     rows = load_level_rows(filtered)
@@ -83,7 +84,7 @@ def show_creation_table(
     return _group_matrix(filtered, rows, column, cell)
 
 
-def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> str:
+def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
     found = creation_rows(filtered)
     judged = any(sum(row.counts.values()) + row.fail for row in found)
     if LEVELS_SECTION in sections and judged:
@@ -110,7 +111,7 @@ def _level_row(row: CreationRow, scored: bool) -> LevelRow:
     )
 
 
-def _factuality_table(found: Sequence[CreationRow]) -> str:
+def _factuality_table(found: Sequence[CreationRow]) -> Markup:
     """Table of a study that has factuality scores only."""
     heads = [
         ColumnHead("Model", numeric=False),
@@ -132,7 +133,7 @@ def _factuality_table(found: Sequence[CreationRow]) -> str:
     return value_table(heads, lines, label="Visual factuality")
 
 
-def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> str:
+def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Markup:
     """Range of the baseline's visual factuality score (VFS), which is scored once per opponent, and
     the number of unusable replies."""
     values = [row.baseline_vfs.value for row in found if row.baseline_vfs.value is not None]
@@ -148,7 +149,9 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> str
     if unread:
         parts.append(f"{count(unread)} factuality replies are unusable.")
     return (
-        wrap(f'<p class="eh-small eh-under">{inline_markup(" ".join(parts))}</p>') if parts else ""
+        wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(" ".join(parts))))
+        if parts
+        else EMPTY
     )
 
 
@@ -158,7 +161,7 @@ def item_tasks(filtered: FilteredStudy) -> dict[str, str]:
     }
 
 
-def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> str:
+def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell: str) -> Markup:
     attribute, scale = CELL_SCALES[cell]
     found = creation_table(rows, study_baseline(filtered), [column])
     whole = creation_table(rows, study_baseline(filtered)).get((), [])
@@ -174,7 +177,7 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
     drawn = heat.matrix_html(
         groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click
     )
-    return f'<div class="eh-scrolls">{drawn}</div>' if len(groups) > 14 else drawn
+    return fill('<div class="eh-scrolls">{}</div>', drawn) if len(groups) > 14 else drawn
 
 
 # -- headline and key numbers --------------------------------------------------------------------

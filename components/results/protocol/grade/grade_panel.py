@@ -15,7 +15,8 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
-from components.html.format import NARROW_SPACE, count, inline_markup, number, share
+from components.html.format import NARROW_SPACE, count, number, share
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
 from components.html.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.paper_tables import GRADE_PROMPTS
@@ -125,7 +126,7 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
     return sorted(values, key=lambda judge: -float(np.mean(values[judge])))
 
 
-def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
+def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
     """One matrix with and one without the unrelated option, each with its chance score."""
     if not cells:
         return empty_state(
@@ -147,10 +148,10 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> str:
             aside=chance_note(measure, sizes),
         )
         parts.append(wrap(_heatmap_title(state, mine), drawn, _mixed_sizes_note(sizes)))
-    return "".join(parts)
+    return join(parts)
 
 
-def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> str:
+def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> Markup:
     sizes = sorted({n for cell in cells for n in cell.options})
     listed = ", ".join(map(str, sizes))
     items = max((cell.grade.items for cell in cells), default=0)
@@ -158,21 +159,21 @@ def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> str:
         "with the unrelated option" if state == UNRELATED_PRESENT else "without an unrelated option"
     )
     title = inline_markup(f"N = {listed}, {count(items, 'item')}, {shown}")
-    return f'<p class="eh-still-title">{title}</p>'
+    return fill('<p class="eh-still-title">{}</p>', title)
 
 
-def _mixed_sizes_note(sizes: Sequence[int]) -> str:
+def _mixed_sizes_note(sizes: Sequence[int]) -> Markup:
     if len(sizes) < 2:
-        return ""
+        return EMPTY
     note = "Several N are mixed here. Use the table per N below, with the chance score of each N."
-    return f'<p class="eh-small eh-under">{note}</p>'
+    return fill('<p class="eh-small eh-under">{}</p>', note)
 
 
-def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
+def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """Grades per N with their chance score, if a study mixes several N."""
     sizes = sorted({n for cell in cells for n in cell.options})
     if len(sizes) < 2:
-        return ""
+        return EMPTY
     rows = load_choice_rows(filtered)
     heads = [ColumnHead("Judge, prompt", numeric=False)]
     heads += [ColumnHead(f"N = {n}", tip=f"chance {number(RANDOM_GRADE.get(n), 2)}") for n in sizes]
@@ -186,7 +187,7 @@ def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
             got = found.get(f"grade_{n}") or (found["grade"] if cell.options == (n,) else None)
             line.append(value_cell(got, SCORE, who=f"{cell.judge}, {cell.prompt}, N = {n}"))
         lines.append(line)
-    chance = ["chance", *(f"<b>{number(RANDOM_GRADE.get(n), 2)}</b>" for n in sizes)]
+    chance = ["chance", *(fill("<b>{}</b>", number(RANDOM_GRADE.get(n), 2)) for n in sizes)]
     return value_table(heads, [*lines, chance], label="Grade by number of options")
 
 

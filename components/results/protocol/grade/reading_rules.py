@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, inline_markup, percent, share
+from components.html.format import count, percent, share
+from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -116,7 +117,7 @@ def load_reading_differences(filtered: FilteredStudy) -> dict[tuple[str, ...], R
     return reading_differences(first, second) if len(first) else {}
 
 
-def show_reading_differences(filtered: FilteredStudy) -> str:
+def show_reading_differences(filtered: FilteredStudy) -> Markup:
     found = load_reading_differences(filtered)
     if not found:
         return empty_state(
@@ -135,14 +136,16 @@ def show_reading_differences(filtered: FilteredStudy) -> str:
             line.append(_difference_cell(judge, prompt, one, mine, other) if one else count_cell(0))
         lines.append(line)
     return wrap(
-        f'<p class="eh-small">{inline_markup(reading_sentence(found, mine, other))}</p>'
+        fill('<p class="eh-small">{}</p>', inline_markup(reading_sentence(found, mine, other)))
     ) + value_table(heads, lines, label="Verdicts that depend on the parsing rule")
 
 
-def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str, other: str) -> str:
+def _difference_cell(
+    judge: str, prompt: str, one: ReadingDifference, mine: str, other: str
+) -> Markup:
     """Number of different verdicts, with their kinds on hover."""
     if not one.differ:
-        return f'<span class="eh-mute">0 of {count(one.share.n)}</span>'
+        return fill('<span class="eh-mute">0 of {}</span>', count(one.share.n))
     parts = {
         "another option": one.both_read,
         f"a choice only under {mine}": one.only_first,
@@ -150,7 +153,9 @@ def _difference_cell(judge: str, prompt: str, one: ReadingDifference, mine: str,
     }
     kinds = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
     tip = f"{percent(one.share)}\n{judge}, {prompt}\n{kinds}\nClick to open them in Inspect"
-    inside = f'<b>{count(one.differ)}</b> <span class="eh-ci">of {count(one.share.n)}</span>'
+    inside = fill(
+        '<b>{}</b> <span class="eh-ci">of {}</span>', count(one.differ), count(one.share.n)
+    )
     return hover_html(inside, tip, {"judge": judge, "prompt": prompt})
 
 
@@ -178,7 +183,8 @@ def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
         return rows.iloc[:0]
     grades = rows[columns].to_numpy(np.float64)
     beyond = np.arange(len(columns)) >= rows["options"].to_numpy()[:, None]
-    return rows.loc[(np.isfinite(grades) | beyond).all(axis=1)]
+    complete: pd.DataFrame = rows.loc[(np.isfinite(grades) | beyond).all(axis=1)]
+    return complete
 
 
 def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
@@ -197,7 +203,7 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
     return found
 
 
-def show_option_grades(filtered: FilteredStudy) -> str:
+def show_option_grades(filtered: FilteredStudy) -> Markup:
     """Mean grade of each answer, and the share of selections that contradict the grades in their
     own reply."""
     rows = graded_rows(filtered)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.format import count, inline_markup
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import wrap
 from components.html.value_table import (
     SCORE,
@@ -25,7 +26,7 @@ from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, mark_u
 from metrics.protocols.grade_score import grade_estimates, grade_table
 
 
-def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> str:
+def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
     """Table of the judges and prompts with items that have an unusable trial; empty without such
     items."""
     rows = mark_unrelated(load_choice_rows(filtered))
@@ -62,12 +63,12 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> s
             ]
         )
     if not lines:
-        return ""
+        return EMPTY
     have, are = ("has", "is") if total == 1 else ("have", "are")
     text = (
         f"{count(total, 'item')} {have} an unusable trial and {are} left out. "
         "The authors’ code scores the usable trials instead. It divides their entropy by log2 of "
         "the number of all trials. An item without usable trials scores 0."
     )
-    under = wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
+    under = wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
     return value_table(heads, lines, label="Items with an unusable trial, by both rules") + under

@@ -11,9 +11,10 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap as heat
-from components.html.format import inline_markup, number
+from components.html.format import number
+from components.html.heatmap import StaticCell, scale_html, static_matrix
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import (
     ROUND_PERCENT,
     ColumnHead,
@@ -55,7 +56,7 @@ class ComparisonStudy:
 
 def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
-) -> str:
+) -> Markup:
     """Share of the unrelated option, and the comparison with another study."""
     if not cells:
         return empty_state("No item was shown in rotations.", "Grades need rotated options.")
@@ -64,13 +65,13 @@ def show_unrelated(
         parts.append(_no_comparison(filtered))
     else:
         parts.append(_side_by_side(filtered, cells, beside))
-    return "".join(part for part in parts if part)
+    return join(part for part in parts if part)
 
 
-def _unrelated_shares(cells: Sequence[GradeCell]) -> str:
+def _unrelated_shares(cells: Sequence[GradeCell]) -> Markup:
     shown = [cell for cell in cells if cell.unrelated_share.value is not None]
     if not shown:
-        return ""
+        return EMPTY
     prompts = [c.name for c in prompt_columns(shown)]
     heads = [ColumnHead("Unrelated option chosen, %", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt)) for prompt in prompts]
@@ -89,11 +90,11 @@ def _unrelated_shares(cells: Sequence[GradeCell]) -> str:
     return value_table(heads, lines) + _note_html(note)
 
 
-def _note_html(text: str) -> str:
-    return wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>')
+def _note_html(text: str) -> Markup:
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
 
 
-def _no_comparison(filtered: FilteredStudy) -> str:
+def _no_comparison(filtered: FilteredStudy) -> Markup:
     other = "none" if filtered.study.unrelated != "none" else "replace"
     why = {
         "none": "This study has no unrelated option.",
@@ -109,7 +110,7 @@ def _no_comparison(filtered: FilteredStudy) -> str:
 
 def _side_by_side(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy
-) -> str:
+) -> Markup:
     theirs = grade_heatmap_cells(beside.frame)
     if not theirs:
         return empty_state(f"{beside.name} has no rotations.", "Choose another study.")
@@ -125,7 +126,7 @@ def _side_by_side(
         rank_judges(theirs), columns, still, heat.GRADE_SCALE, title=title, small=False
     )
     sizes = sorted({n for cell in theirs for n in cell.options})
-    under = scale_html(heat.GRADE_SCALE, f"<span>{chance_note('Grade', sizes)}</span>")
+    under = scale_html(heat.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
     return wrap(drawn, under) + _paired_differences(filtered, cells, theirs, beside)
 
 
@@ -138,7 +139,7 @@ def _paired_differences(
     cells: Sequence[GradeCell],
     theirs: Sequence[GradeCell],
     beside: ComparisonStudy,
-) -> str:
+) -> Markup:
     """Paired differences at equal N, adjusted for all cells, or the reason there are none."""
     if _option_counts(cells) != _option_counts(theirs):
         chances = " and ".join(
@@ -152,7 +153,7 @@ def _paired_differences(
     return _effect_table(found)
 
 
-def _effect_table(found: Sequence[Contrast]) -> str:
+def _effect_table(found: Sequence[Contrast]) -> Markup:
     """Table of the differences with − without on the same items, by judge and prompt."""
     by_cell = {one.left[:2]: one for one in found}
     prompts = list(dict.fromkeys(prompt for _, prompt in by_cell))
@@ -184,13 +185,13 @@ def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast
     return paired_contrasts(marked, ["judge", "prompt", "unrelated"], [grade_measure()], rng, pairs)
 
 
-def _effect_cell(one: Contrast | None) -> str:
+def _effect_cell(one: Contrast | None) -> Markup:
     if one is None:
-        return '<span class="eh-mute">–</span>'
+        return Markup('<span class="eh-mute">–</span>')
     judge, prompt, _ = one.left
     got = one.adjusted
     covers_zero = got.low is not None and got.high is not None and got.low <= 0 <= got.high
-    badge = f" {no_difference_badge()}" if covers_zero else ""
+    badge = " " + no_difference_badge() if covers_zero else ""
     note = f"without {number(one.right_value, 2)}, with {number(one.left_value, 2)}"
     select = {"judge": judge, "prompt": prompt}
     who = f"{judge}, {prompt}"

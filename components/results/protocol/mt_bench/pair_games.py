@@ -12,7 +12,8 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
-from components.html.format import count, inline_markup, number, share
+from components.html.format import count, number, share
+from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import Axis, Kpi, empty_state, wrap
 from components.html.value_table import (
     PERCENT,
@@ -45,7 +46,7 @@ def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
 # -- adjusted win rates --------------------------------------------------------------------------
 
 
-def show_win_rates(filtered: FilteredStudy) -> str:
+def show_win_rates(filtered: FilteredStudy) -> Markup:
     """Table of wins, losses, ties and (wins + ties/2) / all, games combined by the active rule."""
     rows = load_game_rows(filtered)
     combine, unreadable = filtered.rule
@@ -136,7 +137,7 @@ def _count_conflicts(judge: str, prompt: str, rows: pd.DataFrame) -> GameConflic
     )
 
 
-def show_conflicts(found: Sequence[GameConflicts]) -> str:
+def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
     if not found:
         return empty_state("No pair was judged in both orders.", "Conflicts need two games.")
     heads = [
@@ -156,7 +157,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> str:
             [
                 name_cell(one.judge, select, one.prompt),
                 count(one.pairs),
-                f"{count(one.agree)} {_percent_html(one.agree, one.pairs)}",
+                fill("{} {}", count(one.agree), _percent_html(one.agree, one.pairs)),
                 count_cell(one.both_first, _flips_hint("first", one), {**flips, "toward": "first"}),
                 count_cell(
                     one.both_second, _flips_hint("second", one), {**flips, "toward": "second"}
@@ -176,8 +177,8 @@ def _flips_hint(side: str, one: GameConflicts) -> str:
     return f"the answer shown {side} won both games\nopens all {leaning} flips toward the {side}"
 
 
-def _percent_html(part: int, whole: int) -> str:
-    return f'<span class="eh-ci">{share(part / whole, 0)}</span>' if whole else ""
+def _percent_html(part: int, whole: int) -> Markup:
+    return fill('<span class="eh-ci">{}</span>', share(part / whole, 0)) if whole else EMPTY
 
 
 # -- headline and key numbers --------------------------------------------------------------------
@@ -227,15 +228,15 @@ def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
     return kpis
 
 
-def unequal_games_html(found: Sequence[GameConflicts]) -> str:
+def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
     """One line with the number of pairs whose two games conflict."""
     pairs, unequal = sum(one.pairs for one in found), sum(one.unequal_pairs for one in found)
     if not pairs:
-        return ""
+        return EMPTY
     first, second = sum(o.both_first for o in found), sum(o.both_second for o in found)
     text = (
         f"**{count(unequal)} of {count(pairs)}** pairs have conflicting games: the answer shown "
         "first "
         f"won both {count(first)} times, the second {count(second)} times."
     )
-    return wrap(f'<p class="eh-small">{inline_markup(text)}</p>')
+    return wrap(fill('<p class="eh-small">{}</p>', inline_markup(text)))

@@ -11,14 +11,15 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number
+from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state
 from components.html.value_table import (
     ELO,
     SCORE,
     ColumnHead,
     count_cell,
-    fit_value_axis,
     forest_cell,
     name_cell,
     value_cell,
@@ -41,7 +42,7 @@ def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return machine_rows(protocol_rows(filtered, "single"))
 
 
-def show_ratings(filtered: FilteredStudy) -> str:
+def show_ratings(filtered: FilteredStudy) -> Markup:
     """Table of the mean rating of each model, and matrix by category."""
     rows = load_rating_rows(filtered)
     found = single_ratings(rows) if len(rows) else {}
@@ -50,7 +51,7 @@ def show_ratings(filtered: FilteredStudy) -> str:
             "No single ratings.", "The prompt mt-bench-single rates one answer at a time."
         )
     order = sorted(found, key=lambda model: -(found[model].value or 0.0))
-    axis = fit_value_axis([found[model] for model in order], 1, number)
+    axis = fit_axis([found[model] for model in order], steps_from(1), number)
     heads = [
         ColumnHead("Model", numeric=False),
         ColumnHead("Rating"),
@@ -73,12 +74,12 @@ def show_ratings(filtered: FilteredStudy) -> str:
     return value_table(heads, lines, label="Single ratings") + _category_matrix(rows, order)
 
 
-def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> str:
+def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> Markup:
     cells: dict[tuple[str, str], Estimate | None] = {}
     sizes = rows.groupby("category", observed=True)["item"].nunique()
     columns = [heat.MatrixColumn(str(c), str(n)) for c, n in sizes.items() if str(c)]
     if len(columns) < 2:
-        return ""
+        return EMPTY
     for column in columns:
         part = single_ratings(rows[rows["category"] == column.name])
         cells |= {(model, column.name): got for model, got in part.items()}
@@ -108,7 +109,7 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
     return found
 
 
-def show_label_counts(filtered: FilteredStudy) -> str:
+def show_label_counts(filtered: FilteredStudy) -> Markup:
     """Counts of the five labels by position; without position bias they are symmetric."""
     found = label_counts(filtered)
     if not found:
@@ -130,7 +131,7 @@ def show_label_counts(filtered: FilteredStudy) -> str:
     return value_table(heads, lines, label="Five labels") + _weighted_ratings(filtered)
 
 
-def _weighted_ratings(filtered: FilteredStudy) -> str:
+def _weighted_ratings(filtered: FilteredStudy) -> Markup:
     """Two ratings per model: "much better" counted once, or three times as Arena-Hard does."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
@@ -140,7 +141,7 @@ def _weighted_ratings(filtered: FilteredStudy) -> str:
         for n, e in board.ratings.items()
     }
     if not plain:
-        return ""
+        return EMPTY
     heads = [
         ColumnHead("Rating", numeric=False),
         ColumnHead("Each verdict once"),

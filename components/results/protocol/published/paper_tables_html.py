@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from components.html import heatmap as heat
-from components.html.format import count, escape, inline_markup, number
+from components.html.forest_cells import fit_share_axis
+from components.html.format import count, number
+from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.range_table import fit_share_axis
-from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import PERCENT, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.creation.alignment_with_people import order_dumbbell
 from components.results.protocol.grade.grade_panel import short_prompt
@@ -41,24 +42,24 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 # -- Grade Score ---------------------------------------------------------------------------------
 
 
-def show_published_grades(part: str) -> str:
+def show_published_grades(part: str) -> Markup:
     """Tables 1 to 3 of Grade Score, without and with the added unrelated option."""
     scale = GRADE_SCALES[part]
-    halves = "".join(f"<div>{_grades_matrix(part, scale, added)}</div>" for added in (0, 1))
-    corners = (
+    halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
+    corners = Markup(
         '<span class="eh-fk"></span><span>above its upper bound</span>'
         '<span class="eh-fk two"></span><span>above both entropy and choice</span>'
     )
-    both = f'<div class="eh-halves">{halves}</div>'
+    both = fill('<div class="eh-halves">{}</div>', halves)
     return wrap(
         doubt_notice(),
         both,
-        scale_html(scale, corners if part == "Grade" else ""),
+        scale_html(scale, corners if part == "Grade" else EMPTY),
         _doubtful_list(),
     )
 
 
-def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
+def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
     tables = published_grades()
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (model, prompt, unrelated), cell in tables.items():
@@ -81,7 +82,7 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> str:
     return static_matrix(rows, columns, cells, scale, title=title)
 
 
-def doubt_notice() -> str:
+def doubt_notice() -> Markup:
     """Warning against using these tables as a standard, with counts computed from them."""
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
@@ -98,14 +99,14 @@ def doubt_notice() -> str:
     return notice_html("warn", "Not a reliable standard.", text)
 
 
-def _doubtful_list() -> str:
+def _doubtful_list() -> Markup:
     """List of the cells above their upper bound."""
     rows = [
         [
             escape(short_model(model)),
             escape(short_prompt(prompt)),
             "with" if added else "without",
-            f"<b>{number(cell.grade, 4)}</b>",
+            fill("<b>{}</b>", number(cell.grade, 4)),
             number(cell.max_grade, 4),
             f"{number(cell.grade - cell.max_grade, 4, signed=True)}",
         ]
@@ -121,19 +122,19 @@ def _doubtful_list() -> str:
     ]
     body = value_table(heads, rows, label="Cells above their upper bound")
     title = f"Show the {len(rows)} cells"
-    return f'<details class="eh-how"><summary>{title}</summary>{body}</details>'
+    return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
 
 # -- Creation-MMBench ----------------------------------------------------------------------------
 
 
-def show_published_creation(which: str) -> str:
+def show_published_creation(which: str) -> Markup:
     if which == "People":
         return _alignment_table()
     return _descriptions_table() if which == "Descriptions" else _levels_table()
 
 
-def _levels_table() -> str:
+def _levels_table() -> Markup:
     rows = [
         LevelRow(
             row.model,
@@ -157,7 +158,7 @@ def _levels_table() -> str:
     return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(note)
 
 
-def _descriptions_table() -> str:
+def _descriptions_table() -> Markup:
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for row in creation_descriptions():
         found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
@@ -176,9 +177,9 @@ def _descriptions_table() -> str:
         line = [escape(model)]
         for part, digits in ((0, 2), (1, 1)):
             line += [
-                number(generic[part], digits),
-                f"<b>{number(specific[part], digits)}</b>",
-                number(specific[part] - generic[part], digits, signed=True),
+                escape(number(generic[part], digits)),
+                fill("<b>{}</b>", number(specific[part], digits)),
+                escape(number(specific[part] - generic[part], digits, signed=True)),
             ]
         lines.append(line)
     worse = [
@@ -194,7 +195,7 @@ def _descriptions_table() -> str:
     return value_table(heads, lines, label="Table 6") + _note_html(note)
 
 
-def _alignment_table() -> str:
+def _alignment_table() -> Markup:
     overall = [row for row in creation_alignment() if row.model == "overall"]
     by_judge: dict[tuple[str, str], dict[bool, PublishedAlignment]] = {}
     for row in overall:
@@ -216,9 +217,9 @@ def _alignment_table() -> str:
     lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
     reason = "needs the votes of each person; the paper prints none"
     always = [
-        '<span class="eh-mute">Always tie</span>',
+        Markup('<span class="eh-mute">Always tie</span>'),
         *("–", "–", "–"),
-        f'<span class="eh-small eh-mute">{reason}</span>',
+        fill('<span class="eh-small eh-mute">{}</span>', reason),
         *("–", "–"),
     ]
     worse, cells = count_images_unhelpful()
@@ -239,18 +240,19 @@ def _alignment_row(
     judge: str, sees: str, runs: dict[bool, PublishedAlignment], axis: Axis
 ) -> list[str]:
     one, both = runs.get(False), runs.get(True)
+    one_share, both_share = one.consistency if one else None, both.consistency if both else None
     person = sees == "people"
     shown = f"Person {judge}" if person else judge
     return [
         name_cell(shown, None, "against the others" if person else ""),
         "the images" if person else sees,
         number(one.mae, 2) if one else "–",
-        f"<b>{number(both.mae, 2)}</b>" if both else "",
-        order_dumbbell(axis, one and one.consistency, both and both.consistency, shown),
-        value_cell(one and one.consistency, PERCENT, who=f"{shown}, each order"),
-        value_cell(both and both.consistency, PERCENT, who=f"{shown}, both orders") if both else "",
+        fill("<b>{}</b>", number(both.mae, 2)) if both else "",
+        order_dumbbell(axis, one_share, both_share, shown),
+        value_cell(one_share, PERCENT, who=f"{shown}, each order"),
+        value_cell(both_share, PERCENT, who=f"{shown}, both orders") if both else "",
     ]
 
 
-def _note_html(text: str) -> str:
-    return wrap(f'<p class="eh-small eh-under">{inline_markup(text)}</p>') if text else ""
+def _note_html(text: str) -> Markup:
+    return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text))) if text else EMPTY

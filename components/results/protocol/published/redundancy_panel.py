@@ -13,9 +13,10 @@ from components.charts.figures import Figure
 from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
 from components.html import heatmap as heat
-from components.html.format import count, inline_markup, number
+from components.html.format import count, number
+from components.html.heatmap import StaticCell, scale_html, static_matrix
+from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.static_matrix import StaticCell, scale_html, static_matrix
 from components.html.value_table import NumberStyle
 from components.results.protocol.creation.levels_table import creation_rows
 from components.results.protocol.mt_bench.single_ratings import load_rating_rows
@@ -91,7 +92,9 @@ def study_redundancy(
     return correlate_all_benchmarks(whole, np.random.default_rng(SEED))
 
 
-def show_correlations(filtered: FilteredStudy, scores: BenchmarkScores | None, measure: str) -> str:
+def show_correlations(
+    filtered: FilteredStudy, scores: BenchmarkScores | None, measure: str
+) -> Markup:
     if not scores:
         return empty_state(
             "No other benchmarks yet.",
@@ -117,7 +120,7 @@ def show_correlations(filtered: FilteredStudy, scores: BenchmarkScores | None, m
     return wrap(_unmatched_models(found), drawn, scale_html(scale))
 
 
-def _unmatched_models(found: BenchmarkCorrelations) -> str:
+def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
     """Number of models matched by name, and the names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
@@ -125,7 +128,7 @@ def _unmatched_models(found: BenchmarkCorrelations) -> str:
     if common:
         text = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
         text += f"; missing: {', '.join(sorted(missing)[:6])}." if missing else "."
-        return f'<p class="eh-small">{inline_markup(text)}</p>'
+        return fill('<p class="eh-small">{}</p>', inline_markup(text))
     text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
     return notice_html("warn", "No model name matches.", f"{text}Rename the models in the CSV.")
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import count, dollars, inline_markup, number, share, tokens
+from components.html.format import count, dollars, number, share, tokens
+from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import Kpi, empty_state, status_badge, wrap
 from components.html.value_table import (
     ELO,
@@ -126,7 +127,7 @@ def read_call_costs(filtered: FilteredStudy) -> CallCosts:
 _memoised_call_costs = memoise_by_study(read_call_costs)
 
 
-def show_cost(found: Sequence[HeadToHeadSpending]) -> str:
+def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     """Table of calls, tokens and dollars, with the projected cost of a new model."""
     if not found:
         return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
@@ -157,7 +158,9 @@ def _cost_row(one: HeadToHeadSpending) -> list[str]:
         else value_cell(
             each, DOLLAR_STYLE, who=f"dollars per head-to-head, {one.judge}", select=select
         ),
-        f"<b>{dollars(whole)}</b>" if whole is not None else '<span class="eh-mute">–</span>',
+        fill("<b>{}</b>", dollars(whole))
+        if whole is not None
+        else Markup('<span class="eh-mute">–</span>'),
     ]
 
 
@@ -200,7 +203,7 @@ def reply_counts(filtered: FilteredStudy) -> list[ReplyCounts]:
     return found
 
 
-def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
+def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Markup:
     if not found:
         return empty_state("No pairs were judged.", "There are no replies to parse.")
     tied = filtered.rule[1] == "tie"
@@ -213,7 +216,9 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> st
         ColumnHead("Counted as"),
         ColumnHead("Failed", tip="calls without a reply; they are left out"),
     ]
-    summary = f'<p class="eh-small">{inline_markup(extraction_sentence(filtered, found))}</p>'
+    summary = fill(
+        '<p class="eh-small">{}</p>', inline_markup(extraction_sentence(filtered, found))
+    )
     rows = [_reply_row(one, tied) for one in found]
     return wrap(summary) + value_table(heads, rows, label="Parsing of the replies")
 

@@ -12,14 +12,15 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
-from components.html.format import count, escape, number, share
+from components.html.forest_cells import fit_axis, steps_from
+from components.html.format import count, number, share
+from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import empty_state, wrap
 from components.html.value_table import (
     ELO,
     PERCENT,
     ColumnHead,
     count_cell,
-    fit_value_axis,
     forest_cell,
     name_cell,
     value_cell,
@@ -76,11 +77,11 @@ def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 
 
-def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> str:
+def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
     """Table with the columns of the paper: category, model, Elo, matches, win rate."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs answers compared in pairs.")
-    axis = fit_value_axis([row.elo.estimate for row in rows], 10, number)
+    axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
     played = any(row.reference_matches for row in rows)
     heads = [
         ColumnHead("Model", numeric=False),
@@ -104,18 +105,18 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
     return value_table(heads, lines, label="Elo leaderboard") + _outside_interval_note(rows)
 
 
-def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> str:
+def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
     """Explanation for models whose Elo lies outside its own bootstrap interval."""
     names = [row.model for row in rows if row.elo.outside_interval]
     if not names:
-        return ""
+        return EMPTY
     lies, its = ("lies", "its") if len(names) == 1 else ("lie", "their")
     text = (
         f"{join_names(names)} {lies} outside {its} interval: similar battles follow each other "
         "in the plan, and "
         "the last ones dominate Elo. Use the Bradley–Terry ratings under Ranking."
     )
-    return wrap(f'<p class="eh-small">{escape(text)}</p>')
+    return wrap(fill('<p class="eh-small">{}</p>', text))
 
 
 def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played: bool) -> list[str]:
@@ -142,11 +143,11 @@ def _leaderboard_row(row: VisitLeaderboardRow, axis: Any, category: str, played:
     return line
 
 
-def _order_band(row: VisitLeaderboardRow) -> str:
+def _order_band(row: VisitLeaderboardRow) -> Markup:
     low, high = row.elo.order_low, row.elo.order_high
     if low is None or high is None:
-        return '<span class="eh-mute">–</span>'
-    return f'<span class="eh-ci">{number(low)}–{number(high)}</span>'
+        return Markup('<span class="eh-mute">–</span>')
+    return fill('<span class="eh-ci">{}–{}</span>', number(low), number(high))
 
 
 def common_image_kind(filtered: FilteredStudy) -> str:
@@ -158,7 +159,7 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 # -- by skill ------------------------------------------------------------------------------------
 
 
-def show_skills(filtered: FilteredStudy) -> str:
+def show_skills(filtered: FilteredStudy) -> Markup:
     """Matrix of win rates by skill (largest first) and model, under the active rule."""
     rows = load_pair_rows(filtered)
     if rows.empty:
@@ -188,7 +189,9 @@ def show_skills(filtered: FilteredStudy) -> str:
     if len(skills) <= 14:
         return drawn
     note = f"{count(len(skills) - 1)} skills, the largest first. Scroll to see all of them."
-    return f'<div class="eh-scrolls">{drawn}</div>' + wrap(f'<p class="eh-small">{note}</p>')
+    return fill('<div class="eh-scrolls">{}</div>', drawn) + wrap(
+        fill('<p class="eh-small">{}</p>', note)
+    )
 
 
 # -- headline and key numbers --------------------------------------------------------------------

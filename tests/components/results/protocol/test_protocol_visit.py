@@ -10,7 +10,7 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
-from components.html.format import escape
+from components.html.markup import escape
 from components.results.protocol import blocks as protocol_view
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol.visit import cost_and_extraction as protocol_cost

@@ -1,0 +1,140 @@
+"""The table builder and the matrix builder; texts in them are escaped, Markup is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.pieces import wrap
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell: its content, its CSS class (nm name of the row, num number, trk plot, bd badge), its
+    hover card, and the head that a phone shows beside it."""
+
+    content: str | Markup
+    kind: str = "num"
+    tip: str = ""
+    head: str = ""
+    is_name: bool | None = None
+    """Whether the cell names its row for screen readers; by default one of class nm does."""
+
+    @property
+    def names_row(self) -> bool:
+        return self.kind == "nm" if self.is_name is None else self.is_name
+
+    def html(self, scope: str | None) -> Markup:
+        made = attributes(
+            {
+                "class": self.kind or None,
+                "scope": scope,
+                "data-tip": self.tip or None,
+                "data-head": self.head or None,
+            }
+        )
+        if scope:
+            return fill("<th{}>{}</th>", made, self.content)
+        return fill("<td{}>{}</td>", made, self.content)
+
+
+Cells = Sequence[TableCell | str]
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of cells with its hover card and CSS class."""
+
+    cells: Cells
+    tip: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; a cell given as text or Markup has the CSS class of its column."""
+
+    columns: Cells
+    rows: Iterable[TableRow | Cells]
+    kind: str = ""
+    label: str = ""
+    box: str = "eh-tbl-box"
+    data: Mapping[str, object] = field(default_factory=dict)
+    below: Markup = EMPTY
+    """Further rows as HTML."""
+
+    def html(self) -> Markup:
+        """The table in its scrolling box, if it has one."""
+        columns = [
+            one if isinstance(one, TableCell) else TableCell(one, "") for one in self.columns
+        ]
+        kinds = [column.kind for column in columns]
+        made = {"class": self.kind or None, "aria-label": self.label or None, **self.data}
+        table = fill(
+            "<table{}><thead><tr>{}</tr></thead><tbody>{}{}</tbody></table>",
+            attributes(made),
+            join([column.html("col") for column in columns]),
+            join([_row_html(row, kinds) for row in self.rows]),
+            self.below,
+        )
+        return fill('<div class="{}">{}</div>', self.box, table) if self.box else table
+
+    def wrapped(self) -> Markup:
+        """The table in the element that carries the page's fonts and spacing."""
+        return wrap(self.html())
+
+
+def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
+    if not isinstance(row, TableRow):
+        row = TableRow(row)
+    made = attributes({"class": row.kind or None, "data-tip": row.tip or None})
+    cells = [
+        cell.html("row" if cell.names_row else None)
+        if isinstance(cell, TableCell)
+        else TableCell(cell, kind).html(None)
+        for cell, kind in zip(row.cells, kinds, strict=True)
+    ]
+    return fill("<tr{}>{}</tr>", made, join(cells))
+
+
+def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
+    """The first cell of a row, without the width of class nm."""
+    return TableCell(content, kind, is_name=True)
+
+
+def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    """A table of texts, without plots and links."""
+    return Table(head, rows, "eh-tbl plain").wrapped()
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A grid of coloured cells with a name before each row."""
+
+    heads: Sequence[Markup]
+    """The `th` elements of the columns; an empty `td` leaves a gap."""
+    rows: Iterable[tuple[str | Markup, Sequence[Markup]]]
+    """The name of each row and its `td` elements."""
+    kind: str
+    label: str
+    gap_after: int | None = None
+    """Number of columns before a narrow gap."""
+
+    def html(self) -> Markup:
+        columns = [Markup("<col>")] * len(self.heads)
+        if self.gap_after is not None:
+            columns[self.gap_after] = Markup('<col class="gap">')
+        body = [
+            fill('<tr><th scope="row">{}</th>{}</tr>', name, join(cells))
+            for name, cells in self.rows
+        ]
+        return fill(
+            '<table class="eh-heat {}" aria-label="{}"><colgroup><col class="lab">{}'
+            "</colgroup><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table>",
+            self.kind,
+            self.label,
+            join(columns),
+            join(self.heads),
+            join(body),
+        )

@@ -1,0 +1,168 @@
+"""HTML is made in one way: constant templates, and values that are escaped where they go in."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    attributes,
+    escape,
+    escape_plot,
+    fill,
+    fill_plot,
+    inline_markup,
+    join,
+    json_script,
+    link,
+    tag,
+)
+
+COMPONENTS = Path(__file__).parents[3] / "components"
+CORE = COMPONENTS / "html" / "markup.py"
+TAG = re.compile(r"<[a-zA-Z/!]")
+TEMPLATES = {"fill", "Markup", "fill_plot", "PlotText"}
+"""Functions whose first argument is a constant piece of HTML or of Plotly's markup."""
+TOASTS = {"Error", "Warning", "Info", "Success"}
+
+
+# ------------------------------------------------------------------------------ the source
+
+
+def misplaced_html(tree: ast.Module) -> Iterator[str]:
+    """Each f-string, sum or other text with a tag that is no constant template, and each template
+    that is not constant."""
+    allowed = {id(part.value) for part in ast.walk(tree) if isinstance(part, ast.Expr)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        first = node.args[0]
+        if isinstance(node.func, ast.Name) and node.func.id in TEMPLATES:
+            if isinstance(first, ast.Constant):
+                allowed.add(id(first))
+            else:
+                yield f"{node.lineno}: {node.func.id}() of a computed text"
+        elif isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "re":
+            allowed.add(id(first))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in allowed and TAG.search(node.value):
+                yield f"{node.lineno}: {node.value[:60]!r}"
+        elif isinstance(node, ast.ImportFrom) and node.module == "markupsafe":
+            yield f"{node.lineno}: import Markup from components.html.markup"
+
+
+@pytest.mark.parametrize("path", sorted(COMPONENTS.rglob("*.py")), ids=lambda path: path.stem)
+def test_html_is_a_constant_template_with_escaped_values(path: Path) -> None:
+    if path != CORE:
+        assert list(misplaced_html(ast.parse(path.read_text()))) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "f'<b>{name}</b>'",
+        "'<b>' + name + '</b>'",
+        "'<b>%s</b>' % name",
+        "'<b>{}</b>'.format(name)",
+        "''.join(['<b>', name])",
+        "Markup(name)",
+        "Markup(f'{name}')",
+        "fill('<b>' + name)",
+        "fill(template, name)",
+        "fill_plot(f'<b>{name}</b>')",
+        "from markupsafe import Markup",
+    ],
+)
+def test_html_made_in_another_way_is_found(source: str) -> None:
+    assert list(misplaced_html(ast.parse(f"made = {source}" if "import" not in source else source)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["fill('<b>{}</b>', name)", "Markup('<br>')", "re.compile('(?P<a>b)')", "f'{name} < {other}'"],
+)
+def test_constant_templates_are_accepted(source: str) -> None:
+    assert list(misplaced_html(ast.parse(f"made = {source}"))) == []
+
+
+def unescaped_messages(tree: ast.Module) -> Iterator[str]:
+    """Messages that Gradio shows as HTML: neither constant nor escaped."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in TOASTS
+            and ast.unparse(node.func.value) == "gr"
+            and node.args
+        ):
+            message = node.args[0]
+            called = message.func if isinstance(message, ast.Call) else None
+            escaped = isinstance(called, ast.Name) and called.id in ("escape", "inline_markup")
+            if not escaped and not isinstance(message, ast.Constant):
+                yield f"{node.lineno}: {ast.unparse(message)}"
+
+
+def test_messages_on_the_page_are_escaped() -> None:
+    """Gradio shows them as HTML: an image in one would be a request to a foreign server."""
+    found = {
+        (path.name, text)
+        for path in COMPONENTS.rglob("*.py")
+        if path.name != "api_tab.py"  # its errors go to programs, as plain text
+        for text in unescaped_messages(ast.parse(path.read_text()))
+    }
+    assert found == set()
+    assert list(unescaped_messages(ast.parse("gr.Error(str(error))")))
+
+
+# ------------------------------------------------------------------------------ the functions
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'`&$x$ **b** %{y} {0} </script>"
+MADE = {
+    "fill": fill("<p title='{}'>{}</p>", HOSTILE, HOSTILE),
+    "join": join([HOSTILE, HOSTILE], HOSTILE),
+    "tag": tag("p", HOSTILE, class_=HOSTILE, data_tip=HOSTILE),
+    "attributes": attributes({"title": HOSTILE}),
+    "link": link(HOSTILE, {"judge": HOSTILE}),
+    "link without selection": link(HOSTILE, None),
+    "inline_markup": inline_markup(HOSTILE),
+    "escape": escape(HOSTILE),
+    "sum": Markup("<p>") + HOSTILE,
+    "reversed sum": HOSTILE + Markup("<p>"),
+    "json_script": json_script("data", {"text": HOSTILE}),
+    "plot": fill_plot("<b>{}</b>", HOSTILE),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_hostile_text_becomes_a_tag(name: str) -> None:
+    made = MADE[name]
+    assert "<img" not in made
+    assert made.count("</script>") == (name == "json_script")
+    assert isinstance(made, Markup) == (name != "plot")
+
+
+def test_values_are_escaped_once() -> None:
+    inner = fill("<b>{}</b>", "a & b")
+    assert fill("<p>{}</p>", inner) == "<p><b>a &amp; b</b></p>"
+    assert join([inner, "<"], ", ") == "<b>a &amp; b</b>, &lt;"
+    assert tag("i", inner, class_=None) == "<i><b>a &amp; b</b></i>"
+    assert escape(inner) is inner
+    assert fill_plot("{}", escape_plot("<$>")) == "&lt;&#36;&gt;"
+    assert join([]) == EMPTY
+
+
+def test_numbers_keep_their_format() -> None:
+    assert fill("{:.2f}% of {}", 12.345, 7) == "12.35% of 7"
+
+
+def test_bold_and_code_in_a_sentence() -> None:
+    assert inline_markup("**a<b** and `c`") == "<b>a&lt;b</b> and <code>c</code>"
+    assert inline_markup(HOSTILE).count("<") == 2  # the two tags of **b**
+    assert not set(escape_plot(HOSTILE)) & set("<>${")
