@@ -121,6 +121,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             "noise": forecast.noise,
             "prompt_tokens": forecast.prompt_tokens,
             "completion_tokens": forecast.completion_tokens,
+            "cached_tokens": forecast.cached_tokens,
             "dollars": forecast.dollars,
             "seconds": forecast.seconds,
         }

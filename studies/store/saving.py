@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from studies.domain import Ask, Item, Judgement
 from studies.spec.study import Study, dump_study
 from studies.store.ballot_queries import restore_votes, vote_keys
+from studies.store.queries.adapted_requests import adapt_plan_keys
 from studies.store.rows import (
     STUDY_ID,
     PromptText,
@@ -54,7 +55,7 @@ def write_study_rows(
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
     put_recorded(connection, study_id, others, start=len(after))
     restore_votes(connection, study.name)
-    keys = set(after)
+    keys = set(adapt_plan_keys(connection, study_id))
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
 
 

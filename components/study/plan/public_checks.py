@@ -71,10 +71,11 @@ def check_prompts_and_judges(study: Study) -> None:
 
 def _check_patience(judge: JudgeSpec) -> None:
     """Refuse call limits with which one visitor could hold connections for hours."""
-    if judge.timeout_s > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
+    longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
+    if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
-            f"judge {judge.name!r}: a public page accepts timeout_s up to {MAX_TIMEOUT_SECONDS:g} "
-            f"and max_attempts up to {MAX_ATTEMPTS}"
+            f"judge {judge.name!r}: a public page accepts timeout_s up to "
+            f"{MAX_TIMEOUT_SECONDS:g} and max_attempts up to {MAX_ATTEMPTS}"
         )
 
 
