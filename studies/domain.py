@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 Status = Literal[
     "ok",
@@ -32,6 +32,19 @@ REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
 BY_DESIGN: Final = "by-design"
 HUMAN_PREFIX: Final = "human:"
+QUESTION_META: Final = "question"
+"""Key of `Item.meta` for the question that several items share, such as the turns of one
+conversation; intervals count such items as one."""
+REPEATED_META: Final = "repeated_answers"
+"""Key of `Item.meta` for the contestants, one per line, that give the same answer to other
+questions (studies/texts/repeated_answers.py)."""
+
+PASS: Final = "pass"
+FAIL: Final = "fail"
+PASS_FAIL_OPTIONS: Final = (FAIL, PASS)
+"""`Ask.labels` of a pass/fail judgement. Its verdict has one score: 1 for pass, 0 for fail."""
+GOLD: Final = "gold"
+"""Source of a label that counts as the truth, before labels by people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,19 @@ class AnswerCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLabel:
+    """The right verdict on one answer: "pass", "fail" or a score, with its source."""
+
+    contestant: str
+    value: float | Literal["pass", "fail"]
+    source: str = GOLD
+    """Name of the labeller, or "gold"."""
+    time: float = 0.0
+    policy: str = ""
+    """Name of the rules by which the label was given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """A question with the answers of several contestants (models)."""
 
@@ -76,6 +102,7 @@ class Item:
     meta: Mapping[str, str] = field(default_factory=dict)
     human: tuple[Preference, ...] = ()
     checks: tuple[AnswerCheck, ...] = ()
+    labels: tuple[AnswerLabel, ...] = ()
 
     def answer(self, contestant: str) -> str:
         """The answer of a contestant; the contestant may be the item's reference answer."""
@@ -83,38 +110,130 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """Rules and form texts of one key of the study file, written beside the field that holds it.
+
+    Parser, JSON schema, key order and form controls are derived from the fields with a `Key`
+    (`studies/spec/keys.py`, `schema.py`); a field without one is not part of the file.
+    """
+
+    label: str = ""
+    hint: str = ""
+    low: float = 0
+    high: float = 10**9
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Accepted words, each with its label; empty: any text."""
+    option_hints: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    """Key in the file; empty: the name of the field."""
+    expected: str = ""
+    """Description of a valid value for errors; empty: derived from type and range."""
+    missing: str = ""
+    """Error if a required key is absent or empty; empty: the key is not required."""
+    placeholder: str = ""
+    protocol: bool = False
+    """Whether the key belongs to the protocol that a preset defines."""
+    per_source: bool = False
+    """Whether the key applies to one data source and is removed with it."""
+    null: bool = False
+    """Whether an explicit null is a value of its own, not the same as an absent key."""
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """Dollars per million tokens."""
 
-    input: float
-    output: float
-    cache_read: float | None = None
-    cache_write: float | None = None
+    input: Annotated[float, Key("in", high=1e6)]
+    output: Annotated[float, Key("out", high=1e6)]
+    cache_read: Annotated[float | None, Key(high=1e6)] = None
+    cache_write: Annotated[float | None, Key(high=1e6)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpec:
     """A judge model and its settings; holds the name of the API key's variable, never the key."""
 
-    name: str
-    model: str
-    endpoint: str = ""
-    api_key_env: str = ""
-    family: str = ""
-    temperature: float | None = 0.0
-    top_p: float | None = None
-    seed: int | None = None
-    max_tokens: int = 4096
-    reasoning_effort: str | None = None
-    read: Literal["text", "probabilities"] = "text"
-    vision: bool = False
-    price: Price | None = None
-    extra_body: Mapping[str, object] = field(default_factory=dict)
+    name: Annotated[str, Key("Name")]
+    model: Annotated[
+        str,
+        Key(
+            "Model",
+            "embedded, simulated, or the name of an endpoint's model",
+            missing="a judge needs a model: embedded, simulated, or an endpoint's name",
+        ),
+    ]
+    endpoint: Annotated[
+        str,
+        Key(
+            "Address",
+            "any OpenAI-compatible endpoint, also a local server",
+            name="base_url",
+            placeholder="https://api.openai.com/v1",
+        ),
+    ] = ""
+    api_key_env: Annotated[
+        str,
+        Key(
+            "or variable",
+            "environment variable of the server that runs this page",
+            placeholder="OPENAI_API_KEY",
+        ),
+    ] = ""
+    family: Annotated[
+        str, Key("Family", "model family, to measure self-preference", placeholder="openai")
+    ] = ""
+    temperature: Annotated[
+        float | None,
+        Key(
+            "Temperature",
+            "empty: not sent; some models accept no temperature",
+            high=5,
+            null=True,
+            placeholder="not sent",
+        ),
+    ] = 0.0
+    top_p: Annotated[float | None, Key("Top-p", high=1, placeholder="not sent")] = None
+    seed: Annotated[int | None, Key("Seed", placeholder="not sent")] = None
+    max_tokens: Annotated[int, Key("Max tokens", low=1, high=1_000_000)] = 4096
+    reasoning_effort: Annotated[str | None, Key("Reasoning")] = None
+    read: Annotated[
+        Literal["text", "probabilities"],
+        Key(
+            "Verdict from",
+            "label probabilities need an endpoint with logprobs",
+            options={"text": "Reply text", "probabilities": "Label probabilities"},
+        ),
+    ] = "text"
+    vision: Annotated[bool, Key("Vision", "accepts images")] = False
+    price: Annotated[
+        Price | None,
+        Key("$ per million", "tokens; without a price the budget limit cannot be applied"),
+    ] = None
+    extra_body: Annotated[
+        Mapping[str, object],
+        Key(
+            "Extra body",
+            "JSON added to each request, such as provider options",
+            expected="values that JSON supports",
+        ),
+    ] = field(default_factory=dict)
     simulation: Mapping[str, object] = field(default_factory=dict)
-    timeout_s: float = 180.0
-    """Seconds after which a call without a complete reply is given up; not part of a call's key."""
-    max_attempts: int = 6
-    """Calls made for one ask at most, the retries included; not part of a call's key."""
+    """Parameters of a simulated judge; in the file they stand among the keys of the judge."""
+    timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
+    """Seconds after which a call without a complete reply is given up; with `stream`, seconds until
+    its first token. Like the fields below it is not part of a call's key."""
+    max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
+    """Calls made for one ask at most, the retries included."""
+    stream: Annotated[bool, Key("Stream")] = False
+    """Whether the reply is requested token by token, so that a silent call can be detected."""
+    idle_s: Annotated[float, Key("Silence limit", low=1, high=3600)] = 60.0
+    """Seconds without any data after which a stream is given up."""
+    connect_s: Annotated[float, Key("Connection limit", low=0.1, high=300)] = 10.0
+    """Seconds to make a connection."""
+    hedge: Annotated[bool, Key("Second calls")] = False
+    """Whether a second call may be made while the first takes far longer than usual."""
+    provider: Annotated[str, Key("Provider")] = ""
+    """Name of a preset in the file; empty once the preset has filled in the other fields."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:
@@ -126,7 +245,8 @@ class JudgeSpec:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request to one judge: `shown` lists the contestants in the order shown, `labels` the
-    label of each slot. The key is a hash of the whole canonical request."""
+    label of each slot; for a verdict on one answer, the options of the verdict in the order
+    offered. The key is a hash of the whole canonical request."""
 
     key: str
     item: str
@@ -163,6 +283,8 @@ class Usage:
     completion: int | None = None
     cached: int = 0
     cache_write: int = 0
+    reasoning_tokens: int = 0
+    """Completion tokens of the reasoning before the answer."""
 
 
 NO_USAGE: Final = Usage()

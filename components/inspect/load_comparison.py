@@ -35,6 +35,7 @@ from studies.people.verifications import current_checks
 from studies.sources.load import image_folder, source_path
 from studies.spec.presentations import unrelated_answer
 from studies.spec.study import Study
+from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.store import Store
 
 NOT_RECORDED: Final = "Not recorded"
@@ -235,7 +236,9 @@ def _parse_cached(text: str) -> Prompt:
 def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tuple[int, int] | None:
     if prompt is None or judgement.status != "ok" or judgement.rule == "probabilities":
         return None
-    return marker_span(prompt.verdict, judgement.reply, len(judgement.ask.shown), rule)
+    return marker_span(
+        prompt.verdict, judgement.reply, len(judgement.ask.shown), rule, prompt.options
+    )
 
 
 def _render_messages(
@@ -254,7 +257,7 @@ def _render_messages(
     messages = tuple((str(one["role"]), _content_text(one["content"])) for one in call.messages)
     salts = ("", store.salt_of(study.name))
     keys = {key_of(request.endpoint, call, ask.repeat, salt=salt) for salt in salts}
-    return SentMessages(messages, exact=ask.key in keys)
+    return SentMessages(messages, exact=any(is_key_of_call(ask.key, key) for key in keys))
 
 
 def _content_text(content: Any) -> str:

@@ -24,8 +24,9 @@ from components.study.file.typed_values import (
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.form.data_source import BUILTIN, HUB
 from components.study.form.judge_edit import edit_judge, new_judge, unique_name
-from components.study.form.protocol_settings import PRESET_SETTINGS
+from components.study.form.mapping_preview import guessed_mapping
 from studies.errors import EvenhandError
+from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
@@ -74,13 +75,13 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
         return sheet.text, replace(view, whole=raw == "all")
     if field == "kind":
         return _set_source_kind(sheet, view, str(raw))
-    if field == "data.source":
+    if field == str(DATA.source):
         return _set_source(sheet, view, str(raw).strip())
     if field == "hub":
         name = str(raw).strip().removeprefix("hub:")
         return _set_source(sheet, view, f"hub:{name}" if name else "")
     head, _, rest = field.partition(".")
-    if head in ("judge", "extraction"):
+    if head in ("judge", STUDY.extraction.name):
         return _set_judge_field(sheet, head, rest, raw), view
     if head in _MAPPING_PATHS:
         return _set_mapping_entry(sheet, _MAPPING_PATHS[head], rest, raw), view
@@ -119,15 +120,15 @@ def _set_source(sheet: LenientStudy, view: FormState, source: str) -> tuple[str,
 
 
 _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
-    "families": ("families",),
-    "files": ("data", "files"),
-    "mapping": ("data", "mapping"),
+    key.name: key.path for key in (STUDY.families, DATA.files, DATA.mapping)
 }
 
 
 def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw: Any) -> str:
     values = sheet.raw(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
+    if path == _MAPPING_PATHS["mapping"] and not made:
+        made = dict(guessed_mapping(sheet))  # the form shows the guess; one change keeps the rest
     made.pop(key, None)
     if str(raw).strip():
         made[key] = str(raw).strip()
@@ -135,29 +136,30 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
-    "where": (("data", "where"), parse_filters),
-    "filter": (("data", "where"), parse_filters),
-    "data.per": (("data", "per"), parse_strata),
-    "files+": (("data", "files"), add_answer_file),
+    DATA.where.name: (DATA.where.path, parse_filters),
+    "filter": (DATA.where.path, parse_filters),
+    str(DATA.per): (DATA.per.path, parse_strata),
+    f"{DATA.files.name}+": (DATA.files.path, add_answer_file),
 }
 
 
 def _set_judge_field(sheet: LenientStudy, head: str, rest: str, raw: Any) -> str:
-    if head == "extraction":
-        return put_value(sheet.text, ("extraction",), _edit_extraction(sheet, rest, raw))
+    if head == STUDY.extraction.name:
+        return put_value(sheet.text, STUDY.extraction.path, _edit_extraction(sheet, rest, raw))
     place, _, key = rest.partition(".")
     judges = sheet.editable_judges()
     judges[int(place)] = edit_judge(judges[int(place)], key, raw)
-    return put_value(sheet.text, ("judges",), judges)
+    return put_value(sheet.text, STUDY.judges.path, judges)
 
 
 def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] | None:
-    entry = sheet.raw("extraction", "judge")
-    if key != "judge":
-        return {"judge": edit_judge(dict(entry), key, raw)} if isinstance(entry, dict) else None
+    entry = sheet.raw(*EXTRACTION.judge)
+    own = EXTRACTION.judge.name
+    if key != own:
+        return {own: edit_judge(dict(entry), key, raw)} if isinstance(entry, dict) else None
     if raw == "@own":
-        return {"judge": new_judge("endpoint", sheet.judges, "extractor")}
-    return {"judge": str(raw)} if raw else None
+        return {own: new_judge("endpoint", sheet.judges, "extractor")}
+    return {own: str(raw)} if raw else None
 
 
 # ------------------------------------------------------------------------------- one action
@@ -168,24 +170,24 @@ def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tu
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
-    text = put_value(sheet.text, ("preset",), name or None)
+    text = put_value(sheet.text, STUDY.preset.path, name or None)
     if not name:  # removing the preset would remove its prompts
-        text = put_value(text, ("prompts",), sheet.prompts or ["brief-letters"])
+        text = put_value(text, STUDY.prompts.path, sheet.prompts or ["brief-letters"])
         return text, view
-    for key in PRESET_SETTINGS:
-        text = put_value(text, (key,), None)
-    sets = PRESETS[name].values_for(sheet.source).get("data", {})
-    for key in sets:
-        text = put_value(text, ("data", key), None)
-    if "options" in sets:  # N answers at once: a choice of two of them would be another protocol
-        text = put_value(text, ("contestants",), None)
+    sets = PRESETS[name].values_for(sheet.source).get(STUDY.data.name, {})
+    for key in (*PROTOCOL_KEYS, *(DATA[each] for each in sets)):
+        text = put_value(text, key.path, None)
+    if (
+        DATA.options.name in sets
+    ):  # N answers at once: a choice of two of them would be another protocol
+        text = put_value(text, STUDY.contestants.path, None)
     return text, replace(view, prompt="")
 
 
 def _add_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
     judges = sheet.editable_judges()
     made = [*judges, new_judge("endpoint", judges)]
-    return put_value(sheet.text, ("judges",), made), replace(view, judge=str(len(judges)))
+    return put_value(sheet.text, STUDY.judges.path, made), replace(view, judge=str(len(judges)))
 
 
 def _open_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
@@ -212,7 +214,7 @@ def _deselect_judge(
         return sheet.text, view
     gone = judges.pop(place)
     view = replace(view, deselected_judges=(gone, *view.deselected_judges), judge="")
-    return put_value(sheet.text, ("judges",), judges or None), view
+    return put_value(sheet.text, STUDY.judges.path, judges or None), view
 
 
 def _reselect_judge(
@@ -223,8 +225,9 @@ def _reselect_judge(
         return sheet.text, view
     back = dict(parked.pop(place))
     judges = sheet.editable_judges()
-    back["name"] = unique_name(str(back.get("name") or "judge"), judges)
-    text = put_value(sheet.text, ("judges",), [*judges, back])
+    label = JUDGE.name.name
+    back[label] = unique_name(str(back.get(label) or "judge"), judges)
+    text = put_value(sheet.text, STUDY.judges.path, [*judges, back])
     return text, replace(view, deselected_judges=tuple(parked))
 
 
@@ -239,7 +242,7 @@ def _delete_deselected(
 def _remove_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
     judges = sheet.editable_judges()
     judges.pop(int(entry["judge"]))
-    return put_value(sheet.text, ("judges",), judges or None), replace(view, judge="")
+    return put_value(sheet.text, STUDY.judges.path, judges or None), replace(view, judge="")
 
 
 def _toggle_prompt(
@@ -248,7 +251,7 @@ def _toggle_prompt(
     name = str(entry["prompt"])
     others = [one for one in sheet.prompts if one != name]
     chosen = [*others, name] if entry.get("on") else others
-    return _put_unless_default(sheet, ("prompts",), chosen), replace(view, prompt=name)
+    return _put_unless_default(sheet, STUDY.prompts.path, chosen), replace(view, prompt=name)
 
 
 def _show_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
@@ -272,7 +275,7 @@ def _go_to_item(sheet: LenientStudy, view: FormState, entry: FormChange) -> tupl
 def _apply_mapping(
     sheet: LenientStudy, view: FormState, entry: FormChange
 ) -> tuple[str, FormState]:
-    return put_value(sheet.text, ("data", "mapping"), dict(entry["mapping"])), view
+    return put_value(sheet.text, DATA.mapping.path, dict(entry["mapping"])), view
 
 
 _ACTIONS: Final[

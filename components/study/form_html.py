@@ -30,6 +30,7 @@ from components.study.form.slice_profile_html import profile_html
 from components.study.plan.study_preview import StudyPreview
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
+from studies.spec.keys import JUDGE, STUDY
 from studies.texts.slice_statistics import SliceProfile, profile_slice
 
 FORM_PARTS: Final = ("title", "said", "source", "records", "judges", "protocol", "prompt", "body")
@@ -88,7 +89,7 @@ def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, Jud
 
 def render_protocol(bench: StudyPreview, view: FormState) -> Markup:
     sheet = bench.lenient_study
-    sees = any(judge.get("vision") for judge in sheet.judges)
+    sees = any(judge.get(JUDGE.vision.name) for judge in sheet.judges)
     head = step_heading(3, "Protocol", study_protocol.preset_status_text(sheet))
     body = study_protocol.protocol_form(sheet, prompt_protocols(sheet), bench.contestants, sees)
     return form_part(head, body, seen=view.last_change)
@@ -124,7 +125,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     if bench.records is None or not bench.items:
         return form_part(notice_html("calm", "No profile.", "The data could not be loaded."))
     items = tuple(bench.records.items) if view.whole else bench.items
-    named = bench.lenient_study.raw("contestants")
+    named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
     found = _profile_cached(_ItemsByIdentity(items), players)
     total = len(bench.records.items)

@@ -52,6 +52,7 @@ from studies.files.read_limits import current_limits
 from studies.files.tables import check_file_size, is_table_file, read_table
 from studies.sources.load import LoadedSource, load_source
 from studies.sources.registry import SOURCE_FORMATS
+from studies.spec.keys import DATA
 from studies.spec.study import DataSpec, study_to_mapping
 from studies.store.store import Store
 
@@ -158,19 +159,10 @@ def describe_images(
     if done.out is None:
         why = next(iter(done.failed.values()), done.reason or "no reply was received")
         return JobResult(text, notice_html("bad", "Nothing was described.", why))
-    made = put_value(text, ("data", "source"), f"{UPLOADS_FOLDER}/{out.name}")
-    for key in (
-        "format",
-        "files",
-        "join",
-        "mapping",
-        "split",
-        "count",
-        "per",
-        "where",
-        "categories",
-    ):
-        made = put_value(made, ("data", key), None)
+    made = put_value(text, DATA.source.path, f"{UPLOADS_FOLDER}/{out.name}")
+    for key in DATA:
+        if key.rule.per_source and key != DATA.options:
+            made = put_value(made, key.path, None)
     failed = (
         f" {len(done.failed)} failed and keep their previous description." if done.failed else ""
     )
@@ -253,7 +245,7 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     questions = max(paths, key=_question_file_rank)
     made = change_source(text, store_upload(questions, folder))
     answers = {_contestant_name(p): store_upload(p, folder) for p in paths if p != questions}
-    return put_value(made, ("data", "files"), answers)
+    return put_value(made, DATA.files.path, answers)
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:

@@ -8,18 +8,21 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import find_weights, sha256_of
-from judges.money.costs import price_of
+from judges.money.costs import cost_of, price_of
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan_checks import check_plan, showings_for
+from judges.planning.prompt_cache import CacheForecast, cached_from
 from judges.rendering.image_urls import image_url as image_url
 from judges.rendering.image_urls import replace_images_by_hash
 from judges.rendering.prompt import (
     Prompt,
     PromptInputs,
+    arrange_options,
     canonical_json,
     load_prompt,
     name_versions,
@@ -27,12 +30,13 @@ from judges.rendering.prompt import (
     render_prompt,
     slot_labels,
 )
-from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price
+from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price, Usage
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
 from studies.spec.study import DataSpec, Study, dump_study
+from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
@@ -137,7 +141,25 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
                     if at not in parameters:
                         parameters[at] = parameters_of(judge, prompt, len(showing.shown))
                     identity = identities[judge.name]
-                    yield _plan_ask(plan, judge, prompt, showing, identity, parameters[at])
+                    for offered in _with_labels(plan.study, prompt, showing):
+                        yield _plan_ask(plan, judge, prompt, offered, identity, parameters[at])
+
+
+class _LabelledShowing(NamedTuple):
+    """A presentation with the labels of its slots, or the options of its verdict."""
+
+    showing: Presentation
+    labels: tuple[str, ...]
+    orders: int
+
+
+def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
+    """Return a presentation once for each order in which the options of its verdict are offered."""
+    if not prompt.options:
+        labels = slot_labels(prompt, len(showing.shown), showing.crossed)
+        return [_LabelledShowing(showing, labels, showing.orders)]
+    found = arrange_options(prompt.options, study.options)
+    return [_LabelledShowing(showing, labels, len(found)) for labels in found]
 
 
 def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentation]]:
@@ -171,7 +193,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     call = render_call(plan, ask, items)
     salt = plan.salt if call.judge.kind == "endpoint" else ""
     identity = identity_of(call.judge, plan.study.families)
-    return key_of(identity, call, ask.repeat, salt=salt) == ask.key
+    return is_key_of_call(ask.key, key_of(identity, call, ask.repeat, salt=salt))
 
 
 def save_plan(plan: Plan, store: Store) -> PlanChange:
@@ -250,7 +272,7 @@ def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str,
                 values[name] = value
     if judge.read == "probabilities" and prompt.format.prefill_for(n_options) is not None:
         values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
-    elif judge.kind == "embedded" and (grammar := prompt.format.gbnf(n_options)):
+    elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options)):
         values |= {"grammar": grammar, "max_tokens": 64}
     return values | dict(judge.extra_body)
 
@@ -266,6 +288,8 @@ class Forecast:
     dollars: float | None
     """None: the price of a judge is unknown."""
     seconds: float | None
+    cached_tokens: int = 0
+    """Prompt tokens that the provider's cache is expected to hold, at a lower price."""
 
 
 def make_forecast(
@@ -283,7 +307,7 @@ def forecast_asks(
 
     If the store has judgements of the same endpoint, its measured speed is used.
     """
-    asks = noise = sent = received = 0
+    asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in study.judges}
     prices = {judge.name: price_of(judge) for judge in study.judges}
@@ -291,17 +315,21 @@ def forecast_asks(
         judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
         for judge in study.judges
     }
+    minimums = {judge.name: cached_from(judge) for judge in study.judges}
+    cache = CacheForecast(CHARACTERS_PER_TOKEN)
     for planned in planned_asks:
         judge = planned.call.judge
         tokens_in, tokens_out = estimate_tokens(planned.call)
+        tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
+        cached += tokens_cached
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out
-        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out)
+        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
     slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
-    return Forecast(asks, noise, sent, received, dollars, slowest)
+    return Forecast(asks, noise, sent, received, dollars, slowest, cached)
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
@@ -317,10 +345,11 @@ def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
     return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
 
 
-def _add_cost(dollars: float | None, price: Price | None, sent: int, received: int) -> float | None:
-    if dollars is None or price is None:
-        return None
-    return dollars + (sent * price.input + received * price.output) / 1e6
+def _add_cost(
+    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
+) -> float | None:
+    cost = cost_of(Usage(sent, received, cached), price)
+    return None if dollars is None or cost is None else dollars + cost
 
 
 def _estimate_seconds(
@@ -342,11 +371,11 @@ def _plan_ask(
     plan: Plan,
     judge: JudgeSpec,
     prompt: Prompt,
-    showing: Presentation,
+    offered: _LabelledShowing,
     identity: str,
     parameters: dict[str, Any],
 ) -> PlannedAsk:
-    labels = slot_labels(prompt, len(showing.shown), showing.crossed)
+    showing, labels, orders = offered
     other = showing.unrelated_item
     inputs = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
     call = _render_inputs("", judge, prompt, inputs, parameters)
@@ -362,7 +391,7 @@ def _plan_ask(
         repeat=showing.repeat,
         noise=showing.noise,
         unrelated_item=other.id if other else None,
-        orders=showing.orders,
+        orders=orders,
     )
     request = RequestRecord(key, identity, judge.model, prompt.sha, canonical_json(parameters))
     return PlannedAsk(
@@ -406,7 +435,15 @@ def _build_inputs(
     )
     sees = plan.study.judge_sees == "images" and judge.vision
     images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
-    return PromptInputs(item, shown, answers, labels, images, aspects=plan.aspects.get(item.id, ""))
+    return PromptInputs(
+        item,
+        shown,
+        answers,
+        labels,
+        images,
+        aspects=plan.aspects.get(item.id, ""),
+        criteria=plan.study.criteria,
+    )
 
 
 def _render_inputs(

@@ -11,6 +11,7 @@ from judges.models.simulated_scores import SCORING_FORMATS
 from judges.planning.eligibility import why_skipped
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
+from studies.spec.keys import STUDY
 from studies.spec.presentations import (
     Presentation,
     is_reference_judged,
@@ -18,6 +19,7 @@ from studies.spec.presentations import (
     pair_presentations,
     single_presentations,
 )
+from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study, preset_differences
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
@@ -115,7 +117,9 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
     """
     if study.judge_sees != "images":
         return
-    by_preset = study.preset and "judge_sees" not in {d.key for d in preset_differences(study)}
+    by_preset = study.preset and str(STUDY.judge_sees) not in {
+        d.key for d in preset_differences(study)
+    }
     local = all(judge.kind != "endpoint" for judge in study.judges)
     if not any(judge.vision for judge in study.judges) and not (by_preset and local):
         raise PlanError(
@@ -130,6 +134,12 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
 
 
 def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
+    preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
+    if judge.read == "probabilities" and preset and not preset.returns_logprobs(judge.model):
+        raise PlanError(
+            f"judge {judge.name!r} reads label probabilities, but {preset.title} returns none for "
+            f"{judge.model}; set read: text"
+        )
     if judge.read == "probabilities" and not prompt.format.prefill:
         if judge.kind == "embedded" and prompt.format.grammar:
             return

@@ -11,7 +11,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, unknown_estimate
 from studies.domain import Estimate
-from studies.frames.frame import NO_PICK
+from studies.frames.frame import NO_PICK, pass_fail_rows
 
 LEVELS: Final = ("much_better", "better", "tie", "worse", "much_worse")
 LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50, "much_worse": -100}
@@ -153,8 +153,12 @@ def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
 
 
 def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Single ratings (MT-Bench): mean over items of each contestant's mean score."""
-    rows = row_selection.select_readable(row_selection.select_rows(frame, frame["options"] == 1))
+    """Single ratings (MT-Bench): mean over items of each contestant's mean score.
+
+    Pass/fail verdicts are no ratings; their rates have a section of their own.
+    """
+    ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
+    rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))
     if "score_0" not in rows or len(rows) == 0:
         return {}
     score = rows["score_0"].to_numpy(np.float64)

@@ -12,10 +12,11 @@ import pandas as pd
 from metrics.estimation.row_selection import (
     OutcomeKind,
     probability_points,
+    resampling_unit,
     select_picks,
     select_rows,
 )
-from studies.frames.frame import NO_PICK, TIE
+from studies.frames.frame import QUESTION_COLUMN, TIE
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -78,14 +79,15 @@ def extract_battles(
     if outcome not in ("verdict", "probability"):
         raise ValueError(f"No outcome named {outcome!r}. Known: verdict, probability")
     soft = [name for name in ("p_0", "p_1") if name in frame and outcome == "probability"]
-    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], BATTLE_COLUMNS + soft]
+    unit = [name for name in (QUESTION_COLUMN,) if name in frame]
+    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], BATTLE_COLUMNS + soft + unit]
     names = observed_categories(pairs["first"], pairs["second"])
     rows = select_picks(pairs)
     rows = select_rows(
         rows, rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()
     )
     judges = observed_categories(rows["judge"])
-    item = dense_codes(rows["item"].cat.codes.to_numpy().astype(np.int64))
+    item = dense_codes(resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))
     strong = (rows["margin"].to_numpy() >= 2) & (weighting == "arena-hard")
     return Battles(
         names=names,
@@ -98,47 +100,6 @@ def extract_battles(
         weight=np.where(strong, STRONG_WINS, 1),
         items=int(item.max()) + 1 if len(item) else 0,
     )
-
-
-def battles_from_table(table: pd.DataFrame) -> Battles:
-    """Code Arena rows (`model_a` shown first, `winner`, optional `item`) as battles directly.
-
-    The same battles as through a frame, for tables of millions of rows that only need ratings.
-    """
-    both, names = pd.factorize(pd.concat([table["model_a"], table["model_b"]]))
-    order = np.argsort(names.to_numpy(str), kind="stable")
-    rank = np.empty(len(names), np.int64)
-    rank[order] = np.arange(len(names))
-    first, second = np.split(rank[both], 2)
-    pick = parse_winners(table["winner"])
-    distinct = first != second
-    codes = pd.factorize(table["item"])[0] if "item" in table else np.arange(len(table))
-    item = dense_codes(codes[distinct].astype(np.int64))
-    count = int(distinct.sum())
-    return Battles(
-        names=tuple(str(names[code]) for code in order),
-        judges=("all",),
-        first=first[distinct],
-        second=second[distinct],
-        outcome=_outcomes_from_picks(pick[distinct]),
-        item=item,
-        judge=np.zeros(count, np.int64),
-        weight=np.ones(count, np.int64),
-        items=int(item.max()) + 1 if count else 0,
-    )
-
-
-def parse_winners(winner: pd.Series) -> npt.NDArray[np.int8]:
-    """Convert Arena's winner words to slots; an unknown word is an error that names its row."""
-    codes, words = pd.factorize(winner, use_na_sentinel=False)
-    known = np.array([_PICK_BY_WINNER.get(str(word), NO_PICK) for word in words], np.int8)
-    pick = known[codes] if len(known) else np.zeros(0, np.int8)
-    if (known == NO_PICK).any():
-        row = int(np.flatnonzero(pick == NO_PICK)[0])
-        raise ValueError(
-            f"row {row + 1}: winner is {winner.iloc[row]!r}; known: {', '.join(_PICK_BY_WINNER)}"
-        )
-    return pick
 
 
 def _first_outcomes(rows: pd.DataFrame, outcome: OutcomeKind) -> Floats:

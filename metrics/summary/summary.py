@@ -18,14 +18,18 @@ from metrics.estimation.measures import CellKey, GroupedFrame
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
+from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
+from metrics.position.order_effect import ORDER_EFFECT
 from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS
 from metrics.summary.rating_sections import rating_sections
+from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.win_rates import win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
+from studies.frames.frame import pass_fail_rows
 
 SEED: Final = 7
 """Seed where no generator is given: the same records give the same numbers."""
@@ -59,6 +63,7 @@ def summarise_frame(
     unreadable: win_rates.UnreadableRule = "exclude",
     quick: bool = False,
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
+    remedies: RemedyInputs | None = None,
 ) -> Json:
     """Compute all measures of a frame as plain data; with `by` also for every cell, nested.
 
@@ -67,12 +72,15 @@ def summarise_frame(
     replies, `protocol` holds its numbers. `quick` plays online Elo once, in plan order: its band
     and interval are null, with a note. Where judgements contain a suspected injection,
     `without_suspects` holds the numbers without them. With `checks` (verifications of answers by
-    people, by item) there is `verification`.
+    people, by item) there is `verification`. Where better answers are known there is `remedies`,
+    with what `remedies` says about the study.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
     if checks:
         result["verification"] = to_plain_data(verification_summary(checks, frame))
+    if section := remedy_section(frame, remedies or RemedyInputs()):
+        result["remedies"] = to_plain_data(section)
     if by:
         evidence = GroupedFrame(frame, by)
         cell = evidence.frame["cell"].to_numpy()
@@ -195,14 +203,26 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """judge -> prompt -> every position measure, with the position term and the tests."""
+    """judge -> prompt -> every position measure, with the position term and the tests.
+
+    Pass/fail verdicts are left out: they have no position.
+    """
+    frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
     nested: Json = {}
+    by = ["judge", "prompt"]
+    effects = ORDER_EFFECT.by_cell(evidence) if cells else {}
+    bounds = {
+        "consistency_bounds": consistency_bounds(frame, by) if cells else {},
+        "first_share_bounds": first_share_bounds(frame, by) if cells else {},
+    }
     for k, key in enumerate(cells):
         rows = frame.loc[cell == k]
         values = to_plain_data(cells[key])
+        values["order_effect"] = to_plain_data(effects[key])
+        values |= {name: to_plain_data(got[key]) for name, got in bounds.items()}
         values["position_term"] = to_plain_data(position_term(rows))
         values["flips"] = position_measures.flip_counts(rows)
         values["tests"] = to_plain_data(order_tests.flip_tests(rows) | _option_tests(rows, rng))
@@ -282,7 +302,7 @@ def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
         "planned": len(frame) if planned is None else planned,
         "asked": len(frame),
         "noise": int(frame["noise"].sum()),
-        "items": int(frame["item"].nunique()),
+        "items": int(row_selection.resampling_unit(frame).nunique()),
         "by_status": {name: int(found.get(name, 0)) for name in STATUSES},
     }
 

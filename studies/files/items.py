@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from studies.domain import REFERENCE, AnswerCheck, Item, Preference
 from studies.errors import SourceError
+from studies.files.answer_labels import dump_label, parse_label
 from studies.files.tables import SourceTable, read_table
 
 ITEM_FIELDS: Final = {
     "id", "instruction", "responses", "category", "context", "images", "reference",
-    "ground_truth", "criteria", "meta", "human", "checks",
+    "ground_truth", "criteria", "meta", "human", "checks", "labels",
 }  # fmt: skip
 _PREFERENCE_FIELDS: Final = {"judge", "shown", "picked", "margin", "ranks"}
 _CHECK_FIELDS: Final = {"judge", "contestant", "follows", "fault", "harmful"}
@@ -24,13 +25,18 @@ def read_items(path: Path) -> list[Item]:
     return parse_items(read_table(path))
 
 
-def parse_items(table: SourceTable) -> list[Item]:
-    """Parse the rows of a table as items; ids must be unique."""
+def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item]:
+    """Parse the rows of a table as items; ids must be unique.
+
+    `texts_required=False`: items exported beside judgements may have no question and no answers.
+    """
     items: list[Item] = []
     row_of_id: dict[str, int] = {}
     for index, values in enumerate(table.rows):
         where = table.where(index)
-        item = parse_item(_drop_absent_fields(values) if table.kind == "parquet" else values, where)
+        found = _drop_absent_fields(values) if table.kind == "parquet" else values
+        complete = texts_required or found.get("instruction") or found.get("responses")
+        item = parse_item(found, where) if complete else parse_stored_item(found, where)
         if item.id in row_of_id:
             also = table.where(row_of_id[item.id]).removeprefix(f"{table.name}, ")
             raise SourceError(f"{where}: id {item.id!r} is also in {also}; ids must differ")
@@ -69,7 +75,9 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
     id, instruction = (_read_required_text(values, name, where) for name in ("id", "instruction"))
     responses = _read_responses(values, where)
     contestants = {*responses, REFERENCE}
-    human, checks = _read_list(values, "human", where), _read_list(values, "checks", where)
+    human, checks, labels = (
+        _read_list(values, name, where) for name in ("human", "checks", "labels")
+    )
     return Item(
         id=id,
         instruction=instruction,
@@ -83,24 +91,26 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
         meta=_read_text_map(values, "meta", where),
         human=tuple(_parse_preference(v, f"{where}: human", contestants) for v in human),
         checks=tuple(_parse_check(v, f"{where}: checks", contestants) for v in checks),
+        labels=tuple(parse_label(v, f"{where}: labels", contestants) for v in labels),
     )
 
 
-def parse_stored_item(values: Mapping[str, Any]) -> Item:
+def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
     """Parse an item of the store.
 
     Imported verdicts may come without questions and answers: their items have an id, perhaps a
     category, and empty texts, which `parse_item` would refuse.
     """
     if values.get("responses") and values.get("instruction"):
-        return parse_item(values, "store")
+        return parse_item(values, where)
     stand_in = {**values, "instruction": "-", "responses": values.get("responses") or {"-": ""}}
-    stand_in |= {"human": [], "checks": []}
+    stand_in |= {"human": [], "checks": [], "labels": []}
     return replace(
-        parse_item(stand_in, "store"),
+        parse_item(stand_in, where),
         instruction=values.get("instruction", ""),
         responses=values.get("responses") or {},
         human=tuple(_parse_stored_preference(value) for value in values.get("human") or ()),
+        labels=tuple(parse_label(value, where) for value in values.get("labels") or ()),
     )
 
 
@@ -137,6 +147,7 @@ def dump_item(item: Item) -> dict[str, Any]:
             }
             for c in item.checks
         ],
+        "labels": [dump_label(label) for label in item.labels],
     }
     required = ("id", "instruction", "responses")
     return {k: v for k, v in values.items() if v or k in required}
@@ -158,7 +169,7 @@ def _field_error(where: str, field: str, expected: str, found: object) -> Source
 
 def _read_required_text(values: Mapping[str, Any], field: str, where: str) -> str:
     if field not in values:
-        raise SourceError(f"{where}: field {field!r} is missing")
+        raise SourceError(f"{where}: field {field!r} is missing; add it to the line")
     value = values[field]
     if not isinstance(value, str) or not value.strip():
         raise _field_error(where, field, "a non-empty text", value)

@@ -9,7 +9,15 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from studies.domain import HUMAN_PREFIX, STATUSES, USABLE_STATUSES, Preference
+from studies.domain import (
+    FAIL,
+    HUMAN_PREFIX,
+    PASS,
+    PASS_FAIL_OPTIONS,
+    STATUSES,
+    USABLE_STATUSES,
+    Preference,
+)
 from studies.frames.columns import JudgementColumns, NumberListColumn
 from studies.frames.truth import best_answer
 from studies.texts.injection import INSTRUCTION
@@ -24,95 +32,21 @@ SUSPECT_COLUMN: Final = "injection_suspect"
 """Column: whether the question or a shown answer addresses the judge (studies.texts.injection). The
 frame has this column only if an item of the study has a suspect text."""
 
+QUESTION_COLUMN: Final = "question"
+"""Column: the question of an item. The frame has it only if several items share a question: the
+turns of a conversation, or different answers of one model. Intervals then resample questions."""
+
+GOLD_COLUMN: Final = "gold"
+"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if it has no
+label. The frame has this column only if an answer of the study has a label."""
+
+PASS_FAIL_LABELS: Final = frozenset(
+    {SEP.join(PASS_FAIL_OPTIONS), SEP.join(PASS_FAIL_OPTIONS[::-1])}
+)
+"""Values of the column `labels` of pass/fail judgements."""
+
 FRAME_ROW_FIELDS: Final = 15
 """Number of columns of `Store.frame_rows`."""
-
-_BATTLE_PICKS: Final = {
-    "model_a": 0,
-    "model_b": 1,
-    "tie": TIE,
-    "tie (bothbad)": TIE,
-    "both_bad": TIE,
-}
-
-
-def frame_from_battles(table: pd.DataFrame) -> pd.DataFrame:
-    """Convert arena battles (`model_a` shown first) to a frame; without an item column each row is
-    an item.
-
-    An unknown value of `winner` raises an error that names its row; it is never guessed.
-    """
-    missing = {"model_a", "model_b", "winner"} - set(table.columns)
-    if missing:
-        raise ValueError(
-            "battles need the columns model_a, model_b, winner; "
-            f"missing: {', '.join(sorted(missing))}"
-        )
-    pick = table["winner"].map(_BATTLE_PICKS)
-    if pick.isna().any():
-        row = int(np.flatnonzero(pick.isna().to_numpy())[0])
-        raise ValueError(
-            f"row {row + 1}: winner is {table['winner'].iloc[row]!r}; "
-            f"known: {', '.join(_BATTLE_PICKS)}"
-        )
-    _check_cells(table)
-    n = len(table)
-    first, second = table["model_a"].astype(str), table["model_b"].astype(str)
-    names = sorted(set(first) | set(second))
-    swapped = (first > second).to_numpy()
-    low = np.where(swapped, second, first)
-    high = np.where(swapped, first, second)
-
-    def column(name: str, default: str) -> pd.Series:
-        values = table[name] if name in table else pd.Series([default] * n, dtype=object)
-        values = values.where(values.notna(), default).astype(str)
-        return values.astype("category").reset_index(drop=True)
-
-    item = table["item"].astype(str) if "item" in table else pd.Series(np.arange(n)).astype(str)
-    frame = pd.DataFrame(
-        {
-            "study": pd.Categorical(["battles"] * n),
-            "item": item.astype("category").reset_index(drop=True),
-            "category": column("category", ""),
-            "judge": column("judge", "all"),
-            "prompt": column("prompt", "all"),
-            "shown": pd.Categorical(first.str.cat(second, sep=SEP)),
-            "labels": pd.Categorical([f"A{SEP}B"] * n),
-            "comparison": pd.Categorical(
-                [SEP.join(names) for names in zip(low, high, strict=True)]
-            ),
-            "options": np.full(n, 2, np.int8),
-            "repeat": np.zeros(n, np.int16),
-            "noise": np.zeros(n, bool),
-            "status": pd.Categorical(["ok"] * n, categories=list(STATUSES)),
-            "pick": pick.to_numpy(np.int8),
-            "margin": (pick.to_numpy() >= 0).astype(np.int8),
-            "truth": np.full(n, NO_PICK, np.int8),
-            "first": pd.Categorical(first, categories=names),
-            "second": pd.Categorical(second, categories=names),
-        }
-    )
-    keys = ["item", "comparison", "judge", "prompt"]
-    orders = frame.groupby(keys, observed=True)["shown"].transform("nunique").to_numpy(np.int16)
-    if "order" in table:  # written by our own export where the order shown is unknown
-        orders = np.where(table["order"].astype(str) == "unknown", np.int16(0), orders)
-    frame.insert(9, "orders", orders)
-    seen = frame.groupby([*keys, "shown"], observed=True).cumcount()
-    frame["repeat"] = seen.astype(np.int16)
-    return frame
-
-
-def _check_cells(table: pd.DataFrame) -> None:
-    """Raise an error for an empty cell, which would become a name "nan"; only categories may be
-    empty."""
-    for name in ("model_a", "model_b", "item", "judge", "prompt"):
-        if name not in table:
-            continue
-        empty = table[name].isna().to_numpy()
-        if name.startswith("model"):
-            empty = empty | (table[name].astype(str).str.strip() == "").to_numpy()
-        if empty.any():
-            raise ValueError(f"row {int(np.argmax(empty)) + 1}: the column {name} is empty")
 
 
 def frame_from_rows(
@@ -164,13 +98,26 @@ def frame_from_rows(
     _add_numbers(frame, "p", columns.probabilities, slots.width)
     _add_lengths(frame, item_codes, shown_codes, narrow, slots)
     _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
+    questions = [
+        str(facts.get("question") or name) for name, facts in zip(item_names, narrow, strict=True)
+    ]
+    if len(set(questions)) < len(questions):
+        frame[QUESTION_COLUMN] = _question_column(item_codes, questions)
     if any(facts.get("suspects") for facts in items.values()):
         frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, narrow, slots)
+    if any(facts.get("labels") for facts in items.values()):
+        passes = pass_fail_rows(frame)
+        frame[GOLD_COLUMN] = _gold_column(item_codes, shown_codes, narrow, slots, passes)
     return frame
 
 
 def _categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
     return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype="str"))
+
+
+def _question_column(item_codes: np.ndarray, questions: Sequence[str]) -> pd.Categorical[str]:
+    codes, names = pd.factorize(np.asarray(questions, dtype=object))
+    return _categorical(_values_by_code(item_codes, codes.tolist(), np.int32), names.tolist())
 
 
 def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:
@@ -270,6 +217,40 @@ def _suspect_column(
     for slot in range(slots.width):
         found = found | flagged[item_codes, slots.contestant(shown_codes, slot)]
     return found
+
+
+def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
+    """Mask of the pass/fail judgements, those without a readable verdict included."""
+    named = frame["labels"].cat
+    wanted = np.asarray([str(name) in PASS_FAIL_LABELS for name in named.categories], bool)
+    codes = named.codes.to_numpy()
+    chosen = wanted[codes] if len(wanted) else np.zeros(len(codes), bool)
+    return np.asarray(chosen & (frame["options"] == 1).to_numpy())
+
+
+def _gold_column(
+    item_codes: np.ndarray,
+    shown_codes: np.ndarray,
+    narrow: Sequence[Mapping[str, Any]],
+    slots: _SlotTable,
+    passes: np.ndarray,
+) -> np.ndarray:
+    """Return the label of the one answer shown. Pass/fail labels belong to pass/fail verdicts, and
+    scores to scores: 1 may be the lowest score of a scale."""
+    shape = (len(narrow), len(slots.known) + 1)  # the last column is for empty slots
+    pass_fail, scores = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    for row, facts in enumerate(narrow):
+        for name, value in (facts.get("labels") or {}).items():
+            if name not in slots.code_by_name:
+                continue
+            column = slots.code_by_name[name]
+            if value in (PASS, FAIL):
+                pass_fail[row, column] = value == PASS
+            else:
+                scores[row, column] = value
+    who = slots.contestant(shown_codes, 0)
+    gold = np.where(passes, pass_fail[item_codes, who], scores[item_codes, who])
+    return np.where(slots.contestant(shown_codes, 1) < 0, gold, np.float32(np.nan))
 
 
 def _truth_column(

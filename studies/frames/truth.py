@@ -1,4 +1,7 @@
-"""True winner of a comparison: given by the data's design, else by the majority of people."""
+"""Truth by which verdicts are measured: the true winner of a comparison, the label of an answer.
+
+Given by the data's design (gold), else by the majority of people.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from studies.domain import BY_DESIGN, UNRELATED, Preference
+from studies.domain import BY_DESIGN, FAIL, GOLD, PASS, UNRELATED, AnswerLabel, Preference
 
 TrueWinner = str | Literal["tie"] | None
 """A contestant, "tie", or None if unknown."""
@@ -69,3 +72,22 @@ def _compare_ranks(rank_x: int | None, rank_y: int | None, x: str, y: str) -> st
     if rank_x is None or rank_y is None:
         return None
     return "tie" if rank_x == rank_y else x if rank_x < rank_y else y
+
+
+def right_verdicts(labels: Sequence[AnswerLabel]) -> dict[str, float | str]:
+    """Return the right verdict on each labelled answer, by contestant.
+
+    Gold labels count before people's. Several pass/fail labels: their majority, none if they are
+    even. Several scores: their mean. None for an answer with labels of both kinds.
+    """
+    found: dict[str, float | str] = {}
+    for contestant in dict.fromkeys(label.contestant for label in labels):
+        own = [label for label in labels if label.contestant == contestant]
+        values = [one.value for one in own if one.source == GOLD] or [one.value for one in own]
+        scores = [value for value in values if not isinstance(value, str)]
+        passes = values.count(PASS) - values.count(FAIL)
+        if len(scores) == len(values):
+            found[contestant] = sum(scores) / len(scores)
+        elif not scores and passes:
+            found[contestant] = PASS if passes > 0 else FAIL
+    return found

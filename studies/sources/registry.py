@@ -14,8 +14,12 @@ from studies.sources.formats import (
     any_table,
     arena,
     arena_hard,
+    auto_j,
     autoarena,
+    checked_verdicts,
     creation_mmbench,
+    deepeval,
+    inspect_log,
     judgebench,
     kaggle,
     llm_comparator,
@@ -28,6 +32,9 @@ from studies.sources.formats import (
     pandalm,
     prd,
     preference,
+    promptfoo,
+    trace_scores,
+    visit_battles,
     visit_bench,
 )
 
@@ -84,6 +91,19 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             visit_bench.matches_table,
             visit_bench.read,
             visit_bench.matches_folder,
+        ),
+        SourceFormat(
+            "visit-battles",
+            "VisIT-Bench's human preferences and battles",
+            visit_battles.matches_table,
+            visit_battles.read,
+        ),
+        SourceFormat(
+            "auto-j",
+            "Auto-J's test set and judges' outputs",
+            auto_j.matches_table,
+            auto_j.read,
+            auto_j.matches_folder,
         ),
         SourceFormat("oasst", "OpenAssistant's ranked replies", oasst.matches_table, oasst.read),
         SourceFormat(
@@ -144,6 +164,12 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
         SourceFormat(
             "pandalm", "PandaLM's test set and results", pandalm.matches_table, pandalm.read
         ),
+        SourceFormat(
+            "verdict-label",
+            "verdicts on single answers beside their labels: verdict, label",
+            checked_verdicts.matches_table,
+            checked_verdicts.read,
+        ),
         SourceFormat("kaggle", "LMSYS's Kaggle set", kaggle.matches_table, kaggle.read),
         SourceFormat(
             "prd",
@@ -151,6 +177,33 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             prd.matches_table,
             prd.read,
             prd.matches_folder,
+        ),
+        SourceFormat(
+            "inspect",
+            "logs of Inspect",
+            inspect_log.matches_table,
+            inspect_log.read,
+            inspect_log.matches_folder,
+        ),
+        SourceFormat("promptfoo", "results of promptfoo", promptfoo.matches_table, promptfoo.read),
+        SourceFormat("deepeval", "test runs of DeepEval", deepeval.matches_table, deepeval.read),
+        SourceFormat(
+            "langfuse",
+            "scores exported from Langfuse",
+            trace_scores.matches_langfuse,
+            trace_scores.read_langfuse,
+        ),
+        SourceFormat(
+            "phoenix",
+            "evaluations exported from Phoenix",
+            trace_scores.matches_phoenix,
+            trace_scores.read_phoenix,
+        ),
+        SourceFormat(
+            "langsmith",
+            "feedback exported from LangSmith",
+            trace_scores.matches_langsmith,
+            trace_scores.read_langsmith,
         ),
         SourceFormat(
             "table",

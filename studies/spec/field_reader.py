@@ -77,6 +77,25 @@ def load_yaml(text: str) -> object:
         raise ValueError(f"not valid YAML: {message}") from None
 
 
+def find_line(text: str, place: str) -> int:
+    """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
+
+    If the key is absent it is the line of its block; 0 at the top level.
+    """
+    node, line = yaml.compose(text, yaml.SafeLoader), 0
+    for part in place.replace("[", ".[").split("."):
+        if part.startswith("[") and isinstance(node, yaml.SequenceNode):
+            node = node.value[int(part[1:-1])]
+            line = node.start_mark.line + 1
+            continue
+        entries = node.value if isinstance(node, yaml.MappingNode) else ()
+        key, node = next((entry for entry in entries if entry[0].value == part), (None, None))
+        if key is None:
+            break
+        line = key.start_mark.line + 1
+    return line
+
+
 class FieldReader:
     """Typed access to the fields of a mapping.
 
@@ -85,7 +104,7 @@ class FieldReader:
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):
-            raise StudyError(f"{where}: expected key: value lines, found {_describe_value(values)}")
+            raise StudyError(f"{where}: expected key: value lines, found {describe_value(values)}")
         self._values = {str(k): v for k, v in values.items()}
         self._known: set[str] = set()
         self.where = where
@@ -95,14 +114,6 @@ class FieldReader:
 
     def field_error(self, key: str, message: str) -> StudyError:
         return StudyError(f"{self.at(key)}: {message}")
-
-    def has(self, key: str) -> bool:
-        self._known.add(key)
-        return self._values.get(key) is not None
-
-    def is_null(self, key: str) -> bool:
-        """Whether the key is present but empty: `temperature: null` differs from an absent key."""
-        return key in self._values and not self.has(key)
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
         """Return the converted value of a field, or the default if it is absent or empty."""
@@ -116,26 +127,12 @@ class FieldReader:
             raise self.field_error(key, f"expected {expected}, found {value!r}") from None
 
     def text(self, key: str, default: str = "") -> str:
-        return self.take(key, default, _as_text, "text")
-
-    def optional_text(self, key: str) -> str | None:
-        return self.take(key, None, _as_text, "text")
+        return self.take(key, default, as_text, "text")
 
     def whole(self, key: str, default: int, low: int = 0, high: int = 10**9) -> int:
         return self.take(
             key, default, lambda v: _as_integer(v, low, high), f"a whole number {low}-{high}"
         )
-
-    def number(self, key: str, default: float, low: float, high: float) -> float:
-        expected = f"a number from {low:g} to {high:g}"
-        return self.take(key, default, lambda v: _as_number(v, low, high), expected)
-
-    def optional_number(self, key: str, low: float, high: float) -> float | None:
-        expected = f"a number from {low:g} to {high:g}"
-        return self.take(key, None, lambda v: _as_number(v, low, high), expected)
-
-    def flag(self, key: str, default: bool) -> bool:
-        return self.take(key, default, _as_flag, "true or false")
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
         """Return one of the given words; the error suggests the closest one."""
@@ -143,16 +140,13 @@ class FieldReader:
         value = self.text(key, default)
         if value not in known:
             raise self.field_error(
-                key, f"{value!r} is not one of {', '.join(known)}{_suggestion(value, known)}"
+                key, f"{value!r} is not one of {', '.join(known)}{suggest_word(value, known)}"
             )
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts; a single text counts as a list of one."""
         return self.take(key, (), _as_texts, "a list of texts")
-
-    def mapping(self, key: str) -> dict[str, object]:
-        return self.take(key, {}, _as_mapping, "key: value pairs")
 
     def text_map(self, key: str) -> dict[str, str]:
         return self.take(key, {}, _as_text_map, "key: text pairs")
@@ -166,23 +160,23 @@ class FieldReader:
             if key not in self._known:
                 known = sorted(self._known)
                 raise self.field_error(
-                    key, f"unknown key{_suggestion(key, known)}. Known keys: {', '.join(known)}"
+                    key, f"unknown key{suggest_word(key, known)}. Known keys: {', '.join(known)}"
                 )
 
 
-def _suggestion(word: str, known: list[str]) -> str:
+def suggest_word(word: str, known: list[str]) -> str:
     near = difflib.get_close_matches(word, known, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _describe_value(value: object) -> str:
+def describe_value(value: object) -> str:
     return "nothing" if value is None else f"{type(value).__name__} {value!r}"[:80]
 
 
-def _as_text(value: object) -> str:
+def as_text(value: object) -> str:
     """Convert a text, number or date to text; null and booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
-        raise TypeError
+        raise ValueError
     return str(value)
 
 
@@ -192,24 +186,12 @@ def _as_integer(value: object, low: int, high: int) -> int:
     return value
 
 
-def _as_number(value: object, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ValueError
-    return float(value)
-
-
-def _as_flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
 def _as_texts(value: object) -> tuple[str, ...]:
-    return tuple(_as_text(v) for v in value) if isinstance(value, list) else (_as_text(value),)
+    return tuple(as_text(v) for v in value) if isinstance(value, list) else (as_text(value),)
 
 
 def _as_text_map(value: object) -> dict[str, str]:
-    return {key: _as_text(text) for key, text in _as_mapping(value).items()}
+    return {key: as_text(text) for key, text in _as_mapping(value).items()}
 
 
 def _as_mapping(value: object) -> dict[str, object]:

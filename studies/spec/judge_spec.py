@@ -2,108 +2,96 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, Final, Literal, cast
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from studies.domain import JudgeSpec, Price
-from studies.spec.field_reader import FieldReader
-
-SIMULATION_RANGES: Final = {
-    "first_bias": (0.0, 1.0),
-    "accuracy": (0.0, 1.0),
-    "tie_rate": (0.0, 1.0),
-    "length_preference": (-1.0, 1.0),
-    "self_preference": (0.0, 1.0),
-    "unreadable_rate": (0.0, 1.0),
-    "much_rate": (0.0, 1.0),
-    "contradiction_rate": (0.0, 1.0),
-    "score_mean": (0.0, 10.0),
-    "score_spread": (0.0, 10.0),
-    "score_noise": (0.0, 10.0),
-    "first_points": (-10.0, 10.0),
-}
-"""Parameters of a simulated judge with their ranges; judges/models/simulated.py uses them."""
+from studies.errors import StudyError
+from studies.spec.keys import JUDGE, PRICE, SIMULATION, KeyBlock, StudyKey
+from studies.spec.provider_presets import default_timeout, provider_presets
 
 
 def parse_judge(entry: object, where: str) -> JudgeSpec:
-    reader = FieldReader(entry, where)
-    model = reader.text("model")
-    if not model:
-        raise reader.field_error(
-            "model", "a judge needs a model: embedded, simulated, or an endpoint's name"
-        )
-    simulated, embedded = model == "simulated", model == "embedded"
-    spec = JudgeSpec(
-        name=reader.text("name", model),
-        model=model,
-        endpoint=_read_base_url(reader),
-        api_key_env=_read_key_variable(reader),
-        family=reader.text("family"),
-        temperature=_read_temperature(reader),
-        top_p=reader.optional_number("top_p", 0.0, 1.0),
-        seed=None if not reader.has("seed") else reader.whole("seed", 0),
-        max_tokens=reader.whole("max_tokens", 4096, 1, 1_000_000),
-        reasoning_effort=reader.optional_text("reasoning_effort"),
-        read=cast(
-            Literal["text", "probabilities"],
-            reader.choice(
-                "read", "probabilities" if embedded else "text", ("text", "probabilities")
-            ),
-        ),
-        vision=reader.flag("vision", False),
-        price=_parse_price(reader.mapping("price"), f"{where}.price")
-        if reader.has("price")
-        else None,
-        extra_body=_read_extra_body(reader),
-        simulation=_read_simulation(reader) if simulated else {},
-        timeout_s=reader.number("timeout_s", 180.0, 1.0, 3600.0),
-        max_attempts=reader.whole("max_attempts", 6, 1, 20),
+    from studies.spec.schema import JudgeBlock, PriceBlock, SimulatedJudgeBlock, place_of
+
+    model = entry.get(JUDGE.model.name) if isinstance(entry, Mapping) else None
+    simulated = model == "simulated"
+    block = (SimulatedJudgeBlock if simulated else JudgeBlock).parse(entry, where)
+    found = block.attributes()
+    simulation = {key.name: found.pop(key.attribute) for key in SIMULATION if simulated}
+    if found[JUDGE.price.attribute] is not None:
+        price = PriceBlock.parse(found[JUDGE.price.attribute], place_of(where, JUDGE.price))
+        found[JUDGE.price.attribute] = Price(**price.attributes())
+    if simulated:
+        seed = found[JUDGE.seed.attribute] or 0
+        found["simulation"] = _given(simulation) | {JUDGE.seed.name: seed}
+    if JUDGE.read.attribute not in block.model_fields_set:
+        found[JUDGE.read.attribute] = default_read(str(model))
+    if JUDGE.timeout_s.attribute not in block.model_fields_set:
+        found[JUDGE.timeout_s.attribute] = default_timeout(str(model))
+    judge = JudgeSpec(**found)
+    if judge.provider:
+        if judge.provider not in provider_presets():
+            known = ", ".join(provider_presets())
+            place = place_of(where, JUDGE.provider)
+            raise StudyError(f"{place}: expected one of {known}, found {judge.provider!r}")
+        judge = _apply_preset(judge, block.model_fields_set)
+    judge = replace(judge, name=judge.name or judge.model, endpoint=judge.endpoint.rstrip("/"))
+    if fault := _find_fault(judge):
+        raise StudyError(f"{place_of(where, fault[0])}: {fault[1]}")
+    return judge
+
+
+def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
+    """Fill in address, key variable and price of a provider where the file does not set them."""
+    preset = provider_presets()[judge.provider]
+    variable = JUDGE.api_key_env.attribute in given
+    return replace(
+        judge,
+        provider="",
+        endpoint=judge.endpoint or preset.base_url,
+        api_key_env=judge.api_key_env if variable else preset.api_key_env,
+        price=judge.price or (Price(0.0, 0.0) if preset.local else None),
     )
-    reader.refuse_unknown_keys()
-    if spec.kind == "endpoint" and not spec.endpoint:
-        raise reader.field_error("base_url", f"model {model!r} needs the base_url of its endpoint")
-    return spec
 
 
-def _read_temperature(reader: FieldReader) -> float | None:
-    """Return None for `temperature: null`: it is then not sent, since some models refuse it."""
-    if reader.is_null("temperature"):
-        return None
-    return reader.number("temperature", 0.0, 0.0, 5.0)
+def default_read(model: str) -> str:
+    """Return how verdicts of a model are read where the file does not set it."""
+    return "probabilities" if model == "embedded" else "text"
 
 
-def _read_base_url(reader: FieldReader) -> str:
-    """Read the base URL; it is stored with every request, so it must not contain a key."""
-    url = reader.text("base_url").rstrip("/")
+def _given(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
+    """Return the key of a judge whose text cannot be used, and the reason."""
+    url, variable = judge.endpoint, judge.api_key_env
+    if not judge.model:
+        return JUDGE.model, JUDGE.model.rule.missing
     if url and not url.startswith(("http://", "https://")):
-        raise reader.field_error("base_url", f"expected http://… or https://…, found {url!r}")
-    if urlsplit(url).password or urlsplit(url).query:
-        raise reader.field_error(
-            "base_url",
-            "contains a password or a query; name a variable with the key in api_key_env",
+        return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
+    if urlsplit(url).password or urlsplit(url).query:  # it is stored with every request
+        return (
+            JUDGE.base_url,
+            f"contains a password or a query; name a variable with the key in {JUDGE.api_key_env}",
         )
-    return url
-
-
-def _read_key_variable(reader: FieldReader) -> str:
-    """Read the name of the environment variable that contains the key.
-
-    A key entered here by mistake would be stored and exported, so it is refused; the error message
-    does not repeat it.
-    """
-    name = reader.text("api_key_env")
-    if name and (not _VARIABLE_NAME.fullmatch(name) or _KEY_LIKE.fullmatch(name)):
-        raise reader.field_error(
-            "api_key_env",
+    # A key entered here by mistake would be stored and exported; the message does not repeat it.
+    if variable and (not _VARIABLE_NAME.fullmatch(variable) or _KEY_LIKE.fullmatch(variable)):
+        return (
+            JUDGE.api_key_env,
             "expected the name of a variable that holds the key, such as OPENAI_API_KEY; never put "
             "the key itself into a study",
         )
-    return name
+    weights, bias = SIMULATION.slot_weights, SIMULATION.first_bias
+    if weights.name in judge.simulation and not judge.simulation.get(bias.name):
+        return weights, f"distributes {bias} over the slots: set {bias} too"
+    if judge.kind == "endpoint" and not url:
+        return JUDGE.base_url, f"model {judge.model!r} needs the base_url of its endpoint"
+    return None
 
 
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -111,85 +99,31 @@ _KEY_LIKE: Final = re.compile(r"(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9_]{28,}|(sk|hf|g
 """Texts that look like a key: long with lower-case letters and digits, or a known prefix."""
 
 
-def _read_extra_body(reader: FieldReader) -> dict[str, object]:
-    values = reader.mapping("extra_body")
-    try:
-        json.dumps(values, allow_nan=False)
-    except (TypeError, ValueError):
-        raise reader.field_error(
-            "extra_body", f"expected values that JSON supports, found {values!r}"
-        ) from None
-    return values
-
-
-def _read_simulation(reader: FieldReader) -> dict[str, object]:
-    """Read the parameters of a simulated judge, whose true bias they define."""
-    values: dict[str, object] = {}
-    for name in SIMULATION_RANGES:
-        if reader.has(name):
-            low, high = SIMULATION_RANGES[name]
-            values[name] = reader.number(name, 0.0, low, high)
-    if reader.has("slot_weights"):
-        if not values.get("first_bias"):
-            raise reader.field_error(
-                "slot_weights", "distributes first_bias over the slots: set first_bias too"
-            )
-        values["slot_weights"] = reader.take(
-            "slot_weights", list[float](), _parse_weights, _WEIGHTS_EXPECTED
-        )
-    values["seed"] = reader.whole("seed", 0)
-    return values
-
-
-_WEIGHTS_EXPECTED: Final = "a non-negative weight for each slot, not all 0 in the first two"
-
-
-def _parse_weights(value: object) -> list[float]:
-    weights = [float(w) for w in cast(list[float], value) if not isinstance(w, (bool, str))]
-    if not isinstance(value, list) or len(weights) != len(value):
-        raise TypeError
-    if not all(w >= 0 and math.isfinite(w) for w in weights) or not sum(weights[:2]):
-        raise ValueError
-    return weights
-
-
-def _parse_price(values: Mapping[str, object], where: str) -> Price:
-    reader = FieldReader(values, where)
-    price = Price(
-        input=reader.number("input", 0.0, 0.0, 1e6),
-        output=reader.number("output", 0.0, 0.0, 1e6),
-        cache_read=reader.optional_number("cache_read", 0.0, 1e6),
-        cache_write=reader.optional_number("cache_write", 0.0, 1e6),
-    )
-    reader.refuse_unknown_keys()
-    return price
-
-
 def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
+    """Convert a judge to the keys of a study file: name, model and the values that differ."""
     default = JudgeSpec(
-        judge.name, judge.model, read="probabilities" if judge.model == "embedded" else "text"
+        "",
+        "",
+        read=default_read(judge.model),  # type: ignore[arg-type]
+        timeout_s=default_timeout(judge.model),
     )
-    values = changed_fields(
-        judge, default, skip=("simulation", "price", "endpoint", "name", "model")
-    )
-    out: dict[str, Any] = {"name": judge.name, "model": judge.model}
-    if judge.endpoint:
-        out["base_url"] = judge.endpoint
+    values = changed_fields(judge, default, JUDGE)
     if judge.price is not None:
-        values["price"] = changed_fields(judge.price, Price(-1.0, -1.0))
+        values[JUDGE.price.name] = changed_fields(judge.price, Price(-1.0, -1.0), PRICE)
     if judge.kind == "simulated":
-        values.pop("seed", None)
-        values |= {k: to_yaml_value(v) for k, v in judge.simulation.items()}
-    return out | values
+        values.pop(JUDGE.seed.name, None)
+        values |= {name: to_yaml_value(value) for name, value in judge.simulation.items()}
+    return values
 
 
-def changed_fields(value: Any, default: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
-    changed = {}
-    for spec in fields(value):
-        mine = getattr(value, spec.name)
-        if spec.name not in skip and mine != getattr(default, spec.name):
-            changed[spec.name] = to_yaml_value(mine)
-    return changed
+def changed_fields(value: Any, default: Any, block: KeyBlock) -> dict[str, Any]:
+    """Return the keys whose value differs from the default; nested blocks are left out."""
+    pairs = ((key, getattr(value, key.attribute)) for key in block)
+    return {
+        key.name: to_yaml_value(mine)
+        for key, mine in pairs
+        if not key.is_block and mine != getattr(default, key.attribute)
+    }
 
 
 def to_yaml_value(value: Any) -> Any:

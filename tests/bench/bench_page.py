@@ -1,4 +1,4 @@
-"""The page in a real browser: live lag, a filter over 100k judgements, a million stored, weight.
+"""The page in a real browser: live lag, a filter over 100k judgements, a million, weight, idle.
 
 Peers are the same numbers on gr.Plot and gr.Dataframe, in the same browser, one after the other.
 EVENHAND_BENCH_QUICK=1 writes fewer judgements and watches shorter, and says so.
@@ -22,11 +22,13 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from components.server.gradio_private import IDLE_SECONDS
 from tests.bench import big_store
 from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port
 
 SHORT = os.environ.get("EVENHAND_BENCH_QUICK") == "1"
 WATCH = 12 if SHORT else 30
+IDLE_WATCH = 20 if SHORT else 60
 MILLION = 200_000 if SHORT else 1_000_000
 ROUNDS = 5
 """As many judges as the store has: no filter is asked for twice, so nothing drawn is kept."""
@@ -286,6 +288,29 @@ def report_weight(browser: Browser, folder: Path) -> None:
             context.close()
 
 
+# ---------------------------------------------------------------------------------- idle
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def report_idle(folder: Path) -> None:
+    """Processor time of the app and of an empty Gradio page without visitors, side by side."""
+    ours, peer = free_port(), free_port()
+    app = ("app.py", "--port", str(ours), "--store", str(folder / "idle.db"))
+    empty = ("-m", "tests.bench.page_peer", "empty", "peer", str(peer))
+    with process(*app, port=ours) as evenhand, process(*empty, port=peer) as gradio:
+        time.sleep(IDLE_SECONDS + 5)
+        before = [cpu_seconds(one.pid) for one in (evenhand, gradio)]
+        time.sleep(IDLE_WATCH)
+        after = [cpu_seconds(one.pid) for one in (evenhand, gradio)]
+    a, b = ((new - old) / IDLE_WATCH for old, new in zip(before, after, strict=True))
+    print(f"idle       {a:.1%} of a core over {IDLE_WATCH} s, an empty Gradio page {b:.1%}, "
+          f"ratio {a / b:.2f} (bar 1.00)")  # fmt: skip
+
+
 def main() -> int:
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if SHORT:
@@ -294,6 +319,7 @@ def main() -> int:
         browser = driver.chromium.launch(executable_path=found, args=QUIET)
         folder = Path(name)
         report_weight(browser, folder)
+        report_idle(folder)
         report_lag(browser)
         report_filter(browser, folder)
         report_million(browser, folder)

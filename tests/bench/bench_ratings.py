@@ -28,10 +28,11 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from metrics.ratings import bradley_terry_fit
-from metrics.ratings.battles import Battles, battles_from_table, count_pairs
-from metrics.ratings.bradley_terry import ELO_PER_LOGIT
+from metrics.ratings.battles import Battles, count_pairs, extract_battles
+from metrics.ratings.bradley_terry import ELO_PER_LOGIT, bradley_terry_ratings
 from metrics.ratings.elo_orders import build_item_orders, play_orders
 from metrics.ratings.online_elo import EloSettings
+from studies.frames.battle_frame import frame_from_battles
 
 ROUNDS = 1000
 BATTLES = 1_000_000
@@ -169,6 +170,16 @@ def peer_elo(
 # -- our side ------------------------------------------------------------------------------------
 
 
+def battles_of(table: pd.DataFrame) -> Battles:
+    """Battles from strings by the way of `python -m metrics`: through a frame."""
+    return extract_battles(frame_from_battles(table))
+
+
+def printed_ratings(table: pd.DataFrame) -> Any:
+    """The section `bradley_terry` of `python -m metrics`, with its intervals, from strings."""
+    return bradley_terry_ratings(frame_from_battles(table))
+
+
 def ours(data: Battles) -> bradley_terry_fit.BootstrapStrengths:
     counts = count_pairs(data)
     bradley_terry_fit.fit_strengths(counts)
@@ -221,9 +232,19 @@ def ratings_against_l_bfgs(models: int, bar_strings: float | None, bar_codes: fl
         )
     )
     strings_peer, _ = seconds(lambda: peer_codes(data.table))
-    strings_own, _ = seconds(lambda: ours(battles_from_table(data.table)))
+    strings_own, _ = seconds(lambda: ours(battles_of(data.table)))
     if bar_strings is not None:
         total = peer + strings_peer
+        printed, _ = seconds(lambda: printed_ratings(data.table))
+        met.append(
+            line(
+                f"ratings and intervals as `python -m metrics` prints them{scale}",
+                total / printed,
+                bar_strings,
+                total,
+                printed,
+            )
+        )
         met.append(
             line(
                 f"the same from raw strings{scale}",
@@ -240,7 +261,7 @@ def ratings_against_l_bfgs(models: int, bar_strings: float | None, bar_codes: fl
 
 def ratings_against_history() -> list[bool]:
     data = arena(20, BATTLES)
-    own, _ = seconds(lambda: ours(battles_from_table(data.table)))
+    own, _ = seconds(lambda: ours(battles_of(data.table)))
     try:
         import sklearn  # noqa: F401
     except ImportError:
@@ -354,7 +375,7 @@ def agreement_with_evalica() -> list[bool]:
         lambda: evalica.bradley_terry(firsts, seconds_, words, tolerance=1e-14, limit=10_000), 1
     )
     own, mine = seconds(
-        lambda: bradley_terry_fit.fit_strengths(count_pairs(battles_from_table(data.table)))
+        lambda: bradley_terry_fit.fit_strengths(count_pairs(battles_of(data.table)))
     )
     log = np.log(theirs.scores[data.names].to_numpy())
     gap = float(np.abs((log - log.mean()) - mine).max()) * ELO_PER_LOGIT

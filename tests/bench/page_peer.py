@@ -3,6 +3,7 @@
 One process a page, so that one's memory and threads are not another's:
     python -m tests.bench.page_peer live ours|timer|generator PORT
     python -m tests.bench.page_peer filter peer PORT STORE
+    python -m tests.bench.page_peer empty peer PORT
 """
 
 from __future__ import annotations
@@ -137,9 +138,18 @@ def filter_page(store: Store) -> gr.Blocks:
     return page
 
 
+def empty_page() -> gr.Blocks:
+    with gr.Blocks(analytics_enabled=False) as page:
+        gr.Button()
+    return page
+
+
 def main() -> None:
     what, kind, port, *rest = sys.argv[1:]
-    page = live_page(kind) if what == "live" else filter_page(Store(Path(rest[0])))
+    if what == "empty":
+        page = empty_page()
+    else:
+        page = live_page(kind) if what == "live" else filter_page(Store(Path(rest[0])))
     page.queue(default_concurrency_limit=16)
     page.launch(server_port=int(port), quiet=True, **appearance_settings())
 

@@ -11,7 +11,8 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from studies.domain import STATUSES
-from studies.frames.frame import NO_PICK, SEP, TIE, frame_from_battles
+from studies.frames.battle_frame import frame_from_battles
+from studies.frames.frame import NO_PICK, SEP, TIE
 from tests.metrics.frames import records
 
 Counts = tuple[Any, ...]

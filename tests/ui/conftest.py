@@ -28,6 +28,14 @@ LEFT = ("AbortError", "Connection errored out")
 """What Gradio logs when a page is reloaded or closed with a request open: no fault of the page."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave all but the core browser tests to `make test-all`: they take most of the time."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and not item.get_closest_marker("core"):
+            item.add_marker(pytest.mark.extra)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -86,6 +94,13 @@ def browser() -> Iterator[object]:
             pytest.skip(f"NO BROWSER: the page is not tested here ({str(error).splitlines()[0]})")
         yield chromium
         chromium.close()
+
+
+def choose(page, door: str, *files: Path) -> None:
+    """Press the button of a door on Home and choose files in the picker that it opens."""
+    with page.expect_file_chooser() as chooser:
+        page.locator(f"#eh-door-{door}").click()
+    chooser.value.set_files([str(file) for file in files])
 
 
 @pytest.fixture

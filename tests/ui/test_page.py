@@ -55,6 +55,7 @@ def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+@pytest.mark.core
 def test_every_tab_fits_a_phone(visit):
     page = visit(width=390)
     for name in ("Run", "Results", "Study"):
@@ -75,6 +76,7 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page.wait_for_selector("#eh-length .main-svg")
 
 
+@pytest.mark.core
 def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     page = visit("tab=results")
     page.wait_for_selector("#eh-matrix td button")
@@ -116,8 +118,9 @@ def test_a_filter_redraws_the_finding(visit):
     assert before > 1
 
 
+@pytest.mark.core
 def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
-    page = visit()
+    page = visit("tab=study")
     use_simulated(page, "From the form")
     assert "calls" in wait_for(lambda: page.locator("#eh-run").inner_text())
     page.locator("#eh-run").click()
@@ -145,8 +148,9 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
     assert calls == keys
 
 
+@pytest.mark.core
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
-    page = visit()
+    page = visit("tab=study")
     use_simulated(page, "Broken")
     wait_for(page.get_by_label("Use firstish").is_checked)  # the form follows the file
     page.get_by_label("Use firstish").click()

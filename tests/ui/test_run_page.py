@@ -51,6 +51,7 @@ def address(page) -> str:
     return str(page.evaluate("location.href"))
 
 
+@pytest.mark.core
 def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study, judge):
     page = visit(f"tab=run&study={quote(NAME)}")
     start = page.locator("#eh-start")

@@ -113,6 +113,7 @@ def votes(store: Store, study: str, voter: str) -> list[object]:
             if j.verdict and j.ask.judge == f"human:{voter}"]  # fmt: skip
 
 
+@pytest.mark.core
 def test_a_voters_page_is_sent_no_name_and_no_verdict(sit, app: App, store: Store) -> None:
     tap = Wiretap(app.port)
     page = sit(voter="blind", url=f"http://127.0.0.1:{tap.port}")

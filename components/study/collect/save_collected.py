@@ -22,13 +22,14 @@ from studies.errors import EvenhandError
 from studies.people.item_versions import list_versions
 from studies.people.new_items import NewItem, SavedVersion, add_item, parse_responses, write_caption
 from studies.sources.load import image_folder
+from studies.spec.keys import DATA, STUDY
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
 """Number of answer fields for a new item; further models have no answer to it."""
 MAX_LISTED_ITEMS: Final = 500
 WHOLE_ITEM: Final = "all images"
-_FILE_KEYS: Final = ("format", "files", "join", "mapping", "split")
+_FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.split)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class CollectTarget:
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
     """All items of the study's source, before slicing; on failure none and `load_error`."""
     study = read_lenient_study(text, folder)
-    skills = visit_skills() if study.values.get("preset") == VISIT_BENCH.name else ()
+    skills = visit_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
     try:
         spec = read_data_spec(study)
         items = load_records(spec, folder).items
@@ -182,8 +183,8 @@ def save_caption(
 def _with_data_source(text: str, source: str) -> str:
     """Set the data source to another version; keep the slice settings."""
     for key in _FILE_KEYS:
-        text = put_value(text, ("data", key), None)
-    return put_value(text, ("data", "source"), source)
+        text = put_value(text, key.path, None)
+    return put_value(text, DATA.source.path, source)
 
 
 def _saved_notice(saved: SavedVersion, source: str) -> Markup:

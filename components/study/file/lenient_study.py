@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +13,8 @@ from components.study.file import yaml_edit as study_edit
 from components.study.file.controls import Hint
 from components.study.file.yaml_edit import get_value
 from judges.rendering.prompt_library import LibraryPrompt, list_prompts, prompts_folder
+from studies.spec.keys import DATA, JUDGE, SIMULATION, STUDY, default_values
 from studies.spec.presets import PRESETS, Preset
-from studies.spec.study import DataSpec, Study
 
 NEW_STUDY_NAME: Final = "My study"
 
@@ -33,14 +33,17 @@ noise_floor: 0.2
 """The study a new page starts with; it runs on this machine in a minute."""
 
 OFFERED_JUDGES: Final[tuple[Mapping[str, Any], ...]] = (
-    {"name": "firstish", "model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
+    {
+        JUDGE.name.name: "firstish",
+        JUDGE.model.name: "simulated",
+        SIMULATION.first_bias.name: 0.3,
+        SIMULATION.accuracy.name: 0.8,
+        JUDGE.seed.name: 1,
+    },
 )
 """Deselected judges of a new page: a simulated judge with known bias and accuracy."""
 
-STUDY_DEFAULTS: Final[Mapping[str, Any]] = {
-    **{f.name: getattr(Study(name=""), f.name) for f in fields(Study)},
-    "data": {f.name: getattr(DataSpec(), f.name) for f in fields(DataSpec)},
-}
+STUDY_DEFAULTS: Final[Mapping[str, Any]] = default_values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +102,27 @@ class LenientStudy:
 
     @property
     def source(self) -> str:
-        return str(self.raw("data", "source") or DataSpec().source)
+        return str(self.raw(*DATA.source) or DATA.source.default)
 
     @property
     def preset(self) -> Preset | None:
-        return PRESETS.get(str(self.raw("preset") or ""))
+        return PRESETS.get(str(self.raw(*STUDY.preset) or ""))
 
     @property
     def judges(self) -> list[dict[str, Any]]:
-        return [dict(j) for j in as_list(self.raw("judges")) if isinstance(j, Mapping)]
+        return [dict(j) for j in as_list(self.raw(*STUDY.judges)) if isinstance(j, Mapping)]
 
     def editable_judges(self) -> list[dict[str, Any]]:
         """The judges; ValueError if an entry is not a mapping, since an edit would drop it."""
-        if len(self.judges) < len(as_list(self.raw("judges"))):
-            raise ValueError("judges: an entry is not a mapping; correct it in study.yaml first")
+        if len(self.judges) < len(as_list(self.raw(*STUDY.judges))):
+            raise ValueError(
+                f"{STUDY.judges}: an entry is not a mapping; correct it in study.yaml first"
+            )
         return self.judges
 
     @property
     def prompts(self) -> list[str]:
-        return [str(name) for name in as_list(self.value("prompts"))]
+        return [str(name) for name in as_list(self.value(*STUDY.prompts))]
 
     def text_value(self, *path: str) -> str:
         """A value as text; empty for a list or a mapping, which the study parser rejects."""
@@ -153,7 +158,7 @@ def as_list(value: Any) -> list[Any]:
 
 def judge_name(judge: Mapping[str, Any]) -> str:
     """Name of a judge in the form: its name, else its model."""
-    return str(judge.get("name") or judge.get("model") or "judge")
+    return str(judge.get(JUDGE.name.name) or judge.get(JUDGE.model.name) or "judge")
 
 
 def normalise_value(value: Any) -> Any:

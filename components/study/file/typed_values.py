@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from components.study.file.lenient_study import LenientStudy
-
-_INTEGER_FIELDS: Final = (
-    "reference_games",
-    "repeats",
-    "concurrency",
-    "data.count",
-    "data.seed",
-    "data.options",
-)
-_NUMBER_FIELDS: Final = ("noise_floor", "budget_usd")
-_LIST_FIELDS: Final = ("contestants", "data.categories")
-_TYPE_WORDS: Final = {"whole": "a whole number", "number": "a number"}
+from studies.spec.keys import DATA, StudyKey, find_key
 
 
 def parse_field(field: str, raw: Any) -> Any:
     """Parse the value of a field into its type in the study file; None if empty."""
-    if field in _LIST_FIELDS:
-        return [str(name) for name in raw]
+    key = find_key(field)
+    kind = key.base_type if key else str
+    if kind is tuple:
+        names = raw.split(",") if isinstance(raw, str) else raw
+        return [str(name).strip() for name in names if str(name).strip()]
     words = str(raw).strip()
-    if field == "data.join":
-        return [part.strip() for part in words.split(",") if part.strip()]
     if not words:
         return None
+    return parse_number(key, words) if key and kind in (int, float) else words
+
+
+def parse_number(key: StudyKey, words: str) -> float:
+    """Parse a number; the error names the key and the expected range."""
     try:
-        if field in _INTEGER_FIELDS:
-            return int(words)
-        return float(words) if field in _NUMBER_FIELDS else words
+        return int(words) if key.type is int else float(words)
     except ValueError:
-        wanted = _TYPE_WORDS["whole" if field in _INTEGER_FIELDS else "number"]
-        raise ValueError(f"{field}: expected {wanted}, found {words!r}") from None
+        raise ValueError(f"{key}: expected {key.expected}, found {words!r}") from None
 
 
 def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
@@ -47,7 +39,7 @@ def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
         field, equals, values = part.partition("=")
         accepted = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not accepted:
-            raise ValueError(f"data.where: expected field=value, found {part.strip()!r}")
+            raise ValueError(f"{DATA.where}: expected field=value, found {part.strip()!r}")
         made[field.strip()] = accepted
     return made
 
@@ -60,18 +52,18 @@ def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
             continue
         field, colon, number = part.rpartition(":")
         if not colon or not field.strip() or not number.strip().isdigit():
-            raise ValueError(f"data.per: expected field: number, found {part.strip()!r}")
+            raise ValueError(f"{DATA.per}: expected field: number, found {part.strip()!r}")
         made[field.strip()] = int(number)
     return made
 
 
 def add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
     """The answer files of a study with one more, typed as `model = file`."""
-    values = study.raw("data", "files")
+    values = study.raw(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():
         return made
     name, equals, path = (part.strip() for part in words.partition("="))
     if not equals or not name or not path:
-        raise ValueError(f"data.files: expected model = file, found {words.strip()!r}")
+        raise ValueError(f"{DATA.files}: expected model = file, found {words.strip()!r}")
     return {**made, name: path}

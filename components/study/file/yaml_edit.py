@@ -14,21 +14,7 @@ from typing import Any, Final
 import yaml
 
 from studies.spec.field_reader import load_yaml
-
-KEY_ORDER: Final = (
-    "name", "preset", "data", "contestants", "judges", "prompts", "protocol", "pairing", "baseline",
-    "new", "reference_games", "families", "orders", "labels", "unrelated", "repeats", "noise_floor",
-    "judge_sees", "combine", "unreadable", "reading", "extraction", "concurrency", "budget_usd",
-)  # fmt: skip
-DATA_KEY_ORDER: Final = (
-    "source", "format", "files", "join", "mapping", "split", "where", "options", "categories",
-    "count", "per", "seed",
-)  # fmt: skip
-
-SOURCE_KEYS: Final = (
-    "format", "files", "join", "mapping", "split", "where", "options", "categories", "per", "count",
-)  # fmt: skip
-"""Keys that apply to one source and are removed when the source changes."""
+from studies.spec.keys import DATA, STUDY
 
 HUB_SAMPLE: Final = 50
 """Items of a newly chosen Hub dataset."""
@@ -76,10 +62,10 @@ def change_source(text: str, source: str) -> str:
 
     All items of a file are used; of a Hub dataset, which may be huge, the first choice is a sample.
     """
-    for key in SOURCE_KEYS:
-        text = put_value(text, ("data", key), None)
-    text = put_value(put_value(text, ("contestants",), None), ("data", "source"), source)
-    return put_value(text, ("data", "count"), HUB_SAMPLE) if source.startswith("hub:") else text
+    for key in (*(key for key in DATA if key.rule.per_source), STUDY.contestants):
+        text = put_value(text, key.path, None)
+    text = put_value(text, DATA.source.path, source)
+    return put_value(text, DATA.count.path, HUB_SAMPLE) if source.startswith("hub:") else text
 
 
 def dump_study(values: Mapping[str, Any]) -> str:
@@ -88,9 +74,9 @@ def dump_study(values: Mapping[str, Any]) -> str:
 
 
 def _yaml_entry(key: str, value: Any) -> str:
-    if key == "data" and isinstance(value, Mapping) and value:
+    if key == STUDY.data.name and isinstance(value, Mapping) and value:
         inner = dump_study(value).splitlines()
-        return "data:\n" + "".join(f"  {line}\n" for line in inner)
+        return f"{key}:\n" + "".join(f"  {line}\n" for line in inner)
     if isinstance(value, list) and any(isinstance(part, dict) for part in value):
         return f"{_dump_value({key: 0})[:-3]}\n" + _dump_value(value, flow=None)
     return (
@@ -173,9 +159,9 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
     """Index of the entry after which a new key is inserted, by the usual order of keys."""
-    order = DATA_KEY_ORDER if path[0] == "data" and len(path) > 1 else KEY_ORDER
-    rank = {name: index for index, name in enumerate(order)}
-    own = rank.get(path[-1], len(order))
+    block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
+    rank = {key.name: index for index, key in enumerate(block)}
+    own = rank.get(path[-1], len(rank))
     earlier = [i for i, (name, _, _) in enumerate(entries) if rank.get(name, -1) < own]
     return max(earlier, default=None)
 

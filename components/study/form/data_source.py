@@ -26,6 +26,7 @@ from studies.domain import REFERENCE
 from studies.sources.catalogue import HUB_SETS, find_hub_set
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.sources.registry import SOURCE_FORMATS
+from studies.spec.keys import DATA, STUDY
 
 BUILTIN, FILE, UPLOAD, HUB, RECORDED = "built-in", "file", "upload", "hub", "recorded"
 SOURCE_KINDS: Final = (
@@ -81,7 +82,9 @@ def source_form(preview: StudyPreview, view: FormState) -> Markup:
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
     kind = current_source_kind(study, view)
     name = form_row(
-        "Name", text_input("name", study.raw("name") or "", label="Name of the study"), to="name"
+        "Name",
+        text_input(str(STUDY.name), study.raw(*STUDY.name) or "", label="Name of the study"),
+        to=str(STUDY.name),
     )
     switch = fill(
         '<span id="f-kind-l" hidden>Source</span><div class="eh-kinds">{}</div>',
@@ -96,16 +99,19 @@ def _source_control(study: LenientStudy, kind: str) -> Markup:
         names = [(name, "Probe set" if name == "probe" else name) for name in BUILT_IN_SOURCES]
         hint = "64 questions with four answers each; the better answers are known"
         return form_row(
-            "Source", select_menu("data.source", names, source or "probe"), hint, to="data.source"
+            "Source",
+            select_menu(str(DATA.source), names, source or "probe"),
+            hint,
+            to=str(DATA.source),
         )
     if kind == HUB:
         return _hub_controls(study, source.removeprefix("hub:"))
     if kind == FILE:
         hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz, or a folder; on the server of this page"
         box = text_input(
-            "data.source", source, mono=True, placeholder="records/items.jsonl", slow=True
+            str(DATA.source), source, mono=True, placeholder="records/items.jsonl", slow=True
         )
-        return form_row("Path", box, hint, to="data.source")
+        return form_row("Path", box, hint, to=str(DATA.source))
     if kind == UPLOAD:
         name = original_file_name(source)
         hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz; several answer files are joined"
@@ -130,8 +136,8 @@ def _hub_controls(study: LenientStudy, name: str) -> Markup:
     hint = known.summary if known else "a Hugging Face dataset, read at a pinned commit"
     splits = [(split, "") for split in (known.splits if known else ())]
     split = text_input(
-        "data.split",
-        study.raw("data", "split") or "",
+        str(DATA.split),
+        study.raw(*DATA.split) or "",
         mono=True,
         slow=True,
         placeholder=f"{known.split if known else 'test'}[:500]",
@@ -140,7 +146,12 @@ def _hub_controls(study: LenientStudy, name: str) -> Markup:
     fetch = form_button("Fetch with this token", {"do": "fetch"}, kind="small", errand=True)
     return (
         form_row("Dataset", control, hint, to="hub")
-        + form_row("Split", split, "test[:500] reads the first 500 rows only", to="data.split")
+        + form_row(
+            DATA.split.rule.label,
+            split,
+            "test[:500] reads the first 500 rows only",
+            to=str(DATA.split),
+        )
         + Markup("<details class='eh-how' data-keep='hub token'><summary>Private dataset</summary>")
         + form_row(
             "Token",
@@ -166,48 +177,50 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
     categories = Counter(item.category for item in items if item.category)
     names = [(name, f"{name} ({count(n)})") for name, n in sorted(categories.items())]
     drawn = {item.category for item in preview.items if item.category}
-    chosen = [str(name) for name in as_list(study.value("data", "categories"))]
+    chosen = [str(name) for name in as_list(study.value(*DATA.categories))]
     players = [(name, name) for name in preview.contestants]
     if any(item.reference.strip() for item in items):
         players.append((REFERENCE, f"{REFERENCE}, compared as a model"))
-    playing = [str(name) for name in as_list(study.raw("contestants"))]
+    playing = [str(name) for name in as_list(study.raw(*STUDY.contestants))]
     hint = f"{count(len(drawn))} of {count(len(names))} categories in this sample" if names else ""
     parts = [
         form_row(
-            "Filter",
-            select_menu("where", _filter_options(study), _filter_text(study)),
-            study.hint(_filter_hint(preview), "data", "where"),
-            to="where",
+            DATA.where.rule.label,
+            select_menu(DATA.where.name, _filter_options(study), _filter_text(study)),
+            study.hint(_filter_hint(preview), *DATA.where),
+            to=DATA.where.name,
         ),
         form_row(
-            "Categories",
-            multi_select("data.categories", names, chosen, label="Categories"),
-            study.hint("", "data", "categories"),
-            to="data.categories",
+            DATA.categories.rule.label,
+            multi_select(str(DATA.categories), names, chosen, label=DATA.categories.rule.label),
+            study.hint("", *DATA.categories),
+            to=str(DATA.categories),
             group=True,
         ),
         form_row(
-            "Models",
+            STUDY.contestants.rule.label,
             multi_select(
-                "contestants",
+                str(STUDY.contestants),
                 players,
                 playing,
-                label="Models",
+                label=STUDY.contestants.rule.label,
                 nothing=_all_label(len(preview.contestants)),
             ),
-            to="contestants",
+            to=str(STUDY.contestants),
             group=True,
         ),
         form_row(
-            "Items",
-            integer_input("data.count", study.text_value("data", "count"), label="Items"),
-            hint if study.value("data", "count") else "0: all items",
-            to="data.count",
+            DATA.count.rule.label,
+            integer_input(
+                str(DATA.count), study.text_value(*DATA.count), label=DATA.count.rule.label
+            ),
+            hint if study.value(*DATA.count) else DATA.count.rule.hint,
+            to=str(DATA.count),
         ),
         form_row(
-            "Seed",
-            integer_input("data.seed", study.text_value("data", "seed"), label="Seed"),
-            to="data.seed",
+            DATA.seed.rule.label,
+            integer_input(str(DATA.seed), study.text_value(*DATA.seed), label=DATA.seed.rule.label),
+            to=str(DATA.seed),
         ),
     ]
     return join(parts) + _more_settings(study, items, current_source_kind(study, view))
@@ -226,7 +239,7 @@ def _filter_options(study: LenientStudy) -> list[tuple[str, str]]:
 
 def _filter_text(study: LenientStudy) -> str:
     """The filters of a study in one line: field=value,value; field=value."""
-    where = study.value("data", "where")
+    where = study.value(*DATA.where)
     if not isinstance(where, Mapping):
         return ""
     return "; ".join(
@@ -245,35 +258,39 @@ def _filter_hint(preview: StudyPreview) -> str:
 
 
 def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
-    per = study.raw("data", "per")
+    per = study.raw(*DATA.per)
     strata = ", ".join(f"{k}: {v}" for k, v in per.items()) if isinstance(per, Mapping) else ""
     metas = sorted({f"meta.{key}" for item in items[:200] for key in item.meta})
     fields = ["category", *metas[:12]]
     formats = [
-        ("auto", "detect automatically"),
+        (DATA.format.default, "detect automatically"),
         *((f.name, f.description) for f in SOURCE_FORMATS.values()),
     ]
     parts = [
         form_row(
-            "Format",
-            select_menu("data.format", formats, study.text_value("data", "format")),
-            to="data.format",
+            DATA.format.rule.label,
+            select_menu(str(DATA.format), formats, study.text_value(*DATA.format)),
+            to=str(DATA.format),
         ),
         form_row(
-            "Split",
-            text_input("data.split", study.raw("data", "split") or "", placeholder="test"),
-            "if the source has splits",
-            to="data.split",
+            DATA.split.rule.label,
+            text_input(
+                str(DATA.split),
+                study.raw(*DATA.split) or "",
+                placeholder=DATA.split.rule.placeholder,
+            ),
+            DATA.split.rule.hint,
+            to=str(DATA.split),
         )
         if kind != HUB
         else "",
         form_row(
-            "Options",
-            integer_input("data.options", study.text_value("data", "options"), high=64),
-            study.hint(
-                "only items with exactly this many answers; 0: any number", "data", "options"
+            DATA.options.rule.label,
+            integer_input(
+                str(DATA.options), study.text_value(*DATA.options), high=int(DATA.options.rule.high)
             ),
-            to="data.options",
+            study.hint(DATA.options.rule.hint, *DATA.options),
+            to=str(DATA.options),
         ),
         form_row(
             "Custom filter",
@@ -284,10 +301,10 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
             to="filter",
         ),
         form_row(
-            "Items per",
-            text_input("data.per", strata, mono=True, placeholder="category: 2"),
-            "this many items per value: a stratified sample",
-            to="data.per",
+            DATA.per.rule.label,
+            text_input(str(DATA.per), strata, mono=True, placeholder=DATA.per.rule.placeholder),
+            DATA.per.rule.hint,
+            to=str(DATA.per),
         ),
         _answer_files(study),
     ]
@@ -300,25 +317,25 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
 
 def _answer_files(study: LenientStudy) -> Markup:
     """Controls for answers of further models, one file per model."""
-    files = study.raw("data", "files")
+    files = study.raw(*DATA.files)
     known: Mapping[str, Any] = files if isinstance(files, Mapping) else {}
     rows = join(
         form_row(
             str(name),
-            text_input(f"files.{name}", value, mono=True, label=f"answers of {name}"),
-            to=f"files.{name}",
+            text_input(f"{DATA.files.name}.{name}", value, mono=True, label=f"answers of {name}"),
+            to=f"{DATA.files.name}.{name}",
         )
         for name, value in known.items()
     )
-    columns = ", ".join(str(part) for part in as_list(study.raw("data", "join")))
-    add = text_input("files+", "", mono=True, placeholder="model-x = answers.csv")
+    columns = ", ".join(str(part) for part in as_list(study.raw(*DATA.join)))
+    add = text_input(f"{DATA.files.name}+", "", mono=True, placeholder="model-x = answers.csv")
     return (
-        form_row("Answers of", add, "add a model: its name, then its file", to="files+")
+        form_row(DATA.files.rule.label, add, DATA.files.rule.hint, to=f"{DATA.files.name}+")
         + rows
         + form_row(
-            "Joined on",
-            text_input("data.join", columns, mono=True, placeholder="image, instruction"),
-            "columns that identify a question; empty: detected automatically",
-            to="data.join",
+            DATA.join.rule.label,
+            text_input(str(DATA.join), columns, mono=True, placeholder=DATA.join.rule.placeholder),
+            DATA.join.rule.hint,
+            to=str(DATA.join),
         )
     )

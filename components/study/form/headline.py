@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from components.html.format import count
-from components.study.file.lenient_study import LenientStudy
+from components.study.file.lenient_study import LenientStudy, judge_name
 from components.study.form.data_source import original_file_name
 from components.study.plan.study_preview import StudyPreview
 from studies.spec.presentations import resolve_contestants
@@ -16,7 +16,7 @@ _NUMBER_WORDS = (
 def study_question(study: LenientStudy) -> str:
     """The question of the study, from its numbers of judges and prompts."""
     where = data_name(study)
-    judges = [str(judge.get("name") or judge.get("model") or "judge") for judge in study.judges]
+    judges = [judge_name(judge) for judge in study.judges]
     if len(judges) > 1:
         return f"Which judge is even-handed on {where}?"
     if len(study.prompts) > 1 and judges:

@@ -17,16 +17,23 @@ from components.study.file.controls import (
     select_menu,
 )
 from components.study.file.lenient_study import FormState, LenientStudy, judge_name
-from components.study.form.judge_settings import EMBEDDED, SIMULATED, judge_form, judge_kind
+from components.study.form.judge_settings import (
+    EMBEDDED,
+    SIMULATED,
+    judge_address,
+    judge_form,
+    judge_kind,
+    judge_variable,
+)
 from judges.money.costs import listed_prices
 from judges.operations.check_judge import JudgeCheck
-from studies.spec.judge_spec import SIMULATION_RANGES
+from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
 
 
 def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
     """Cards of the judges of the study, then of the deselected judges."""
     cards = [
-        _judge_card(judge, str(place), view, tested.get(str(judge.get("name", ""))))
+        _judge_card(judge, str(place), view, tested.get(str(judge.get(JUDGE.name.name, ""))))
         for place, judge in enumerate(study.judges)
     ]
     cards += [_deselected_card(judge, place) for place, judge in enumerate(view.deselected_judges)]
@@ -79,20 +86,23 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
     """One-line description of a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
-        read = "reply text" if judge.get("read") == "text" else "label probabilities"
+        read = "reply text" if judge.get(JUDGE.read.name) == "text" else "label probabilities"
         return escape(f"embedded · {read} · on this machine, free")
     if kind == SIMULATED:
         settings = [
-            f"{key.replace('_', ' ')} {judge[key]}"
-            for key in SIMULATION_RANGES
-            if judge.get(key) is not None and (judge[key] != 0 or key == "accuracy")
+            f"{key.name.replace('_', ' ')} {judge[key.name]}"
+            for key in SIMULATION
+            if key != SIMULATION.slot_weights
+            and judge.get(key.name) is not None
+            and (judge[key.name] != 0 or key == SIMULATION.accuracy)
         ]
         return escape(f"simulated · {', '.join(settings) or 'no bias, always correct'}")
-    host = urlsplit(str(judge.get("base_url") or "")).netloc or "no address"
-    model = str(judge.get("model") or "no model")
-    sees = " · sees images" if judge.get("vision") else ""
-    none = f"key from {judge['api_key_env']}" if judge.get("api_key_env") else "no key entered"
-    url = str(judge.get("base_url") or "")
+    url = judge_address(judge)
+    host = urlsplit(url).netloc or "no address"
+    model = str(judge.get(JUDGE.model.name) or "no model")
+    variable = judge_variable(judge)
+    sees = " · sees images" if judge.get(JUDGE.vision.name) else ""
+    none = f"key from {variable}" if variable else "no key entered"
     key = fill(
         '<span data-key-of="{}" data-key-url="{}" data-none="{}">{}</span>', name, url, none, none
     )
@@ -100,15 +110,15 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _price_summary(judge: Mapping[str, Any]) -> str:
-    price = judge.get("price")
+    price = judge.get(JUDGE.price.name)
     if isinstance(price, Mapping):
-        sent, back = (float(price.get(k) or 0) for k in ("input", "output"))
+        sent, back = (float(price.get(k) or 0) for k in (PRICE.input.name, PRICE.output.name))
         return (
             "free"
             if not sent and not back
             else f"{dollars(sent)} in, {dollars(back)} out per million tokens"
         )
-    known = listed_prices().get(str(judge.get("model")))
+    known = listed_prices().get(str(judge.get(JUDGE.model.name)))
     if known is None:
         return "price unknown"
     return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
@@ -142,15 +152,15 @@ def _test_result(check: JudgeCheck) -> Markup:
 
 def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
     """Choice of a second judge that extracts verdicts from unreadable replies."""
-    entry = study.raw("extraction", "judge")
+    entry = study.raw(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
-    names = [str(judge.get("name", "")) for judge in study.judges]
+    names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]
     options = [("", "none"), *((name, name) for name in names), ("@own", "another judge")]
-    control = select_menu("extraction.judge", options, "@own" if own else str(entry or ""))
-    hint = "a second judge reads replies without a readable verdict; its calls are billed"
-    made = form_row("Extraction", control, hint, to="extraction.judge")
+    control = select_menu(str(EXTRACTION.judge), options, "@own" if own else str(entry or ""))
+    rule = STUDY.extraction.rule
+    made = form_row(rule.label, control, rule.hint, to=str(EXTRACTION.judge))
     if own:
-        made += judge_form(dict(entry), "extraction", str(entry.get("name", "")))
+        made += judge_form(dict(entry), STUDY.extraction.name, str(entry.get(JUDGE.name.name, "")))
     return fill('<div class="eh-jx">{}</div>', made)
 
 

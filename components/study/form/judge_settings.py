@@ -25,46 +25,58 @@ from components.study.plan.public_checks import is_public
 from judges.money.costs import listed_prices
 from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
-from studies.spec.judge_spec import SIMULATION_RANGES
+from studies.spec.judge_spec import default_read
+from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
+from studies.spec.provider_presets import provider_presets
 
+_NAME, _MODEL, _URL = JUDGE.name.name, JUDGE.model.name, JUDGE.base_url.name
 EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
 JUDGE_KINDS: Final = ((EMBEDDED, "Embedded"), (ENDPOINT, "Endpoint"), (SIMULATED, "Simulated"))
 JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
-    EMBEDDED: {"model": "embedded"},
-    SIMULATED: {"model": "simulated", "first_bias": 0.3, "accuracy": 0.8, "seed": 1},
-    ENDPOINT: {"model": "gpt-4o-mini", "base_url": "https://api.openai.com/v1"},
+    EMBEDDED: {_MODEL: "embedded"},
+    SIMULATED: {
+        _MODEL: "simulated",
+        SIMULATION.first_bias.name: 0.3,
+        SIMULATION.accuracy.name: 0.8,
+        JUDGE.seed.name: 1,
+    },
+    ENDPOINT: {_MODEL: "gpt-4o-mini", _URL: JUDGE.base_url.rule.placeholder},
 }
 """Starting values of a new judge of each kind."""
 
-_SIMULATION_HINTS: Final = {
-    "first_bias": "probability of picking the first answer regardless of content",
-    "accuracy": "otherwise, probability of picking the better answer",
-    "tie_rate": "probability of a tie, if the prompt offers one",
-    "length_preference": "prefers the longer answer; below 0 the shorter",
-    "self_preference": "prefers answers of its own family",
-    "unreadable_rate": "probability of a reply without a verdict",
-}
 _EFFORT_OPTIONS: Final = (
     ("", "not sent"),
     *((word, word) for word in ("minimal", "low", "medium", "high")),
 )
-_READ_OPTIONS: Final = (("text", "Reply text"), ("probabilities", "Label probabilities"))
 
 
 def judge_kind(judge: Mapping[str, Any]) -> str:
-    model = judge.get("model")
+    model = judge.get(_MODEL)
     return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
 
 
-def simulation_default(key: str) -> float:
+def judge_address(judge: Mapping[str, Any]) -> str:
+    """Address of an endpoint: its own, or that of the provider it names."""
+    preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
+    return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
+
+
+def judge_variable(judge: Mapping[str, Any]) -> str:
+    """Variable with an endpoint's key: its own, or that of the provider it names."""
+    preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
+    given = judge.get(JUDGE.api_key_env.name)
+    return (preset.api_key_env if preset else "") if given is None else str(given)
+
+
+def simulation_default(key: StudyKey) -> float:
     """A simulation setting without an entry in the study file: no bias, always right."""
-    return 1.0 if key == "accuracy" else 0.0
+    return 1.0 if key == SIMULATION.accuracy else 0.0
 
 
 def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
     kind = judge_kind(judge)
     parts = [
-        form_row("Name", _name_input(field, judge, name), to=f"{field}.name"),
+        form_row(JUDGE.name.rule.label, _name_input(field, judge, name), to=f"{field}.{_NAME}"),
         form_row(
             "Kind",
             segmented_switch(f"{field}.kind", JUDGE_KINDS, kind),
@@ -86,63 +98,50 @@ def judge_form(judge: Mapping[str, Any], field: str, name: str) -> Markup:
 
 
 def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    return text_input(f"{field}.name", judge.get("name", ""), renames=name)
+    return text_input(f"{field}.{_NAME}", judge.get(_NAME, ""), renames=name)
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
     """Model field; a judge named after its model is renamed with it."""
-    model = str(judge.get("model", ""))
+    model = str(judge.get(_MODEL, ""))
     models = [(known, "listed price") for known in listed_prices()]
     renames = name if name == model else ""
-    return text_input(f"{field}.model", model, mono=True, suggestions=models, renames=renames)
+    return text_input(f"{field}.{_MODEL}", model, mono=True, suggestions=models, renames=renames)
 
 
 def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    read = str(judge.get("read") or "probabilities")
-    return [
-        _judge_row(
-            field,
-            "read",
-            "Verdict from",
-            segmented_switch(f"{field}.read", _READ_OPTIONS, read),
-            "probabilities: one token per call, no reasoning; text: slower, a whole reply",
-            group=True,
-        ),
-        *_sampling_settings(judge, field),
-    ]
+    hint = "probabilities: one token per call, no reasoning; text: slower, a whole reply"
+    return [_read_row(judge, field, hint), *_sampling_settings(judge, field)]
 
 
-def _simulation_value(judge: Mapping[str, Any], key: str) -> float:
-    value = judge.get(key)
-    return simulation_default(key) if value is None else float(value)
+def _read_row(judge: Mapping[str, Any], field: str, hint: str = "") -> Markup:
+    key = JUDGE.read
+    chosen = str(judge.get(key.name) or default_read(judge_kind(judge)))
+    switch = segmented_switch(f"{field}.{key}", list(key.rule.options.items()), chosen)
+    return _judge_row(field, key, switch, hint, group=True)
+
+
+def _simulation_slider(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
+    value = judge.get(key.name)
+    at = simulation_default(key) if value is None else float(value)
+    return slider(f"{field}.{key}", at, low=key.rule.low, high=key.rule.high)
 
 
 def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    parts = [
-        _judge_row(
-            field,
-            key,
-            key.replace("_", " ").capitalize(),
-            slider(f"{field}.{key}", _simulation_value(judge, key), low=SIMULATION_RANGES[key][0]),
-            hint,
-        )
-        for key, hint in _SIMULATION_HINTS.items()
-    ]
-    weights = ", ".join(f"{w:g}" for w in judge.get("slot_weights") or ())
+    weights = ", ".join(f"{w:g}" for w in judge.get(SIMULATION.slot_weights.name) or ())
     return [
-        *parts,
+        *(
+            _judge_row(field, key, _simulation_slider(judge, field, key))
+            for key in SIMULATION
+            if key.rule.label and key != SIMULATION.slot_weights
+        ),
+        _text_row(field, SIMULATION.slot_weights, weights),
         _judge_row(
             field,
-            "slot_weights",
-            "Slot weights",
-            text_input(f"{field}.slot_weights", weights, placeholder="1, 0, 0"),
-            "one weight per position; with the probability “first bias”, the position is drawn "
-            "by them",
+            JUDGE.seed,
+            integer_input(f"{field}.{JUDGE.seed}", judge.get(JUDGE.seed.name, 0)),
         ),
-        _judge_row(field, "seed", "Seed", integer_input(f"{field}.seed", judge.get("seed", 0))),
-        _judge_row(
-            field, "family", "Family", text_input(f"{field}.family", judge.get("family", ""))
-        ),
+        _text_row(field, JUDGE.family, judge.get(JUDGE.family.name, "")),
     ]
 
 
@@ -155,163 +154,85 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
         f"{', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
         f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
     )
-    return _judge_row(
-        field,
-        "api_key_env",
-        "or Space's key",
-        text_input(
-            f"{field}.api_key_env",
-            judge.get("api_key_env", ""),
-            mono=True,
-            placeholder=host_key.key_env,
-        ),
-        hint,
+    key = JUDGE.api_key_env
+    box = text_input(
+        f"{field}.{key}", judge.get(key.name, ""), mono=True, placeholder=host_key.key_env
     )
+    return form_row("or Space's key", box, hint, to=f"{field}.{key}")
 
 
 def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    given = judge.get("price")
-    price = given if isinstance(given, Mapping) else {}
-    known = listed_prices().get(str(judge.get("model")))
-    ends = [(f"{field}.price.input", "input", "in"), (f"{field}.price.output", "output", "out")]
-    prices = join(
-        (
-            decimal_input(
-                to,
-                price.get(end, ""),
-                unit=unit,
-                label=f"$ per million tokens {unit}",
-                placeholder=f"{getattr(known, end):g}" if known else "?",
-            )
-            for to, end, unit in ends
-        ),
-        " ",
-    )
-    read = str(judge.get("read") or "text")
-    url = str(judge.get("base_url") or "")
+    url = judge_address(judge)
+    variable, vision = JUDGE.api_key_env, JUDGE.vision
     return [
-        _judge_row(
-            field,
-            "base_url",
-            "Address",
-            text_input(
-                f"{field}.base_url",
-                judge.get("base_url", ""),
-                mono=True,
-                placeholder="https://api.openai.com/v1",
-            ),
-            "any OpenAI-compatible endpoint, also a local server",
-        ),
-        _judge_row(field, "model", "Model", _model_input(field, judge, name)),
-        _judge_row(
-            field,
-            "key",
+        _text_row(field, JUDGE.base_url, url, mono=True),
+        form_row(JUDGE.model.rule.label, _model_input(field, judge, name), to=f"{field}.{_MODEL}"),
+        form_row(
             "Key",
             key_input(name, html_id(f"{field}.key"), url),
             f"goes to {origin_of(url) or 'this address'} only; held by this page and the run, "
             "never in a file, link or export",
+            to=f"{field}.key",
         ),
         _host_key_row(judge, field)
         if is_public()
-        else _judge_row(
-            field,
-            "api_key_env",
-            "or variable",
-            text_input(
-                f"{field}.api_key_env",
-                judge.get("api_key_env", ""),
-                mono=True,
-                placeholder="OPENAI_API_KEY",
-            ),
-            "environment variable of the server that runs this page",
+        else _text_row(field, variable, judge_variable(judge), mono=True),
+        form_row(
+            JUDGE.price.rule.label,
+            fill('<span class="eh-row">{}</span>', _price_inputs(judge, field)),
+            JUDGE.price.rule.hint,
+            to=f"{field}.{PRICE.input}",
         ),
-        _judge_row(
-            field,
-            "price.input",
-            "$ per million",
-            fill('<span class="eh-row">{}</span>', prices),
-            "tokens; without a price the budget limit cannot be applied",
+        _read_row(judge, field),
+        form_row(
+            vision.rule.label,
+            checkbox(f"{field}.{vision}", bool(judge.get(vision.name)), vision.rule.hint),
+            to=f"{field}.{vision}",
         ),
-        _judge_row(
-            field,
-            "read",
-            "Verdict from",
-            segmented_switch(f"{field}.read", _READ_OPTIONS, read),
-            "label probabilities need an endpoint with logprobs",
-            group=True,
-        ),
-        _judge_row(
-            field,
-            "vision",
-            "Vision",
-            checkbox(f"{field}.vision", bool(judge.get("vision")), "accepts images"),
-        ),
-        _judge_row(
-            field,
-            "family",
-            "Family",
-            text_input(f"{field}.family", judge.get("family", ""), placeholder="openai"),
-            "model family, to measure self-preference",
-        ),
+        _text_row(field, JUDGE.family, judge.get(JUDGE.family.name, "")),
         *_sampling_settings(judge, field, more=True),
     ]
 
 
+def _price_inputs(judge: Mapping[str, Any], field: str) -> Markup:
+    given = judge.get(JUDGE.price.name)
+    price = given if isinstance(given, Mapping) else {}
+    known = listed_prices().get(str(judge.get(_MODEL)))
+    return join(
+        (
+            decimal_input(
+                f"{field}.{key}",
+                price.get(key.name, ""),
+                unit=key.rule.label,
+                label=f"$ per million tokens {key.rule.label}",
+                placeholder=f"{getattr(known, key.attribute):g}" if known else "?",
+            )
+            for key in (PRICE.input, PRICE.output)
+        ),
+        " ",
+    )
+
+
 def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[Markup]:
     """Folded sampling settings, which most studies leave unchanged."""
-    temperature = (
-        ""
-        if "temperature" in judge and judge["temperature"] is None
-        else judge.get("temperature", 0)
+    most = JUDGE.max_tokens
+    tokens = integer_input(
+        f"{field}.{most}", judge.get(most.name, most.default), low=int(most.rule.low)
     )
     parts = [
-        _judge_row(
-            field,
-            "temperature",
-            "Temperature",
-            decimal_input(f"{field}.temperature", temperature, high=5, placeholder="not sent"),
-            "empty: not sent; some models accept no temperature",
-        ),
-        _judge_row(
-            field,
-            "max_tokens",
-            "Max tokens",
-            integer_input(f"{field}.max_tokens", judge.get("max_tokens", 4096), low=1),
-        ),
-        _judge_row(
-            field,
-            "top_p",
-            "Top-p",
-            decimal_input(
-                f"{field}.top_p", _empty_if_none(judge.get("top_p")), high=1, placeholder="not sent"
-            ),
-        ),
-        _judge_row(
-            field,
-            "seed",
-            "Seed",
-            decimal_input(
-                f"{field}.seed", _empty_if_none(judge.get("seed")), placeholder="not sent"
-            ),
-        ),
+        _decimal_row(judge, field, JUDGE.temperature),
+        _judge_row(field, most, tokens),
+        _decimal_row(judge, field, JUDGE.top_p),
+        _decimal_row(judge, field, JUDGE.seed),
     ]
     if more:
-        extra = judge.get("extra_body")
+        extra, effort = judge.get(JUDGE.extra_body.name), JUDGE.reasoning_effort
         written = json.dumps(extra, ensure_ascii=False) if extra else ""
-        effort = str(judge.get("reasoning_effort") or "")
+        menu = select_menu(f"{field}.{effort}", _EFFORT_OPTIONS, str(judge.get(effort.name) or ""))
         parts += [
+            _judge_row(field, effort, menu),
             _judge_row(
-                field,
-                "reasoning_effort",
-                "Reasoning",
-                select_menu(f"{field}.reasoning_effort", _EFFORT_OPTIONS, effort),
-            ),
-            _judge_row(
-                field,
-                "extra_body",
-                "Extra body",
-                text_area(f"{field}.extra_body", written, rows=2),
-                "JSON added to each request, such as provider options",
+                field, JUDGE.extra_body, text_area(f"{field}.{JUDGE.extra_body}", written, rows=2)
             ),
         ]
     return [
@@ -324,11 +245,26 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
     ]
 
 
-def _empty_if_none(value: Any) -> Any:
-    return "" if value is None else value
+def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
+    """Row for a number that may be empty: the parameter is then not sent."""
+    value = judge.get(key.name, key.default)
+    high = key.rule.high if key.type is float else None
+    box = decimal_input(
+        f"{field}.{key}",
+        "" if value is None else f"{value:g}" if isinstance(value, float) else value,
+        high=high,
+        placeholder=key.rule.placeholder,
+    )
+    return _judge_row(field, key, box)
+
+
+def _text_row(field: str, key: StudyKey, value: object, mono: bool = False) -> Markup:
+    box = text_input(f"{field}.{key}", value, mono=mono, placeholder=key.rule.placeholder)
+    return _judge_row(field, key, box)
 
 
 def _judge_row(
-    field: str, key: str, label: str, control: str, hint: str = "", group: bool = False
+    field: str, key: StudyKey, control: str, hint: str = "", group: bool = False
 ) -> Markup:
-    return form_row(label, control, hint, to=f"{field}.{key}", group=group)
+    below = hint or key.rule.hint
+    return form_row(key.rule.label, control, below, to=f"{field}.{key}", group=group)

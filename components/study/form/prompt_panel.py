@@ -33,6 +33,7 @@ from judges.rendering.prompt_library import (
 from judges.rendering.template import split_template
 from studies.domain import Item
 from studies.errors import EvenhandError
+from studies.spec.keys import JUDGE, STUDY
 from studies.spec.presentations import resolve_contestants
 
 PANEL_MODES: Final = (("side", "Side by side"), ("editor", "Editor"), ("compare", "Compare"))
@@ -151,8 +152,8 @@ def preview_messages(
     judges = preview.lenient_study.judges
     first = judges[0] if judges else {}
     read_mode = first.get("read", "probabilities" if first.get("model") == "embedded" else "text")
-    sees = preview.lenient_study.text_value("judge_sees") == "images" and any(
-        j.get("vision") for j in judges
+    sees = preview.lenient_study.text_value(*STUDY.judge_sees) == "images" and any(
+        j.get(JUDGE.vision.name) for j in judges
     )
     images = tuple("data:," for _ in item.images) if sees else ()
     try:

@@ -22,7 +22,9 @@ from components.study.file.controls import (
 )
 from components.study.file.lenient_study import LenientStudy, normalise_value
 from studies.domain import REFERENCE
+from studies.spec.keys import PROTOCOL_KEYS, STUDY, StudyKey
 from studies.spec.presets import PRESETS
+from studies.spec.study_fields import COMBINE_RULES, REMEDY_RULES
 
 PRESET_SUBTITLES: Final = {
     "visit-bench": "pairs on images, Elo",
@@ -31,18 +33,7 @@ PRESET_SUBTITLES: Final = {
     "mt-bench": "pairs and ratings",
     "arena-hard": "five labels, one baseline",
 }
-PRESET_SETTINGS: Final = (
-    "prompts", "protocol", "pairing", "baseline", "new", "reference_games", "orders", "labels",
-    "unrelated", "repeats", "noise_floor", "judge_sees", "combine", "unreadable", "reading",
-)  # fmt: skip
-"""Settings removed by "Back to the preset"; data, judges and budget are unchanged."""
-
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
-_READING_OPTIONS: Final = (
-    ("default", "last verdict; “Response X is better” must occur once"),
-    ("last", "last verdict, also if there are several"),
-    ("gradelab", "as in the code of Grade Score's authors"),
-)
 
 
 def protocol_form(
@@ -65,15 +56,15 @@ def protocol_form(
     )
 
 
-def preset_differences(study: LenientStudy) -> list[str]:
+def preset_differences(study: LenientStudy) -> list[StudyKey]:
     """Settings whose value in the file departs from the preset."""
     if study.preset is None:
         return []
     return [
         key
-        for key in PRESET_SETTINGS
-        if study.raw(key) is not None
-        and normalise_value(study.raw(key)) != normalise_value(study.default_value(key))
+        for key in PROTOCOL_KEYS
+        if study.raw(*key) is not None
+        and normalise_value(study.raw(*key)) != normalise_value(study.default_value(*key))
     ]
 
 
@@ -128,187 +119,94 @@ def _pairing_rows(
 ) -> list[Markup]:
     if not protocols & set(_PAIR_PROTOCOLS) and protocols:
         return []  # all options are shown at once and ratings one by one, so there are no pairs
-    pairing = study.text_value("pairing")
-    options = (("all", "All pairs"), ("baseline", "Baseline"), ("new", "New"))
-    hints = {
-        "all": "every model against every other",
-        "baseline": "every model against one: fewer calls, no direct comparison of the others",
-        "new": "one random opponent per item, plus some comparisons against the baseline",
-    }
-    made = [_switch_row(study, "Pairing", "pairing", options, pairing, hints.get(pairing, ""))]
+    pairing = study.text_value(*STUDY.pairing)
+    made = [_switch_row(study, STUDY.pairing)]
     if pairing == "all":
         return made
     players = [("", "choose one"), *((name, name) for name in [*contestants, REFERENCE])]
-    baseline_hint = "opponent of every model; @reference is the reference answer of each item"
-    made.append(_menu_row(study, "Baseline", "baseline", players, baseline_hint))
+    made.append(_menu_row(study, STUDY.baseline, players))
     if pairing == "new":
-        made.append(_menu_row(study, "New", "new", players[:-1], "the model to be assessed"))
-        made.append(
-            form_row(
-                "Games",
-                integer_input("reference_games", study.text_value("reference_games")),
-                study.hint("comparisons of the new model against the baseline", "reference_games"),
-                to="reference_games",
-            )
-        )
+        made.append(_menu_row(study, STUDY.new, players[:-1]))
+        made.append(_integer_row(study, STUDY.reference_games))
     return made
 
 
 def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
     pairs, choice = bool(protocols & set(_PAIR_PROTOCOLS)) or not protocols, "choice" in protocols
-    options: list[tuple[str, str]] = []
-    if pairs:
-        options.append(("both", "Both"))
-    if choice:
-        options += [("rotations", "Rotations"), ("williams", "Williams"), ("all", "All")]
-    if not options:
+    words = ("both",) * pairs + ("rotations", "williams", "all") * choice
+    if not words:
         return []
-    options.append(("one", "One"))
-    default = options[0][0]
-    value = study.text_value("orders") or default
-    value = value if value in dict(options) else default
-    hint = {
-        "both": "each pair in both orders",
-        "rotations": "each option in each position once: N calls per item",
-        "williams": "each option also directly after every other: N or 2N calls per item",
-        "all": "every permutation, for up to four options: N! calls per item",
-        "one": "half the calls, but **position bias cannot be measured with one order**",
-    }[value]
-    crossed = "crossed: half of the pairs label the first answer B, separating position from label"
+    value = study.text_value(*STUDY.orders)
+    offered = {word: STUDY.orders.rule.options[word] for word in (*words, "one")}
     made = [
-        _switch_row(study, "Orders", "orders", options, value, hint),
-        _switch_row(
-            study,
-            "Labels",
-            "labels",
-            (("plain", "Plain"), ("crossed", "Crossed")),
-            study.text_value("labels"),
-            crossed,
-        ),
+        _switch_row(study, STUDY.orders, offered, value if value in offered else words[0]),
+        _switch_row(study, STUDY.labels),
     ]
-    if choice:
-        made.append(
-            _switch_row(
-                study,
-                "Unrelated",
-                "unrelated",
-                (("none", "None"), ("add", "Add"), ("replace", "Replace")),
-                study.text_value("unrelated"),
-                "an answer to another question as an extra option, or in place of the worst",
-            )
-        )
-    return made
+    return [*made, _switch_row(study, STUDY.unrelated)] if choice else made
 
 
 def _repeat_rows(study: LenientStudy) -> list[Markup]:
-    noise = study.share("noise_floor")
+    noise = study.share(*STUDY.noise_floor)
     noise_hint = (
         f"{percent_text(noise)} of calls repeated in the same order, to measure changes without "
         "a swap"
         if noise
         else "at 0, changes without a swap are not measured"
     )
-    repeats = study.text_value("repeats")
+    repeats = study.text_value(*STUDY.repeats)
     times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
     return [
+        _integer_row(study, STUDY.repeats, times),
         form_row(
-            "Repeats",
-            integer_input("repeats", repeats, low=1, high=100),
-            study.hint(times, "repeats"),
-            to="repeats",
-        ),
-        form_row(
-            "Noise floor",
-            slider("noise_floor", noise),
-            study.hint(noise_hint, "noise_floor"),
-            to="noise_floor",
+            STUDY.noise_floor.rule.label,
+            slider(str(STUDY.noise_floor), noise),
+            study.hint(noise_hint, *STUDY.noise_floor),
+            to=str(STUDY.noise_floor),
         ),
     ]
+
+
+def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
+    """The counting rules, and the name of a remedy if the file has one."""
+    used = study.text_value(*STUDY.combine)
+    return COMBINE_RULES | {k: v for k, v in REMEDY_RULES.items() if k == used}
 
 
 def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
-    no_vision = "" if sees else "no judge of this study has vision: all get the description"
-    made = [
-        _switch_row(
-            study,
-            "Judge sees",
-            "judge_sees",
-            (("context", "Description"), ("images", "Images")),
-            study.text_value("judge_sees"),
-            no_vision if study.text_value("judge_sees") == "images" else "",
-        ),
-    ]
-    if protocols & set(_PAIR_PROTOCOLS) or not protocols:
-        combine = study.text_value("combine")
-        hints = {
-            "pooled": "each order counts as a separate verdict",
-            "strict": "a win needs both orders, else a tie: fewer wins, more ties",
-            "majority": "one win and one tie count as a win",
-        }
-        made.append(
-            _switch_row(
-                study,
-                "Two orders",
-                "combine",
-                (("pooled", "Pooled"), ("strict", "2–0 or tie"), ("majority", "Majority")),
-                combine,
-                hints.get(combine, ""),
-            )
-        )
-    tie = (
-        "a reply without a readable verdict counts as a tie"
-        if study.text_value("unreadable") == "tie"
-        else ""
-    )
+    images = study.text_value(*STUDY.judge_sees) == "images"
+    no_vision = "no judge of this study has vision: all get the description"
+    pairs = protocols & set(_PAIR_PROTOCOLS) or not protocols
     return [
-        *made,
-        _switch_row(
-            study,
-            "Unreadable",
-            "unreadable",
-            (("exclude", "Exclude"), ("tie", "Tie")),
-            study.text_value("unreadable"),
-            tie or "excluded, and counted as unusable",
-        ),
+        _switch_row(study, STUDY.judge_sees, hint=no_vision if images and not sees else ""),
+        *([_switch_row(study, STUDY.combine, options=_combine_choices(study))] if pairs else []),
+        _switch_row(study, STUDY.unreadable),
     ]
 
 
 def _more_settings(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str]
 ) -> Markup:
-    choices = [("", "all prompts"), *((name, f"{name} only") for name in sorted(protocols))]
-    budget = study.value("budget_usd")
+    only = STUDY.protocol.rule.options
+    choices = [("", "all prompts"), *((name, only.get(name, name)) for name in sorted(protocols))]
+    budget, key = study.value(*STUDY.budget_usd), STUDY.budget_usd
     parts = [
         form_row(
-            "Budget",
-            decimal_input(
-                "budget_usd", "" if budget is None else budget, unit="$", placeholder="none"
-            ),
-            "a run stops before it would exceed this amount",
-            to="budget_usd",
+            key.rule.label,
+            decimal_input(str(key), "" if budget is None else budget, unit="$", placeholder="none"),
+            key.rule.hint,
+            to=str(key),
         ),
-        form_row(
-            "Concurrency",
-            integer_input("concurrency", study.text_value("concurrency"), low=1, high=4096),
-            "simultaneous calls per endpoint",
-            to="concurrency",
-        ),
-        _menu_row(
-            study,
-            "Parsing",
-            "reading",
-            _READING_OPTIONS,
-            "replies are stored: another rule can be applied later without new calls",
-        ),
-        _menu_row(study, "Prompts", "protocol", choices, "use only the prompts of one protocol"),
+        _integer_row(study, STUDY.concurrency),
+        _menu_row(study, STUDY.reading),
+        _menu_row(study, STUDY.protocol, choices),
     ]
-    families = study.raw("families")
+    families = study.raw(*STUDY.families)
     known: Mapping[str, Any] = families if isinstance(families, Mapping) else {}
     boxes = join(
         form_row(
             name,
-            text_input(f"families.{name}", known.get(name, ""), label=f"family of {name}"),
-            to=f"families.{name}",
+            text_input(f"{STUDY.families}.{name}", known.get(name, ""), label=f"family of {name}"),
+            to=f"{STUDY.families}.{name}",
         )
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
     )
@@ -334,30 +232,51 @@ def _reset_button(study: LenientStudy) -> Markup:
     changed = preset_differences(study)
     if not changed:
         return EMPTY
-    named = ", ".join(key.replace("_", " ") for key in changed)
+    named = ", ".join(key.name.replace("_", " ") for key in changed)
     button = form_button(
-        "Back to the preset", {"do": "preset", "preset": study.text_value("preset")}
+        "Back to the preset", {"do": "preset", "preset": study.text_value(*STUDY.preset)}
     )
     return fill('<div class="eh-row eh-back">{}<span class="hint">{}</span></div>', button, named)
 
 
 def _switch_row(
     study: LenientStudy,
-    label: str,
-    key: str,
-    options: Sequence[tuple[str, str]],
-    value: str,
-    hint: str = "",
+    key: StudyKey,
+    options: Mapping[str, str] | None = None,
+    value: str | None = None,
+    hint: str | None = None,
 ) -> Markup:
-    below = study.hint(hint, key)
+    """Row with the words of a key as a switch; the hint is that of the selected word."""
+    offered = list((options or key.rule.options).items())
+    chosen = study.text_value(*key) if value is None else value
+    below = study.hint(_option_hint(key, chosen) if hint is None else hint, *key)
     if below.preset is not None:  # show the label of the option, not the value in the file
-        below = Hint(below.text, dict(options).get(below.preset, below.preset).lower())
-    return form_row(label, segmented_switch(key, options, value), below, to=key, group=True)
+        below = Hint(below.text, dict(offered).get(below.preset, below.preset).lower())
+    return form_row(
+        key.rule.label,
+        segmented_switch(str(key), offered, chosen),
+        below,
+        to=str(key),
+        group=True,
+    )
+
+
+def _option_hint(key: StudyKey, value: str) -> str:
+    return key.rule.option_hints.get(value, key.rule.hint)
 
 
 def _menu_row(
-    study: LenientStudy, label: str, key: str, options: Sequence[tuple[str, str]], hint: str = ""
+    study: LenientStudy, key: StudyKey, options: Sequence[tuple[str, str]] = ()
 ) -> Markup:
-    return form_row(
-        label, select_menu(key, options, study.text_value(key)), study.hint(hint, key), to=key
+    offered = options or list(key.rule.options.items())
+    menu = select_menu(str(key), offered, study.text_value(*key))
+    return form_row(key.rule.label, menu, study.hint(key.rule.hint, *key), to=str(key))
+
+
+def _integer_row(study: LenientStudy, key: StudyKey, hint: str = "") -> Markup:
+    box = integer_input(
+        str(key), study.text_value(*key), low=int(key.rule.low), high=int(key.rule.high)
     )
+    below = hint or key.rule.hint
+    shown = study.hint(below, *key) if key.rule.protocol else below
+    return form_row(key.rule.label, box, shown, to=str(key))

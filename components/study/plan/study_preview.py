@@ -23,6 +23,7 @@ from studies.domain import Item
 from studies.errors import EvenhandError, StudyError
 from studies.files.shards import ITEMS_FILE
 from studies.sources.load import LoadedSource, load_source, source_path
+from studies.spec.keys import STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
@@ -68,8 +69,8 @@ def build_preview(text: str, folder: Path) -> StudyPreview:
 
 def read_data_spec(sheet: LenientStudy) -> DataSpec:
     """The data settings of a study whose other parts may be invalid."""
-    kept = {key: sheet.values[key] for key in ("preset", "data") if key in sheet.values}
-    return study_from_mapping({"name": "data", **kept}, "study.yaml", sheet.folder).data
+    kept = {key: sheet.values[key] for key in (*STUDY.preset, *STUDY.data) if key in sheet.values}
+    return study_from_mapping({STUDY.name.name: "data", **kept}, "study.yaml", sheet.folder).data
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
@@ -121,7 +122,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
     found: list[int] = []
     try:
         path = source_path(spec, folder)
-        files = [path, *(folder / name for name in spec.files.values())]
+        files = [path, *(folder / name for name in (*spec.parts, *spec.files.values()))]
         for one in [*files, *(path.iterdir() if path.is_dir() else ())]:
             if one.exists():
                 found += [one.stat().st_mtime_ns, one.stat().st_size]

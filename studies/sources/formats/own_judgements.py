@@ -44,7 +44,9 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
         )
     all_judgements = parse_judgements(table)
     judgements = first_per_ask(all_judgements)
-    items = parse_items(source.read_other_file(files[ITEMS_KEY])) if files else []
+    items = (
+        parse_items(source.read_other_file(files[ITEMS_KEY]), texts_required=False) if files else []
+    )
     known = {item.id for item in items}
     missing = dict.fromkeys(j.ask.item for j in judgements if j.ask.item not in known)
     builder = SourceBuilder([*items, *(Item(id, "", {}) for id in missing)], judgements)
@@ -90,7 +92,8 @@ def parse_judgements(table: SourceTable) -> list[Judgement]:
             out.append(parse_judgement(drop_nulls(row) if table.kind == "parquet" else row))
         except (ValueError, KeyError, TypeError) as error:
             raise SourceError(
-                f"{table.where(index)}: not a judgement: {type(error).__name__} {error}"
+                f"{table.where(index)}: not a judgement: {type(error).__name__} {error}; "
+                "export it again"
             ) from None
     return out
 

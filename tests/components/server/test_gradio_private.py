@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import logging
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +31,7 @@ from components.server.gradio_private import (
     QuietQueue,
     check_private_names,
 )
+from tests.ui.conftest import free_port
 
 ROOT = Path(__file__).parents[3]
 BOUNDARY = ROOT / "components" / "server" / "gradio_private.py"
@@ -98,10 +102,14 @@ def test_the_data_of_a_click_and_of_an_event_without_any():
     assert gradio_private.click_data(SimpleNamespace()) == {}
 
 
-def test_the_page_is_known_while_it_is_built_and_the_request_while_it_is_handled():
+def test_the_page_is_known_while_it_is_built():
     with gr.Blocks() as page:
         assert gradio_private.current_blocks() is page
-    assert gradio_private.current_blocks() is None and gradio_private.current_request() is None
+    assert gradio_private.current_blocks() is None
+
+
+def test_the_request_is_known_while_it_is_handled():
+    assert gradio_private.current_request() is None
     sent = gr.Request(username="x")
     seen: list[Any] = []
     with gr.Blocks() as page:
@@ -255,6 +263,29 @@ def test_a_session_with_a_new_part_is_found(blocks):
         check_private_names(blocks, public=True, package=newer)
 
 
+LATER_RELEASE = """
+import sys
+import gradio.routes, gradio.state_holder
+make = gradio.routes.App.__init__
+def make_otherwise(self, *values, **named):
+    make(self, *values, **named)
+    self.state_holder = gradio.state_holder.StateHolder()
+gradio.routes.App.__init__ = make_otherwise
+import app
+sys.exit(app.main(sys.argv[1:]))
+"""
+
+
+def test_the_app_does_not_start_in_public_on_a_gradio_that_keeps_typed_values(tmp_path):
+    command = [sys.executable, "-c", LATER_RELEASE, "--port", str(free_port())]
+    ended = subprocess.run(
+        [*command, "--store", str(tmp_path / "evenhand.db")], cwd=ROOT, capture_output=True,
+        text=True, timeout=300, check=False, env={**os.environ, "EVENHAND_PUBLIC": "1"},
+    )  # fmt: skip
+    assert ended.returncode == 2 and "routes.StateHolder" in ended.stderr, ended.stderr
+    assert "Traceback" not in ended.stderr and "Running on" not in ended.stdout
+
+
 # ---- no private name elsewhere ---------------------------------------------------------------
 
 ATTRIBUTES = frozenset().union(*(one.attributes for one in PRIVATE_NAMES))
@@ -288,9 +319,9 @@ def _uses_in(node: ast.AST, uses_gradio: bool) -> Iterator[str]:
 
 def test_private_names_of_gradio_are_used_in_one_module_only():
     modules = [ROOT / "app.py", *(ROOT / "components").rglob("*.py")]
-    found = {path.name: private_uses(path.read_text("utf-8")) for path in modules}
-    assert found.pop(BOUNDARY.name), "the rule finds what it looks for"
-    assert {name: names for name, names in found.items() if names} == {}
+    found = {path: private_uses(path.read_text("utf-8")) for path in modules}
+    assert found.pop(BOUNDARY), "the rule finds what it looks for"
+    assert {str(path): names for path, names in found.items() if names} == {}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -227,6 +228,9 @@ def test_addresses_of_proxies_are_shared():
 def test_the_real_app_serves_its_page_beside_a_thousand_connections(tmp_path):
     app = App(tmp_path / "evenhand.db")
     try:
+        until = time.monotonic() + 120  # launch() ends with a request of its own
+        while "public link" not in Path(app.log.name).read_text() and time.monotonic() < until:
+            time.sleep(0.2)
         with contextlib.ExitStack() as held:
             silent = [held.enter_context(connect(app.port)) for _ in range(1100)]
             held.enter_context(connect(app.port, HEAD))

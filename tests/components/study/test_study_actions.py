@@ -56,7 +56,7 @@ def test_what_is_as_it_would_be_anyway_is_not_written():
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("repeats", "three", "repeats: expected a whole number, found &#x27;three&#x27;"),
+        ("repeats", "three", "repeats: expected a whole number 1-100, found &#x27;three&#x27;"),
         ("filter", "category", "expected field=value"),
         ("data.per", "category", "expected field: number"),
         ("files+", "only-a-name", "expected model = file"),

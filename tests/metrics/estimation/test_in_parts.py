@@ -13,7 +13,7 @@ from metrics.ratings.battles import extract_battles
 from metrics.ratings.online_elo import EloSettings, compute_elo
 from metrics.win_rates import win_rates
 from metrics.win_rates.length_effects import LONGER_SHARE, length_preference
-from studies.frames.frame import frame_from_battles
+from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.frames import build, pair
 
 

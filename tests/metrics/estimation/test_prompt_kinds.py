@@ -9,7 +9,7 @@ from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates import win_rates
 from metrics.win_rates.jury import decide_jury
-from studies.frames.frame import frame_from_battles
+from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.frames import build, pair
 
 BOTH = {"prompt": "pairs", "judge": "j"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from metrics.summary.summary import summarise_frame
-from studies.frames.frame import frame_from_battles
+from studies.frames.battle_frame import frame_from_battles
 
 
 def battles(*rows: tuple[str, str, str, str]) -> pd.DataFrame:

@@ -20,7 +20,7 @@ MAKES_FRAMES = (
     "studies.domain",
     "studies.store.rows",
     "studies.store.store",
-    "studies.store.queries",
+    "studies.store.queries.judgement_queries",
     "studies.spec.study",
     "studies.spec.field_reader",
 )

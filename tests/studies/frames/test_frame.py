@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.domain import Preference
+from studies.frames.battle_frame import frame_from_battles
 from studies.frames.frame import (
     FRAME_ROW_FIELDS,
     NO_PICK,
     SEP,
     TIE,
-    frame_from_battles,
     frame_from_rows,
 )
 from studies.frames.truth import best_answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -30,6 +31,15 @@ from studies.store.ballot_queries import (
     checks_by_item,
     read_ballots,
     selection_reasons,
+)
+from studies.store.queries import (
+    cost_queries,
+    item_queries,
+    judge_spending,
+    plan_queries,
+    run_costs,
+    run_queries,
+    visitor_queries,
 )
 from studies.store.store import Store
 
@@ -114,14 +124,54 @@ READS = {
     "tokens": lambda s, n: sum(s.tokens(n)),
     "search_judgements": lambda s, n: s.search_judgements(n, "a"),
     "cached": lambda s, n: s.cached(n, "how many", lambda: len(s.frame_rows(n))),
+    "memoised": lambda s, n: s.memoised(n, ("rows",), lambda: s.frame_rows(n)),
+    "created": lambda s, n: s.created(n),
+    "planned_prompts": lambda s, n: s.planned_prompts(n),
+    "counts_of_origin": lambda s, n: s.counts_of_origin(n, "live"),
 }
+QUERIES = {
+    "asks_to_repeat": lambda s, n: plan_queries.asks_to_repeat(s, n, ("ok",), pending=True),
+    "attempt_totals": lambda s, n: run_costs.attempt_totals(s, n),
+    "call_cost_table": lambda s, n: len(cost_queries.call_cost_table(s, n)),
+    "checks_in_items": lambda s, n: item_queries.checks_in_items(s, n),
+    "count_links": lambda s, n: visitor_queries.count_links(s, n),
+    "count_parts": lambda s, n: any(plan_queries.count_parts(s, n)),
+    "count_verdict_forms": lambda s, n: any(plan_queries.count_verdict_forms(s, n)),
+    "extraction_costs": lambda s, n: cost_queries.extraction_costs(s, n),
+    "failure_counts": lambda s, n: cost_queries.failure_counts(s, n),
+    "has_live_run": lambda s, n: run_queries.has_live_run(s, n),
+    "item_ids": lambda s, n: item_queries.item_ids(s, n),
+    "judge_costs": lambda s, n: cost_queries.judge_costs(s, n),
+    "judge_spending": lambda s, n: judge_spending.judge_spending(s, n, "fair").replies,
+    "machine_comparisons": lambda s, n: list(plan_queries.machine_comparisons(s, n)),
+    "machine_verdict_stamp": lambda s, n: any(plan_queries.machine_verdict_stamp(s, n)),
+    "mean_ask_cost": lambda s, n: plan_queries.mean_ask_cost(s, n, "fair")[0],
+    "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
+    "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
+    "repeated_by_status": lambda s, n: plan_queries.repeated_by_status(s, n, ("ok",), 2**62),
+    "reply_times": lambda s, n: any(cost_queries.reply_times(s, n)),
+    "reported_models": lambda s, n: cost_queries.reported_models(s, n),
+    "study_spending": lambda s, n: run_costs.study_spending(s, n),
+}
+"""Queries of other modules that take a store and the name of a study."""
+EMPTY_HERE = {
+    "tokens",
+    "call_cost_table",
+    "checks_in_items",
+    "count_links",
+    "extraction_costs",
+    "failure_counts",
+    "has_live_run",
+    "study_spending",
+}
+"""Reads that return nothing to the owner either: the study has no such rows."""
 
 
 def test_no_read_by_name_tells_anything_of_another_visitors_study(guarded: VisitorStore) -> None:
-    for read_name, read in READS.items():
+    for read_name, read in (READS | QUERIES).items():
         with as_visitor(A):
             mine = read(guarded, "a's")
-        assert mine or read_name == "tokens", f"{read_name} tells its owner nothing: a poor test"
+        assert mine or read_name in EMPTY_HERE, f"{read_name} tells its owner nothing: a poor test"
         with as_visitor(B):
             try:
                 theirs = read(guarded, "a's")
@@ -154,14 +204,31 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "version",
         "folder_of",
         "salt_of",
-        "ballots",
-        "voting_rules",
         "set_voting_rules",
-        "checks",
-        "non_random_votes",
-        "selection_reasons",
     }
     assert taking - tried - elsewhere == set()
+    modules = (
+        cost_queries,
+        item_queries,
+        judge_spending,
+        plan_queries,
+        run_costs,
+        run_queries,
+        visitor_queries,
+    )
+    assert {module.__name__.split(".")[-1] for module in modules} == {
+        path.stem
+        for path in Path(plan_queries.__file__).parent.glob("*.py")
+        if re.search(r"^def \w+\(\s*store: StoreFile, study: str", path.read_text(), re.MULTILINE)
+    }
+    functions = {
+        name
+        for module in modules
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+        and list(inspect.signature(function).parameters)[:2] == ["store", "study"]
+    }
+    assert functions == QUERIES.keys()
 
 
 def test_what_is_read_by_key_needs_a_study_that_one_may_see(guarded: VisitorStore) -> None:

@@ -136,6 +136,22 @@ def test_an_error_names_the_file_the_field_and_what_would_fit(text: str, told: l
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("name: s\n# a comment\nrepeats: 0", 3),
+        ("name: s\ndata:\n  source: probe\n  cuont: 3", 4),
+        ("name: s\njudges:\n- model: embedded\n- {model: embedded,\n   price: {input: x}}", 5),
+        ("name: s\njudges:\n- {name: a, model: embedded}\n- {name: b}", 4),
+        ("name: s\npairing: new\nbaseline: x", 0),
+        ("name: s\ncontestants: &a [x, 'y: z', true]\nprompts: *a", 2),
+    ],
+)
+def test_an_error_names_the_line_where_the_file_has_one(text: str, line: int) -> None:
+    message = refused(text)
+    assert message.endswith(f" (line {line})") if line else "(line" not in message, message
+
+
 def test_a_key_written_twice_is_an_error_since_yaml_would_drop_the_first() -> None:
     message = refused("name: s\nprompts: [a]\nprompts: [b]")
     assert "'prompts' is written twice" in message and "line 3" in message

@@ -1,0 +1,146 @@
+"""Sections of the summary that measure verdicts on single answers against their labels."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.labels.labelled_rows import pass_fail_cells, pass_fail_codes, score_cells
+from metrics.labels.pass_fail import (
+    PassFailRates,
+    PassFailRows,
+    errors_differ,
+    pass_fail_rates,
+)
+from metrics.labels.score_agreement import score_agreement
+from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from studies.domain import Estimate
+from studies.frames.frame import pass_fail_rows
+
+RATE_NAMES: Final = (
+    "sensitivity", "specificity", "precision", "agreement", "kappa", "youden", "base_rate",
+    "observed_pass_rate",
+)  # fmt: skip
+MAX_ERRORS_P: Final = 0.05
+"""Below this p-value the error rates count as different between contestants."""
+REVERSAL_NOTE: Final = (
+    "the judge's error rates differ between contestants: one correction for all can reverse "
+    "their order; label answers of each contestant"
+)
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PassFailResult:
+    """All pass/fail measures of one judge with one prompt."""
+
+    rates: PassFailRates
+    true_pass_rate: Estimate
+    power_tuned: Estimate
+    errors_p: float | None
+    """p-value of equal error rates for all contestants; None for one contestant or no labels."""
+
+    @property
+    def may_reverse(self) -> bool:
+        return self.errors_p is not None and self.errors_p < MAX_ERRORS_P
+
+
+def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
+    """Pass/fail measures by judge and prompt."""
+    return {
+        cell: _result(rows, _rows_by_contestant(frame, cell))
+        for cell, rows in pass_fail_cells(frame).items()
+    }
+
+
+def _result(rows: PassFailRows, by_contestant: dict[str, PassFailRows]) -> PassFailResult:
+    rates = pass_fail_rates(rows)
+    tables = [pass_fail_rates(own).confusion for own in by_contestant.values()]
+    errors_p = errors_differ(tables) if len(tables) > 1 else None
+    return PassFailResult(rates, true_pass_rate(rows, rates), power_tuned_rate(rows), errors_p)
+
+
+def _rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
+    judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
+    noise = frame["noise"].to_numpy(np.bool_)
+    mask = pass_fail_rows(frame) & ~noise & (judge == cell[0]) & (prompt == cell[1])
+    rows = row_selection.select_rows(frame, mask)
+    who = rows["first"].astype(str).to_numpy()
+    return {
+        name: pass_fail_codes(row_selection.select_rows(rows, who == name))
+        for name in sorted(set(who))
+    }
+
+
+def pass_fail_section(frame: pd.DataFrame) -> Json:
+    """judge -> prompt -> sentence, rates, true pass rate, confusion table, unusable replies."""
+    nested: Json = {}
+    for (judge, prompt), found in pass_fail_results(frame).items():
+        values: Json = {"sentence": pass_fail_sentence(found)}
+        values |= {name: getattr(found.rates, name) for name in RATE_NAMES}
+        values["true_pass_rate"] = found.true_pass_rate
+        if found.power_tuned.value is not None:
+            values["power_tuned_pass_rate"] = found.power_tuned
+        values["confusion"] = asdict(found.rates.confusion)
+        values["unusable"] = found.rates.unusable
+        if found.errors_p is not None:
+            note = {"note": REVERSAL_NOTE} if found.may_reverse else {}
+            values["errors_by_contestant"] = {"p": found.errors_p, **note}
+        nested.setdefault(judge, {})[prompt] = values
+    return nested
+
+
+def scores_section(frame: pd.DataFrame) -> Json:
+    """judge -> prompt -> agreement of scores with labels, where answers have labels."""
+    nested: Json = {}
+    for (judge, prompt), rows in score_cells(frame).items():
+        if np.isfinite(rows.label).any():
+            found = score_agreement(rows.score, rows.label, rows.item)
+            nested.setdefault(judge, {})[prompt] = asdict_estimates(found)
+    return nested
+
+
+def asdict_estimates(found: Any) -> dict[str, Estimate]:
+    """Estimates of a dataclass by the names of its fields."""
+    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+
+
+def pass_fail_sentence(found: PassFailResult) -> str:
+    """One sentence: passes among good and bad answers, true and observed pass rate."""
+    rates, true = found.rates, found.true_pass_rate
+    observed = rates.observed_pass_rate
+    if observed.value is None:
+        return "No usable verdicts."
+    errors = _errors_text(rates.sensitivity.value, rates.specificity.value)
+    if not errors:
+        return f"It passes {_percent_interval(observed)} of the answers; none has a label."
+    corrected = f"true pass rate {_percent_interval(true)}, " if true.value is not None else ""
+    return f"{errors}; {corrected}observed {_percent(observed.value)}."
+
+
+def _errors_text(sensitivity: float | None, specificity: float | None) -> str:
+    """Share of passes among good and among bad answers, as far as labels show them."""
+    if sensitivity is not None and specificity is not None:
+        bad = _percent(1 - specificity)
+        return f"It passes {_percent(sensitivity)} of good answers and {bad} of bad ones"
+    if sensitivity is not None:
+        return f"It passes {_percent(sensitivity)} of good answers, and none is labelled bad"
+    if specificity is not None:
+        return f"It passes {_percent(1 - specificity)} of bad answers, and none is labelled good"
+    return ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _percent_interval(estimate: Estimate) -> str:
+    value = _percent(estimate.value or 0.0)
+    if estimate.low is None or estimate.high is None:
+        return value
+    return f"{value} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"

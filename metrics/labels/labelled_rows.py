@@ -1,0 +1,80 @@
+"""Rows of a frame that judge one answer, by judge and prompt, beside their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints
+from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
+from studies.frames.frame import GOLD_COLUMN, pass_fail_rows
+
+JudgePrompt = tuple[str, str]
+CELL: Final = ("judge", "prompt")
+Rows = TypeVar("Rows")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRows:
+    """Scores of one answer each, their labels and item codes; nan: unusable, or no label."""
+
+    score: Floats
+    label: Floats
+    item: Ints
+
+
+def pass_fail_cells(frame: pd.DataFrame) -> dict[JudgePrompt, PassFailRows]:
+    """Pass/fail verdicts by judge and prompt, without noise-floor repeats."""
+    return _cells(frame, pass_fail_rows(frame), pass_fail_codes)
+
+
+def score_cells(frame: pd.DataFrame) -> dict[JudgePrompt, ScoreRows]:
+    """Scores of single answers by judge and prompt, without noise-floor repeats."""
+    points = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
+    return _cells(frame, points, _score_rows)
+
+
+def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
+    """Verdict and label of each row as codes; an unusable reply is no verdict."""
+    score = usable_scores(rows)
+    verdict = np.where(np.isnan(score), UNKNOWN, np.where(score >= 0.5, PASS, FAIL))
+    gold = _labels(rows)
+    label = np.where(np.isnan(gold), UNKNOWN, np.where(gold >= 0.5, PASS, FAIL))
+    return PassFailRows.from_values(verdict, label, row_selection.item_codes(rows))
+
+
+def usable_scores(rows: pd.DataFrame) -> Floats:
+    """Score of the one answer of each row; nan for an unusable reply."""
+    if "score_0" not in rows:
+        return np.full(len(rows), np.nan)
+    score = rows["score_0"].to_numpy(np.float64)
+    return np.where(row_selection.evidence_mask(rows), score, np.nan)
+
+
+def _score_rows(rows: pd.DataFrame) -> ScoreRows:
+    return ScoreRows(usable_scores(rows), _labels(rows), row_selection.item_codes(rows))
+
+
+def _labels(rows: pd.DataFrame) -> Floats:
+    if GOLD_COLUMN not in rows:
+        return np.full(len(rows), np.nan)
+    return rows[GOLD_COLUMN].to_numpy(np.float64)
+
+
+def _cells(
+    frame: pd.DataFrame, wanted: np.ndarray, convert: Callable[[pd.DataFrame], Rows]
+) -> dict[JudgePrompt, Rows]:
+    chosen = wanted & ~frame["noise"].to_numpy(np.bool_)
+    if not chosen.any():
+        return {}
+    rows = row_selection.select_rows(frame, chosen)
+    judge, prompt = (rows[name].astype(str).to_numpy() for name in CELL)
+    return {
+        (one, other): convert(row_selection.select_rows(rows, (judge == one) & (prompt == other)))
+        for one, other in row_selection.observed_combinations(rows, CELL)
+    }

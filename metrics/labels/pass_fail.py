@@ -1,0 +1,233 @@
+"""Pass/fail verdicts of a judge against labels: confusion table and the rates made from it.
+
+A row is one verdict on one answer; the item is the unit of every interval. Unusable replies are no
+verdicts: they are counted apart and enter no rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from metrics.agreement.agreement_coefficients import cohen_kappa_from_table
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    jackknife_estimate,
+    proportion,
+    safe_divide,
+    sum_by_item,
+    unknown_estimate,
+)
+from studies.domain import Estimate
+
+PASS, FAIL, UNKNOWN = 1, 0, -1
+"""Codes of verdicts and labels; UNKNOWN: no usable verdict, or no label."""
+MOVER_METHOD: Final = "sum of two shares, from their Wilson limits"
+NO_GOOD_NOTE: Final = "no answer is labelled good"
+NO_BAD_NOTE: Final = "no answer is labelled bad"
+NO_LABEL_NOTE: Final = "no verdict has a label"
+NO_SIDE_NOTE: Final = "needs labels of both kinds"
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts of verdicts by their label."""
+
+    pass_good: int
+    pass_bad: int
+    fail_good: int
+    fail_bad: int
+
+    @property
+    def total(self) -> int:
+        return self.pass_good + self.pass_bad + self.fail_good + self.fail_bad
+
+
+@dataclass(frozen=True, slots=True)
+class PassFailRates:
+    """How often a judge is right about good and about bad answers, and how often it passes."""
+
+    confusion: Confusion
+    sensitivity: Estimate
+    """Share of passes among good answers."""
+    specificity: Estimate
+    """Share of fails among bad answers."""
+    precision: Estimate
+    """Share of good answers among passes."""
+    agreement: Estimate
+    kappa: Estimate
+    youden: Estimate
+    """Sensitivity + specificity − 1: 0 for a judge that ignores the answer, 1 without errors."""
+    base_rate: Estimate
+    """Share of good answers among the labelled ones."""
+    observed_pass_rate: Estimate
+    """Share of passes among all verdicts, labelled or not."""
+    unusable: int
+
+
+@dataclass(frozen=True, eq=False)
+class PassFailRows:
+    """Verdicts, labels and item codes, one row per verdict; codes are PASS, FAIL or UNKNOWN."""
+
+    verdict: Ints
+    label: Ints
+    item: Ints
+
+    @classmethod
+    def from_values(cls, verdict: ArrayLike, label: ArrayLike, item: ArrayLike) -> PassFailRows:
+        return cls(
+            np.asarray(verdict, np.int64), np.asarray(label, np.int64), np.asarray(item, np.int64)
+        )
+
+    def select(self, mask: np.ndarray) -> PassFailRows:
+        return PassFailRows(self.verdict[mask], self.label[mask], self.item[mask])
+
+    @property
+    def usable(self) -> PassFailRows:
+        return self.select(self.verdict != UNKNOWN)
+
+    @property
+    def labelled(self) -> PassFailRows:
+        return self.select((self.verdict != UNKNOWN) & (self.label != UNKNOWN))
+
+
+def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
+    """All rates of one judge with one prompt."""
+    known, usable = rows.labelled, rows.usable
+    good, bad = known.label == PASS, known.label == FAIL
+    passed = known.verdict == PASS
+    sensitivity = proportion(
+        passed[good], known.item[good], note="" if good.any() else NO_GOOD_NOTE
+    )
+    specificity = proportion(~passed[bad], known.item[bad], note="" if bad.any() else NO_BAD_NOTE)
+    return PassFailRates(
+        confusion=Confusion(
+            int((passed & good).sum()),
+            int((passed & bad).sum()),
+            int((~passed & good).sum()),
+            int((~passed & bad).sum()),
+        ),
+        sensitivity=sensitivity,
+        specificity=specificity,
+        precision=proportion(good[passed], known.item[passed], note=_empty_note(known, passed)),
+        agreement=proportion(passed == good, known.item, note=_empty_note(known, good | bad)),
+        kappa=_kappa_estimate(known),
+        youden=youden_index(sensitivity, specificity),
+        base_rate=proportion(good, known.item, note=_empty_note(known, good | bad)),
+        observed_pass_rate=proportion(usable.verdict == PASS, usable.item),
+        unusable=int((rows.verdict == UNKNOWN).sum()),
+    )
+
+
+def _empty_note(known: PassFailRows, chosen: np.ndarray) -> str:
+    if not len(known.verdict):
+        return NO_LABEL_NOTE
+    return "" if chosen.any() else "no labelled answer passed"
+
+
+def _kappa_estimate(known: PassFailRows) -> Estimate:
+    """Cohen's κ of verdict and label, with its interval from leaving out one item at a time."""
+    if not len(known.verdict):
+        return unknown_estimate(NO_LABEL_NOTE, "kappa")
+    cells = np.stack(
+        [(known.verdict == v) & (known.label == one) for v in (FAIL, PASS) for one in (FAIL, PASS)],
+        axis=1,
+    ).astype(np.float64)
+    _, sums = sum_by_item(cells, known.item)
+    found = cohen_kappa_from_table(sums.sum(axis=0).reshape(2, 2))
+    if found.kappa is None:
+        return unknown_estimate(found.note, "kappa")
+    return jackknife_estimate(sums, _kappa_of_totals, len(known.verdict), "kappa", (-1.0, 1.0))
+
+
+def _kappa_of_totals(totals: Floats) -> Floats:
+    """κ from totals (…, [fail bad, fail good, pass bad, pass good])."""
+    n = totals.sum(axis=-1)
+    fail, bad = totals[..., 0] + totals[..., 1], totals[..., 0] + totals[..., 2]
+    observed = safe_divide(totals[..., 0] + totals[..., 3], n)
+    expected = safe_divide(fail * bad + (n - fail) * (n - bad), n * n)
+    return safe_divide(observed - expected, 1 - expected)
+
+
+def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
+    """Sensitivity + specificity − 1, with limits combined from those of the two shares.
+
+    The two come from different answers and are independent, so that the squared distances to their
+    limits add up (Donner and Zou 2012).
+    """
+    if sensitivity.value is None or specificity.value is None:
+        return unknown_estimate(NO_SIDE_NOTE, "share")
+    value = sensitivity.value + specificity.value - 1
+    low = _combined_distance([(1.0, sensitivity), (1.0, specificity)], lower=True)
+    high = _combined_distance([(1.0, sensitivity), (1.0, specificity)], lower=False)
+    return Estimate(
+        value,
+        None if low is None else max(-1.0, value - low),
+        None if high is None else min(1.0, value + high),
+        sensitivity.n + specificity.n,
+        sensitivity.items + specificity.items,
+        "share",
+        0.95,
+        MOVER_METHOD,
+    )
+
+
+def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
+    """Distance from a weighted sum of independent estimates to its limit; None if one has none."""
+    total = 0.0
+    for weight, one in parts:
+        limit = one.low if lower else one.high
+        if one.value is None or limit is None:
+            return None
+        total += (weight * (one.value - limit)) ** 2
+    return math.sqrt(total)
+
+
+def combine_independent(
+    parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
+) -> Estimate:
+    """Weighted sum of independent estimates (positive weights), limits combined as in
+    `youden_index`."""
+    value = sum(weight * (one.value or 0.0) for weight, one in parts)
+    low, high = (_combined_distance(parts, lower=side) for side in (True, False))
+    return Estimate(
+        value,
+        None if low is None else value - low,
+        None if high is None else value + high,
+        sum(one.n for _, one in parts),
+        sum(one.items for _, one in parts),
+        unit,
+        0.95,
+        method,
+        note,
+    )
+
+
+def errors_differ(tables: Sequence[Confusion]) -> float | None:
+    """p-value of "sensitivity and specificity are the same for all contestants"; None if unknown.
+
+    Two likelihood-ratio tests, of passes among good and of fails among bad answers, each at twice
+    its p-value. If the rates differ, one correction for all contestants can reverse their order.
+    """
+    by_label = [
+        [(t.pass_good, t.fail_good) for t in tables if t.pass_good + t.fail_good],
+        [(t.pass_bad, t.fail_bad) for t in tables if t.pass_bad + t.fail_bad],
+    ]
+    found = [p for rows in by_label if (p := _same_share_p(rows)) is not None]
+    return min(1.0, len(found) * min(found)) if found else None
+
+
+def _same_share_p(rows: Sequence[tuple[int, int]]) -> float | None:
+    table = np.asarray(rows, np.float64)
+    if len(table) < 2 or (table.sum(axis=0) == 0).any():
+        return None
+    if table.shape == (2, 2):
+        return float(stats.fisher_exact(table)[1])
+    return float(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")[1])

@@ -1,0 +1,186 @@
+"""True pass rate: the share of good answers, corrected for the judge's errors.
+
+Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without a label, where J is
+sensitivity + specificity − 1 and both are estimated on labelled verdicts. Labelled verdicts enter
+with their labels. The correction assumes that the judge errs equally often on labelled and on
+unlabelled answers of the same quality.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    effective_sample_size,
+    join_notes,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.estimation.rare_events import Z95
+from metrics.labels.pass_fail import (
+    FAIL,
+    PASS,
+    UNKNOWN,
+    PassFailRates,
+    PassFailRows,
+    combine_independent,
+    pass_fail_rates,
+)
+from studies.domain import Estimate
+
+MIN_YOUDEN: Final = 0.2
+"""Below this J the correction divides by nearly nothing."""
+LABELS_METHOD: Final = "share of good labels, Wilson, effective n by items"
+CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
+POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
+CLIPPED_NOTE: Final = "the corrected value lies outside 0 to 1 and is set to the limit"
+NO_VERDICTS_NOTE: Final = "no verdicts"
+
+
+def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Estimate:
+    """Share of good answers among all judged ones, from labels and corrected verdicts.
+
+    Refused, with the reason as note, if unlabelled verdicts would have to be corrected and J is
+    below MIN_YOUDEN or its interval covers 0.
+    """
+    rates = rates or pass_fail_rates(rows)
+    usable = rows.usable
+    if not len(usable.verdict):
+        return unknown_estimate(NO_VERDICTS_NOTE)
+    unlabelled = usable.select(usable.label == UNKNOWN)
+    if not len(unlabelled.verdict):
+        return rates.base_rate
+    if reason := refusal_reason(rates):
+        return unknown_estimate(reason)
+    corrected = corrected_pass_rate(unlabelled, rows.labelled)
+    part = rates.confusion.total / len(usable.verdict)
+    pooled = combine_independent(
+        [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
+    )
+    return _clip(pooled)
+
+
+def refusal_reason(rates: PassFailRates) -> str:
+    """Reason why verdicts cannot be corrected, or ""."""
+    youden = rates.youden
+    if youden.value is None:
+        return f"no correction: {youden.note}"
+    if youden.value < MIN_YOUDEN:
+        return (
+            f"no correction: sensitivity + specificity − 1 is {youden.value:.2f}, "
+            f"below {MIN_YOUDEN}; the judge hardly tells good from bad"
+        )
+    if youden.low is None or youden.low <= 0:
+        return "no correction: the labels do not show that the judge tells good from bad"
+    return ""
+
+
+def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Estimate:
+    """Rogan–Gladen estimate on unlabelled verdicts with the limits of Lang and Reiczigel (2014).
+
+    Their limits add pseudo-counts to the three shares and shift the centre, so that they keep their
+    level for small calibration sets. Sample sizes are effective ones by items.
+    """
+    observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
+    good, bad = labelled.label == PASS, labelled.label == FAIL
+    sensitivity, n_good = _share_and_size(labelled.verdict[good] == PASS, labelled.item[good])
+    specificity, n_bad = _share_and_size(labelled.verdict[bad] == FAIL, labelled.item[bad])
+    value = (observed + specificity - 1) / (sensitivity + specificity - 1)
+    low, high = _lang_reiczigel_limits((observed, n), (sensitivity, n_good), (specificity, n_bad))
+    found = Estimate(
+        value,
+        min(low, value),
+        max(high, value),
+        len(unlabelled.verdict),
+        len(np.unique(unlabelled.item)),
+        "share",
+        0.95,
+        CORRECTED_METHOD,
+    )
+    return _clip(found)
+
+
+def _share_and_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
+    """Share and effective sample size by items."""
+    counted = np.stack([successes.astype(np.float64), np.ones(len(item))], axis=1)
+    _, sums = sum_by_item(counted, item)
+    p, _, _, effective = effective_sample_size(
+        sums[:, 0], sums[:, 1], np.zeros(len(sums), np.int64), 1
+    )
+    return float(p[0]), float(effective[0])
+
+
+def _lang_reiczigel_limits(
+    observed: tuple[float, float],
+    sensitivity: tuple[float, float],
+    specificity: tuple[float, float],
+) -> tuple[float, float]:
+    z2 = Z95 * Z95
+    (p, n), (se, n_good), (sp, n_bad) = observed, sensitivity, specificity
+    p, n = (n * p + z2 / 2) / (n + z2), n + z2
+    se, n_good = (n_good * se + 1) / (n_good + 2), n_good + 2
+    sp, n_bad = (n_bad * sp + 1) / (n_bad + 2), n_bad + 2
+    youden = se + sp - 1
+    if youden <= 0:
+        return -math.inf, math.inf
+    centre = (p + sp - 1) / youden
+    from_good, from_bad = se * (1 - se) / n_good, sp * (1 - sp) / n_bad
+    shift = 2 * z2 * (centre * from_good - (1 - centre) * from_bad)
+    variance = (p * (1 - p) / n + centre**2 * from_good + (1 - centre) ** 2 * from_bad) / youden**2
+    half = Z95 * math.sqrt(variance)
+    return centre + shift - half, centre + shift + half
+
+
+def _clip(estimate: Estimate) -> Estimate:
+    """Limit value and interval to 0 and 1, with a note if the value had to be moved."""
+    value, low, high = (
+        None if one is None else min(1.0, max(0.0, one))
+        for one in (estimate.value, estimate.low, estimate.high)
+    )
+    note = CLIPPED_NOTE if value != estimate.value else ""
+    return Estimate(
+        value, low, high, estimate.n, estimate.items, estimate.unit, estimate.level,
+        estimate.method, join_notes(estimate.note, note),
+    )  # fmt: skip
+
+
+def power_tuned_rate(rows: PassFailRows) -> Estimate:
+    """Prediction-powered estimate (PPI++) of the share of good answers.
+
+    Labels, plus the weighted difference of the pass rates on unlabelled and on labelled verdicts.
+    It needs no J, but the labelled answers must be a random sample of all.
+    """
+    usable = rows.usable
+    known = usable.label != UNKNOWN
+    y, f = (usable.label[known] == PASS).astype(float), (usable.verdict == PASS).astype(float)
+    on_labelled, on_others = f[known], f[~known]
+    if len(y) < 2 or len(on_others) < 2:
+        return unknown_estimate("needs labelled and unlabelled verdicts")
+    n, others = len(y), len(on_others)
+    weight = _tuned_weight(y, on_labelled, on_others)
+    value = float(y.mean() + weight * (on_others.mean() - on_labelled.mean()))
+    residual_items = sum_by_item((y - y.mean()) - weight * (on_labelled - on_labelled.mean()),
+                                 usable.item[known])[1]  # fmt: skip
+    other_items = sum_by_item(weight * (on_others - on_others.mean()), usable.item[~known])[1]
+    variance = (residual_items**2).sum() / n**2 + (other_items**2).sum() / others**2
+    half = Z95 * math.sqrt(float(variance))
+    items = len(np.unique(usable.item))
+    return _clip(
+        Estimate(value, value - half, value + half, n + others, items, "share", 0.95,
+                 "labels corrected by verdicts (PPI++), by items",
+                 "valid if the labelled answers are a random sample")
+    )  # fmt: skip
+
+
+def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:
+    """Weight of the verdicts that minimises the variance, between 0 and 1."""
+    spread = float(np.var(np.concatenate([on_labelled, on_others])))
+    if spread < 1e-12:
+        return 0.0
+    covariance = float(np.mean((y - y.mean()) * (on_labelled - on_labelled.mean())))
+    return min(1.0, max(0.0, covariance / ((1 + len(y) / len(on_others)) * spread)))

@@ -1,0 +1,61 @@
+"""Labels of answers in item files: contestant, value, source, time and policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+from typing import Any, Final
+
+from studies.domain import FAIL, GOLD, PASS, AnswerLabel
+from studies.errors import SourceError
+
+_FIELDS: Final = {"contestant", "value", "source", "time", "policy"}
+
+
+def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerLabel:
+    """Parse one label; `contestants`: the names allowed, None for items stored without answers."""
+    if not isinstance(value, dict):
+        raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
+    if unknown := sorted(set(value) - _FIELDS):
+        raise SourceError(
+            f"{where}: unknown field {unknown[0]!r}. Known fields: {', '.join(sorted(_FIELDS))}"
+        )
+    contestant, source = value.get("contestant"), value.get("source", GOLD)
+    if not isinstance(contestant, str) or (
+        contestants is not None and contestant not in contestants
+    ):
+        raise _error(where, "contestant", "a model of this item", contestant)
+    if not isinstance(source, str) or not source.strip():
+        raise _error(where, "source", "the name of the labeller", source)
+    policy = value.get("policy", "")
+    if not isinstance(policy, str):
+        raise _error(where, "policy", "text", policy)
+    given: Any = value.get("value")
+    if given not in (PASS, FAIL) and not _is_number(given):
+        raise _error(where, "value", "'pass', 'fail' or a number", given)
+    time = value.get("time", 0.0)
+    if not _is_number(time):
+        raise _error(where, "time", "seconds since 1970", time)
+    return AnswerLabel(
+        contestant, given if given in (PASS, FAIL) else float(given), source, float(time), policy
+    )
+
+
+def dump_label(label: AnswerLabel) -> dict[str, Any]:
+    """Convert a label to the file format; time and policy only if known."""
+    values: dict[str, Any] = {
+        "contestant": label.contestant,
+        "value": label.value,
+        "source": label.source,
+    }
+    return values | {
+        name: known for name, known in (("time", label.time), ("policy", label.policy)) if known
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _error(where: str, field: str, expected: str, found: object) -> SourceError:
+    return SourceError(f"{where}: field {field!r}: expected {expected}, found {found!r}"[:400])

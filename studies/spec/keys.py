@@ -1,0 +1,139 @@
+"""Keys of the study file: name, path, type, default and rules of each, by block.
+
+They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price` and `Simulation` that
+have a `Key`. Code names a key as an attribute (`STUDY.repeats`, `DATA.count`), so that its spelling
+is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cached_property
+from types import UnionType
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from studies.domain import JudgeSpec, Key, Price
+from studies.spec.study_fields import DataSpec, Extraction, Simulation, Study
+
+_TYPE_WORDS: Final[Mapping[Any, str]] = {
+    str: "text",
+    bool: "true or false",
+    tuple: "a list of texts",
+    Mapping: "key: value pairs",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyKey:
+    """One key of the study file; unpacked (`*key`) it is its path, as text it is dotted."""
+
+    path: tuple[str, ...]
+    attribute: str
+    """Field of the dataclass that holds the value."""
+    type: Any
+    """Type of the field, without None."""
+    optional: bool
+    default: Any
+    rule: Key
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.path)
+
+    def __str__(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def name(self) -> str:
+        return self.path[-1]
+
+    @property
+    def base_type(self) -> Any:
+        """The type without its parameters: Mapping for Mapping[str, int], str for a Literal."""
+        origin = get_origin(self.type)
+        return str if origin is Literal else origin or self.type
+
+    @property
+    def is_block(self) -> bool:
+        """Whether the value is a block of keys, or a list of blocks."""
+        return any(is_dataclass(part) for part in (self.type, *get_args(self.type)))
+
+    @property
+    def expected(self) -> str:
+        """Description of a valid value, for errors."""
+        low, high = self.rule.low, self.rule.high
+        if self.rule.expected:
+            return self.rule.expected
+        if self.type is int:
+            return f"a whole number {low:.0f}-{high:.0f}"
+        if self.type is float:
+            return f"a number from {low:g} to {high:g}"
+        if self.type == Mapping[str, str]:
+            return "key: text pairs"
+        if self.is_block:
+            return "a list" if self.base_type is tuple else _TYPE_WORDS[Mapping]
+        return _TYPE_WORDS[self.base_type]
+
+
+class KeyBlock:
+    """The keys of one block of the study file, in order; `block.seed` is the key `seed`."""
+
+    def __init__(self, spec: type, *path: str) -> None:
+        self._spec, self._path = spec, path
+
+    @cached_property
+    def _keys(self) -> dict[str, StudyKey]:
+        hints = get_type_hints(self._spec, include_extras=True)
+        made: dict[str, StudyKey] = {}
+        for entry in fields(self._spec):
+            inner, *notes = get_args(hints[entry.name]) or (None,)
+            rule = next((note for note in notes if isinstance(note, Key)), None)
+            if rule is None:
+                continue
+            parts = get_args(inner) if isinstance(inner, UnionType) else (inner,)
+            name = rule.name or entry.name
+            made[name] = StudyKey(
+                (*self._path, name),
+                entry.name,
+                parts[0],
+                type(None) in parts,
+                entry.default_factory() if callable(entry.default_factory) else entry.default,
+                rule,
+            )
+        return made
+
+    def __getattr__(self, name: str) -> StudyKey:
+        try:
+            return self._keys[name]
+        except KeyError:
+            raise AttributeError(f"{self._spec.__name__} has no key {name!r}") from None
+
+    def __getitem__(self, name: str) -> StudyKey:
+        return self._keys[name]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys.values()
+
+    def __iter__(self) -> Iterator[StudyKey]:
+        return iter(self._keys.values())
+
+
+STUDY: Final = KeyBlock(Study)
+DATA: Final = KeyBlock(DataSpec, STUDY.data.name)
+JUDGE: Final = KeyBlock(JudgeSpec)
+EXTRACTION: Final = KeyBlock(Extraction, STUDY.extraction.name)
+PRICE: Final = KeyBlock(Price, JUDGE.price.name)
+SIMULATION: Final = KeyBlock(Simulation)
+PROTOCOL_KEYS: Final = tuple(key for key in STUDY if key.rule.protocol)
+"""Keys that a preset defines; data, judges and budget are not part of a protocol."""
+
+
+def default_values() -> dict[str, Any]:
+    """Return the value of each key without an entry, as nested mappings."""
+    top = {key.name: None if key.default is MISSING else key.default for key in STUDY}
+    return {**top, STUDY.data.name: {key.name: key.default for key in DATA}}
+
+
+def find_key(field: str) -> StudyKey | None:
+    """Return the key of study or data with a dotted name, such as `data.count`."""
+    return next((key for key in (*STUDY, *DATA) if str(key) == field), None)

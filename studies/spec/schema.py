@@ -1,0 +1,236 @@
+"""Pydantic models of the study file, built from the fields with a `Key`, and its JSON schema.
+
+The models check types, ranges and unknown keys; `study.py` and `judge_spec.py` build the frozen
+dataclasses from them. Imported only when a study file is parsed, because importing pydantic takes
+longer than reading many files. Write the published schema with:
+
+    python -m studies.spec.schema > study.schema.json
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, is_dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+from pydantic.json_schema import models_json_schema
+from pydantic_core import PydanticCustomError
+
+from studies.domain import JudgeSpec, Price
+from studies.errors import StudyError
+from studies.spec.field_reader import as_text, describe_value, suggest_word
+from studies.spec.keys import DATA, EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY, StudyKey
+from studies.spec.study_fields import DataSpec
+
+SCHEMA_FILE: Final = "study.schema.json"
+MODEL_OF_SIMULATIONS: Final = "simulated"
+
+
+class Block(BaseModel):
+    """Keys of one block of the study file; a key without a value counts as absent."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    keys: ClassVar[Mapping[str, StudyKey]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, values: Mapping[object, object]) -> dict[str, object]:
+        named = {str(name): value for name, value in values.items()}
+        nulls = {key.name for key in cls.keys.values() if not key.rule.null}
+        return {n: value for n, value in named.items() if value is not None or n not in nulls}
+
+    @classmethod
+    def parse(cls, values: object, where: str) -> Self:
+        """Validate a mapping; the StudyError names `where`, the key and the expected value."""
+        if not isinstance(values, Mapping):
+            raise StudyError(f"{where}: expected key: value lines, found {describe_value(values)}")
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            faults = error.errors(include_url=False)
+            first = min(faults, key=lambda fault: fault["type"] == "extra_forbidden")
+            name = str(first["loc"][0])
+            reason = cls._describe_fault(name, first, values)
+            raise StudyError(f"{place_of(where, name)}: {reason}") from None
+
+    @classmethod
+    def _describe_fault(cls, name: str, fault: Any, values: Mapping[Any, Any]) -> str:
+        if fault["type"] == "extra_forbidden":
+            known = sorted(cls.keys)
+            return f"unknown key{suggest_word(name, known)}. Known keys: {', '.join(known)}"
+        key, found = cls.keys[name], values.get(name)
+        if fault["type"] == "missing":
+            return key.rule.missing
+        if fault["type"] == "option":
+            return str(fault["msg"])
+        if fault["type"] == "dict_type" and key.rule.expected:
+            return f"expected key: value pairs, found {found!r}"
+        if len(fault["loc"]) > 1 and key.rule.expected and isinstance(found, dict):
+            found = found.get(fault["loc"][1], found)
+        return f"expected {key.expected}, found {found!r}"
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the values by the fields of the dataclass."""
+        return {key.attribute: getattr(self, key.attribute) for key in self.keys.values()}
+
+
+def place_of(where: str, key: object) -> str:
+    """Return the place of a key for an error, such as `study.yaml: data.count`."""
+    return f"{where}.{key}" if ":" in where else f"{where}: {key}"
+
+
+def _build_block(name: str, *keys: StudyKey, **types: Any) -> type[Block]:
+    """Build the model of a block; `types` replace those derived from the fields."""
+    entries: dict[str, Any] = {}
+    for key in keys:
+        kind = types.get(key.attribute) or _value_type(key)
+        default = key.default
+        if default is MISSING or is_dataclass(default):
+            default = {} if is_dataclass(default) else key.type()
+        about = Field(
+            ... if key.rule.missing else default,
+            alias=key.name,
+            title=key.rule.label or None,
+            description=key.rule.hint or None,
+        )
+        entries[key.attribute] = (kind | None if key.optional else kind, about)
+    made = create_model(name, __base__=Block, **entries)
+    made.keys = {key.name: key for key in keys}
+    return made
+
+
+def _value_type(key: StudyKey) -> Any:
+    """Return the type that pydantic checks, with the range or the words of the key."""
+    rule = key.rule
+    if rule.options:
+        words = [*rule.options, *([] if key.default in (*rule.options, MISSING) else [key.default])]
+        check = AfterValidator(partial(_check_option, key))
+        return Annotated[Text, check, WithJsonSchema({"type": "string", "enum": words})]
+    if key.type in (int, float):
+        return Annotated[key.type, Field(ge=rule.low, le=rule.high)]
+    return _TYPES.get(key.type, key.type)
+
+
+def _check_option(key: StudyKey, value: str) -> str:
+    known = list(key.rule.options)
+    if value not in known and value != key.default:
+        message = f"{value!r} is not one of {', '.join(known)}{suggest_word(value, known)}"
+        raise PydanticCustomError("option", "{message}", {"message": message})
+    return value
+
+
+def _as_list(value: object) -> object:
+    """A single value counts as a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def _as_filter_value(value: object) -> str:
+    """Convert to text; booleans become true and false, as metadata spells them."""
+    return str(value).lower() if isinstance(value, bool) else as_text(value)
+
+
+def _check_weights(weights: list[float]) -> list[float]:
+    if not all(math.isfinite(weight) for weight in weights) or not sum(weights[:2]):
+        raise ValueError
+    return weights
+
+
+def _check_json(values: dict[str, Any]) -> dict[str, Any]:
+    try:
+        json.dumps(values, allow_nan=False)
+    except TypeError as error:  # pydantic reports a ValueError only
+        raise ValueError from error
+    return values
+
+
+_REF: Final = "@ref"
+"""Stands for `$ref` until the schema is complete: pydantic resolves only its own references."""
+
+
+def _reference(*blocks: str, plain: str = "") -> WithJsonSchema:
+    """Refer to the schema of a block, one of several, or a plain value instead."""
+    found = [{_REF: f"#/$defs/{block}"} for block in blocks] + [{"type": plain}] * bool(plain)
+    return WithJsonSchema(found[0] if len(found) == 1 else {"anyOf": found})
+
+
+def _one_or_list(*kinds: str, least: int = 0) -> WithJsonSchema:
+    one = {"type": list(kinds)}
+    return WithJsonSchema({"anyOf": [one, {"type": "array", "items": one, "minItems": least}]})
+
+
+Text = Annotated[str, BeforeValidator(as_text), WithJsonSchema({"type": ["string", "number"]})]
+_Texts = Annotated[
+    list[Text], BeforeValidator(_as_list), AfterValidator(tuple), _one_or_list("string", "number")
+]
+_Name = Annotated[str, BeforeValidator(str)]
+_Filter = Annotated[
+    list[Annotated[str, BeforeValidator(_as_filter_value)]],
+    Field(min_length=1),
+    BeforeValidator(_as_list),
+    AfterValidator(tuple),
+    _one_or_list("string", "number", "boolean", least=1),
+]
+_Weights = Annotated[list[Annotated[float, Field(ge=0)]], AfterValidator(_check_weights)]
+_TYPES: Final[Mapping[Any, Any]] = {
+    str: Text,
+    object: Annotated[Any, _reference("Judge", "SimulatedJudge", plain="string")],
+    tuple[str, ...]: _Texts,
+    tuple[float, ...]: _Weights,
+    tuple[JudgeSpec, ...]: list[Annotated[Any, _reference("Judge", "SimulatedJudge")]],
+    Mapping[str, str]: dict[_Name, Text],
+    Mapping[str, int]: dict[_Name, Annotated[int, Field(ge=1)]],
+    Mapping[str, tuple[str, ...]]: dict[_Name, _Filter],
+    Mapping[str, object]: Annotated[dict[_Name, Any], AfterValidator(_check_json)],
+    DataSpec: Annotated[dict[_Name, Any], _reference("Data")],
+    Price: Annotated[dict[_Name, Any], _reference("Price")],
+    JudgeSpec: Annotated[dict[_Name, Any], _reference("Extraction")],
+}
+
+StudyBlock: Final = _build_block("Study", *STUDY)
+DataBlock: Final = _build_block("Data", *DATA)
+PriceBlock: Final = _build_block("Price", *PRICE)
+JudgeBlock: Final = _build_block("Judge", *JUDGE)
+SimulatedJudgeBlock: Final = _build_block(
+    "SimulatedJudge",
+    *JUDGE,
+    *SIMULATION,
+    model=Annotated[str, WithJsonSchema({"const": MODEL_OF_SIMULATIONS})],
+)
+
+ExtractionBlock: Final = _build_block("Extraction", *EXTRACTION)
+
+
+def study_schema() -> dict[str, Any]:
+    """Return the JSON schema of the study file, from which editors complete and check it."""
+    blocks = (StudyBlock, DataBlock, PriceBlock, JudgeBlock, SimulatedJudgeBlock, ExtractionBlock)
+    _, made = models_json_schema([(block, "validation") for block in blocks])
+    defs = made["$defs"]
+    for block in defs.values():
+        block.pop("description", None)  # the docstring of `Block`
+    top = defs.pop("Study")
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", **top, "title": "Evenhand study"}
+    text = json.dumps({**head, "$defs": defs}).replace(f'"{_REF}"', '"$ref"')
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def schema_text() -> str:
+    """Return the text of the published schema file."""
+    return json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")

@@ -1,0 +1,356 @@
+"""Settings of a study as frozen dataclasses; the `Key` of a field makes it a key of the file.
+
+To add a key, add a field here (for a judge in `studies.domain.JudgeSpec`): parser, JSON schema,
+dump, key order, defaults and differences from presets follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final
+
+from studies.domain import JudgeSpec, Key
+from studies.spec.presets import PRESETS
+
+PAIR_ORDERS: Final = ("both", "one")
+OPTION_ORDERS: Final = ("rotations", "williams", "all", "one")
+PROTOCOLS: Final = (
+    "pairwise",
+    "choice",
+    "five-level",
+    "factuality",
+    "single",
+    "describe",
+    "extraction",
+)
+
+COMBINE_RULES: Final = {
+    "pooled": "Pooled",
+    "strict": "2–0 or tie",
+    "majority": "Majority",
+    "graded": "Graded",
+}
+"""Counting rules for two orders, with their labels in the form."""
+REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
+"""Names of remedies with the same meaning as the first three counting rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Parameters of a simulated judge, whose true bias they define; None: not set."""
+
+    first_bias: Annotated[
+        float | None,
+        Key("First bias", "probability of picking the first answer regardless of content", high=1),
+    ] = None
+    accuracy: Annotated[
+        float | None, Key("Accuracy", "otherwise, probability of picking the better answer", high=1)
+    ] = None
+    tie_rate: Annotated[
+        float | None, Key("Tie rate", "probability of a tie, if the prompt offers one", high=1)
+    ] = None
+    length_preference: Annotated[
+        float | None,
+        Key("Length preference", "prefers the longer answer; below 0 the shorter", low=-1, high=1),
+    ] = None
+    self_preference: Annotated[
+        float | None, Key("Self preference", "prefers answers of its own family", high=1)
+    ] = None
+    unreadable_rate: Annotated[
+        float | None, Key("Unreadable rate", "probability of a reply without a verdict", high=1)
+    ] = None
+    much_rate: Annotated[float | None, Key(high=1)] = None
+    contradiction_rate: Annotated[float | None, Key(high=1)] = None
+    score_mean: Annotated[float | None, Key(high=10)] = None
+    score_spread: Annotated[float | None, Key(high=10)] = None
+    score_noise: Annotated[float | None, Key(high=10)] = None
+    first_points: Annotated[float | None, Key(low=-10, high=10)] = None
+    sensitivity: Annotated[
+        float | None, Key("Sensitivity", "probability of passing a good answer", high=1)
+    ] = None
+    specificity: Annotated[
+        float | None, Key("Specificity", "probability of failing a bad answer", high=1)
+    ] = None
+    severity: Annotated[float | None, Key(low=-10, high=10)] = None
+    graded_signal: Annotated[float | None, Key(low=-10, high=10)] = None
+    graded_first: Annotated[float | None, Key(low=-10, high=10)] = None
+    graded_noise: Annotated[float | None, Key(high=10)] = None
+    graded_much: Annotated[float | None, Key(high=10)] = None
+    slot_weights: Annotated[
+        tuple[float, ...] | None,
+        Key(
+            "Slot weights",
+            "one weight per position; with the probability “first bias”, the position is drawn by "
+            "them",
+            expected="a non-negative weight for each slot, not all 0 in the first two",
+            placeholder="1, 0, 0",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Judge that extracts verdicts from unreadable replies: a name, or a judge of its own."""
+
+    judge: Annotated[object, Key("Extraction", expected="a judge's name or definition")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataSpec:
+    """Data source of a study, and the slice of its items."""
+
+    source: Annotated[str, Key("Source", "built-in name, path, or hub:owner/name")] = "probe"
+    format: Annotated[str, Key("Format", per_source=True)] = "auto"
+    files: Annotated[
+        Mapping[str, str],
+        Key("Answers of", "add a model: its name, then its file", per_source=True),
+    ] = field(default_factory=dict)
+    join: Annotated[
+        tuple[str, ...],
+        Key(
+            "Joined on",
+            "columns that identify a question; empty: detected automatically",
+            per_source=True,
+            placeholder="image, instruction",
+        ),
+    ] = ()
+    mapping: Annotated[
+        Mapping[str, str], Key("Columns", "column: field, for unknown tables", per_source=True)
+    ] = field(default_factory=dict)
+    split: Annotated[
+        str, Key("Split", "if the source has splits", per_source=True, placeholder="test")
+    ] = ""
+    read: Annotated[
+        str,
+        Key("Verdicts", "verdict format in which recorded replies are read", per_source=True),
+    ] = ""
+    parts: Annotated[
+        tuple[str, ...],
+        Key("Further files", "in the format of the source, read with it as one", per_source=True),
+    ] = ()
+    where: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Key(
+            "Filter",
+            "field: value or values to keep; also meta.x, checks.follows",
+            per_source=True,
+            expected="a value or a list of values to keep",
+        ),
+    ] = field(default_factory=dict)
+    options: Annotated[
+        int,
+        Key(
+            "Options",
+            "only items with exactly this many answers; 0: any number",
+            high=64,
+            per_source=True,
+        ),
+    ] = 0
+    categories: Annotated[tuple[str, ...], Key("Categories", per_source=True)] = ()
+    count: Annotated[int, Key("Items", "0: all items", per_source=True)] = 0
+    per: Annotated[
+        Mapping[str, int],
+        Key(
+            "Items per",
+            "this many items per value: a stratified sample",
+            per_source=True,
+            expected="a whole number of items",
+            placeholder="category: 2",
+        ),
+    ] = field(default_factory=dict)
+    seed: Annotated[int, Key("Seed")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """All settings that determine the calls of a study and how verdicts are counted."""
+
+    name: Annotated[
+        str, Key("Name", missing="a study needs a name; its judgements are stored under it")
+    ]
+    preset: Annotated[
+        str, Key("Protocol", options={name: preset.title for name, preset in PRESETS.items()})
+    ] = field(default="", kw_only=True)
+    data: Annotated[DataSpec, Key("Data")] = DataSpec()
+    contestants: Annotated[tuple[str, ...], Key("Models")] = ()
+    judges: Annotated[tuple[JudgeSpec, ...], Key("Judges")] = ()
+    prompts: Annotated[tuple[str, ...], Key("Prompts", protocol=True)] = ()
+    protocol: Annotated[
+        str,
+        Key(
+            "Prompts",
+            "use only the prompts of one protocol",
+            options={name: f"{name} only" for name in PROTOCOLS},
+            protocol=True,
+        ),
+    ] = ""
+    pairing: Annotated[
+        str,
+        Key(
+            "Pairing",
+            options={"all": "All pairs", "baseline": "Baseline", "new": "New"},
+            option_hints={
+                "all": "every model against every other",
+                "baseline": "every model against one: fewer calls, no direct comparison of the "
+                "others",
+                "new": "one random opponent per item, plus some comparisons against the baseline",
+            },
+            protocol=True,
+        ),
+    ] = "all"
+    baseline: Annotated[
+        str,
+        Key(
+            "Baseline",
+            "opponent of every model; @reference is the reference answer of each item",
+            protocol=True,
+        ),
+    ] = ""
+    new: Annotated[str, Key("New", "the model to be assessed", protocol=True)] = ""
+    reference_games: Annotated[
+        int, Key("Games", "comparisons of the new model against the baseline", protocol=True)
+    ] = 100
+    families: Annotated[Mapping[str, str], Key("Model families")] = field(default_factory=dict)
+    orders: Annotated[
+        str,
+        Key(
+            "Orders",
+            options={
+                "both": "Both",
+                "rotations": "Rotations",
+                "williams": "Williams",
+                "all": "All",
+                "one": "One",
+            },
+            option_hints={
+                "both": "each pair in both orders",
+                "rotations": "each option in each position once: N calls per item",
+                "williams": "each option also directly after every other: N or 2N calls per item",
+                "all": "every permutation, for up to four options: N! calls per item",
+                "one": "half the calls, but **position bias cannot be measured with one order**",
+            },
+            protocol=True,
+        ),
+    ] = ""
+    labels: Annotated[
+        str,
+        Key(
+            "Labels",
+            "crossed: half of the pairs label the first answer B, separating position from label",
+            options={"plain": "Plain", "crossed": "Crossed"},
+            protocol=True,
+        ),
+    ] = "plain"
+    options: Annotated[
+        str,
+        Key(
+            "Score options",
+            "order of pass and fail, or of the scores, in prompts that judge one answer",
+            options={
+                "ascending": "Ascending",
+                "descending": "Descending",
+                "rotations": "Rotations",
+            },
+            option_hints={
+                "ascending": "the worst option first: one call per answer",
+                "descending": "the best option first: one call per answer",
+                "rotations": "each option in each place once: measures the effect of their order",
+            },
+            protocol=True,
+        ),
+    ] = "ascending"
+    criteria: Annotated[
+        str,
+        Key("Criteria", "when an answer is good, for prompts that judge one answer", protocol=True),
+    ] = ""
+    unrelated: Annotated[
+        str,
+        Key(
+            "Unrelated",
+            "an answer to another question as an extra option, or in place of the worst",
+            options={"none": "None", "add": "Add", "replace": "Replace"},
+            protocol=True,
+        ),
+    ] = "none"
+    repeats: Annotated[int, Key("Repeats", low=1, high=100, protocol=True)] = 1
+    noise_floor: Annotated[
+        float,
+        Key(
+            "Noise floor",
+            "share of calls repeated in the same order, to measure changes without a swap",
+            high=1,
+            protocol=True,
+        ),
+    ] = 0.0
+    judge_sees: Annotated[
+        str,
+        Key(
+            "Judge sees",
+            options={"context": "Description", "images": "Images"},
+            protocol=True,
+        ),
+    ] = "context"
+    combine: Annotated[
+        str,
+        Key(
+            "Two orders",
+            options=COMBINE_RULES | REMEDY_RULES,
+            option_hints={
+                "pooled": "each order counts as a separate verdict",
+                "strict": "a win needs both orders, else a tie: fewer wins, more ties",
+                "majority": "one win and one tie count as a win",
+                "graded": "the mean of both orders' graded replies decides",
+            },
+            protocol=True,
+        ),
+    ] = "pooled"
+    unreadable: Annotated[
+        str,
+        Key(
+            "Unreadable",
+            options={"exclude": "Exclude", "tie": "Tie"},
+            option_hints={
+                "exclude": "excluded, and counted as unusable",
+                "tie": "a reply without a readable verdict counts as a tie",
+            },
+            protocol=True,
+        ),
+    ] = "exclude"
+    reading: Annotated[
+        str,
+        Key(
+            "Parsing",
+            "replies are stored: another rule can be applied later without new calls",
+            options={
+                "default": "last verdict; “Response X is better” must occur once",
+                "last": "last verdict, also if there are several",
+                "gradelab": "as in the code of Grade Score's authors",
+            },
+            protocol=True,
+        ),
+    ] = "default"
+    extraction: Annotated[
+        JudgeSpec | None,
+        Key(
+            "Extraction",
+            "a second judge reads replies without a readable verdict; its calls are billed",
+        ),
+    ] = None
+    concurrency: Annotated[
+        int, Key("Concurrency", "simultaneous calls per endpoint", low=1, high=4096)
+    ] = 16
+    budget_usd: Annotated[
+        float | None, Key("Budget", "a run stops before it would exceed this amount", high=1e9)
+    ] = None
+    folder: Path = Path()
+    """Folder of the file, base of its relative paths; never stored, never part of a key."""
+
+    @property
+    def pair_orders(self) -> str:
+        return self.orders if self.orders in PAIR_ORDERS else "both"
+
+    @property
+    def option_orders(self) -> str:
+        return self.orders if self.orders in OPTION_ORDERS else "rotations"

@@ -1,0 +1,118 @@
+"""Memory after 200 filter choices on a study of five million judgements.
+
+Each choice is drawn by the function that the Results tab calls. The frame is that of a smaller
+generated study, repeated with further items and put where the store looks for a finished frame, so
+that the benchmark measures the cache and not the import. EVENHAND_BENCH_QUICK=1 takes a tenth.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+import tempfile
+import time
+from itertools import combinations, cycle, islice, product
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pandas as pd
+
+from components.results import results_tab
+from components.server.memory import limit_heap_retention
+from studies.store.caching.store_cache import MAX_CACHE_BYTES
+from studies.store.frame_cache import cache_frame
+from studies.store.store import Store
+from tests.bench import big_store
+
+QUICK = os.environ.get("EVENHAND_BENCH_QUICK") == "1"
+ROWS = 500_000 if QUICK else 5_000_000
+WRITTEN = 50_000
+CHOICES = 200
+CEILING = 2_000 + 2 * MAX_CACHE_BYTES // 2**20
+"""MB of memory that no choice may take: a view's own, and twice the limit of the cache."""
+
+
+def prepare(folder: Path) -> Store:
+    """A store whose study has a finished frame of ROWS rows."""
+    path = folder / "big.db"
+    written = big_store.write(path, WRITTEN, texts=False)
+    store = Store(path)
+    cache_frame(path, big_store.NAME, store.version(big_store.NAME), _repeat(store, written))
+    store.close()
+    return Store(path)
+
+
+def _repeat(store: Store, written: int) -> pd.DataFrame:
+    frame, times = store.frame(big_store.NAME), ROWS // written
+    items = len(frame["item"].cat.categories)
+    rows = np.tile(np.arange(written), times)
+    codes = np.repeat(np.arange(times), written) * items + frame["item"].cat.codes.to_numpy()[rows]
+    names = [f"q{n}" for n in range(items * times)]
+    whole = frame.take(rows).reset_index(drop=True)
+    return whole.assign(
+        item=pd.Categorical.from_codes(codes, categories=names),
+        seq=np.arange(len(whole), dtype=whole["seq"].dtype),
+    )
+
+
+def filter_choices() -> list[tuple[str | None, str | None, str | None, list[str]]]:
+    """Different choices of judge, prompt, category and models."""
+    judges: list[str | None] = [*big_store.JUDGES, None]
+    prompts: list[str | None] = [*big_store.PROMPTS, None]
+    models = big_store.MODELS
+    groups = [[], *([name] for name in models), *map(list, combinations(models, 3))]
+    every = list(product(judges, prompts, [*big_store.CATEGORIES, None], groups))
+    order = np.random.default_rng(5).permutation(len(every))
+    return [every[place] for place in order[:CHOICES]]
+
+
+def memory(field: str = "VmRSS") -> float:
+    """MB of this process: at this moment, or at most (`VmHWM`)."""
+    found = re.search(rf"{field}:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def draw(store: Store, tab: Any, view: str, chosen: tuple[Any, ...]) -> None:
+    judge, prompt, category, contestants = chosen
+    controls = [
+        None if isinstance(part, gr.State) else part.value for part in tab.controls.values()
+    ]
+    values = (view, judge, prompt, category, contestants, None, None, *controls)
+    results_tab.render_view(store, big_store.NAME, tab, view, values)
+
+
+def main() -> int:
+    limit_heap_retention()  # as the app does
+    with gr.Blocks():
+        tab = results_tab.build()
+    with tempfile.TemporaryDirectory() as folder:
+        store = prepare(Path(folder))
+        rows = len(store.frame(big_store.NAME))
+        gc.collect()
+        before = memory()
+        print(f"{rows:,} judgements; {before:,.0f} MB with the frame in memory", flush=True)
+        began = time.perf_counter()
+        views = islice(cycle(results_tab.VIEWS), CHOICES)
+        for number, (view, chosen) in enumerate(zip(views, filter_choices(), strict=True), 1):
+            draw(store, tab, view, chosen)
+            if number % 25 == 0:
+                print(
+                    f"{number:>4} choices: {memory():,.0f} MB, {memory('VmHWM'):,.0f} MB at most, "
+                    f"cache {store._cache.bytes / 2**20:,.0f} MB in {len(store._cache)} values, "
+                    f"{time.perf_counter() - began:,.0f} s",
+                    flush=True,
+                )
+        held, peak = store._cache.bytes, memory("VmHWM")
+    print(
+        f"after {CHOICES} choices: cache {held / 2**20:,.0f} MB of at most "
+        f"{MAX_CACHE_BYTES / 2**20:,.0f} MB; {peak:,.0f} MB at most, bar < {CEILING:,} MB"
+    )
+    return 0 if peak < CEILING and held <= MAX_CACHE_BYTES else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Sections pass_fail and scores of `python -m metrics`, from a table to the printed sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from metrics.__main__ import main
+
+ESTIMATE_KEYS = {"value", "low", "high", "n", "items", "unit", "level", "method", "note"}
+
+
+def write_table(path: Path, rows: list[tuple[str, str, int]], head: str = "verdict,label") -> Path:
+    lines = [head, *(f"{verdict},{label}" for verdict, label, n in rows for _ in range(n))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def measure(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main([str(path), "--json", "--quick"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+CHECKS = [
+    ("pass", "pass", 97), ("fail", "pass", 3), ("pass", "fail", 39), ("fail", "fail", 61),
+    ("pass", "", 83), ("fail", "", 17), ("", "pass", 4), ("refusal", "", 2),
+]  # fmt: skip
+
+
+def test_a_two_column_table_gives_the_confusion_and_the_corrected_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = measure(write_table(tmp_path / "checks.csv", CHECKS), capsys)
+    cell = found["pass_fail"]["judge"]["recorded"]
+    assert cell["confusion"] == {"pass_good": 97, "pass_bad": 39, "fail_good": 3, "fail_bad": 61}
+    assert cell["unusable"] == 6
+    for name, value in {
+        "sensitivity": 0.97, "specificity": 0.61, "precision": 97 / 136, "agreement": 158 / 200,
+        "youden": 0.58, "base_rate": 0.5, "observed_pass_rate": 219 / 300,
+    }.items():  # fmt: skip
+        assert set(cell[name]) >= ESTIMATE_KEYS
+        assert cell[name]["value"] == pytest.approx(value)
+    corrected = (0.83 + 0.61 - 1) / 0.58
+    assert cell["true_pass_rate"]["value"] == pytest.approx((100 + 100 * corrected) / 300)
+    assert "position" in found and found["position"] == {}
+    assert "ratings" not in found and "scores" not in found
+
+
+def test_the_tables_open_with_the_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(write_table(tmp_path / "checks.csv", CHECKS)), "--quick"]) == 0
+    shown = capsys.readouterr().out
+    assert "It passes 97 % of good answers and 39 % of bad ones; true pass rate 59 % [" in shown
+    assert "observed 73 %." in shown
+
+
+def test_a_judge_that_ignores_the_answer_is_not_corrected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [("pass", "pass", 60), ("fail", "pass", 40), ("pass", "fail", 58), ("fail", "fail", 42),
+            ("pass", "", 50)]  # fmt: skip
+    cell = measure(write_table(tmp_path / "c.csv", rows), capsys)["pass_fail"]["judge"]["recorded"]
+    assert cell["true_pass_rate"]["value"] is None
+    assert "hardly tells good from bad" in cell["true_pass_rate"]["note"]
+    assert "true pass rate" not in cell["sentence"]
+
+
+def test_different_errors_by_contestant_carry_the_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        (f"{name},{verdict}", label, n)
+        for name, counts in (("m", (95, 5, 50, 50)), ("n", (60, 40, 5, 95)))
+        for (label, verdict), n in zip(
+            [("pass", "pass"), ("pass", "fail"), ("fail", "pass"), ("fail", "fail")],
+            counts,
+            strict=True,
+        )
+    ]
+    path = write_table(tmp_path / "c.csv", rows, "contestant,verdict,label")
+    cell = measure(path, capsys)["pass_fail"]["judge"]["recorded"]
+    assert cell["errors_by_contestant"]["p"] < 1e-6
+    assert "reverse" in cell["errors_by_contestant"]["note"]
+
+
+def test_numbers_give_score_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = [(1, 2), (2, 2), (3, 4), (4, 4), (5, 5), (2, 1), (3, 3), (5, 3), (4, 5), (1, 1)]
+    rows = [(str(score), str(label), 1) for score, label in pairs]
+    found = measure(write_table(tmp_path / "c.csv", [*rows, ("3", "", 2)]), capsys)
+    cell = found["scores"]["judge"]["recorded"]
+    scores, labels = zip(*pairs, strict=True)
+    gaps = [score - label for score, label in pairs]
+    assert cell["mae"]["value"] == pytest.approx(sum(map(abs, gaps)) / 10)
+    assert cell["bias"]["value"] == pytest.approx(sum(gaps) / 10)
+    assert cell["within_one"]["value"] == pytest.approx(0.9)
+    assert cell["kendall"]["value"] == pytest.approx(stats.kendalltau(scores, labels).statistic)
+    assert "pass_fail" not in found
+
+
+def test_an_unclear_word_is_a_question_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_table(tmp_path / "c.csv", [("pass", "ok-ish", 3)])
+    assert main([str(path)]) != 0
+    assert "does 'ok-ish' mean pass or fail?" in capsys.readouterr().err

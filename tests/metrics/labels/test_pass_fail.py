@@ -1,0 +1,118 @@
+"""Pass/fail rates against hand-worked tables, and coverage of the true pass rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.labels.pass_fail import (
+    UNKNOWN,
+    Confusion,
+    PassFailRows,
+    errors_differ,
+    pass_fail_rates,
+)
+from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+
+
+def rows_of(pass_good: int, pass_bad: int, fail_good: int, fail_bad: int, **more) -> PassFailRows:
+    """One row per item; `unlabelled`: (passes, fails) without a label; `unusable` rows."""
+    passes, fails = more.get("unlabelled", (0, 0))
+    verdict = [1] * (pass_good + pass_bad) + [0] * (fail_good + fail_bad)
+    label = [1] * pass_good + [0] * pass_bad + [1] * fail_good + [0] * fail_bad
+    verdict += [1] * passes + [0] * fails + [UNKNOWN] * more.get("unusable", 0)
+    label += [UNKNOWN] * (passes + fails) + [1] * more.get("unusable", 0)
+    return PassFailRows.from_values(verdict, label, range(len(verdict)))
+
+
+def test_a_hand_worked_table():
+    found = pass_fail_rates(rows_of(90, 12, 10, 28, unusable=5))
+    assert found.confusion == Confusion(90, 12, 10, 28) and found.unusable == 5
+    assert found.sensitivity.value == pytest.approx(0.9)
+    assert found.specificity.value == pytest.approx(0.7)
+    assert found.precision.value == pytest.approx(90 / 102)
+    assert found.agreement.value == pytest.approx(118 / 140)
+    assert found.youden.value == pytest.approx(0.6)
+    assert found.base_rate.value == pytest.approx(100 / 140)
+    assert found.observed_pass_rate.value == pytest.approx(102 / 140)
+    # expected agreement: (102·100 + 38·40) / 140² = .59796; (.842857 − .59796) / .40204 = .60914
+    assert found.kappa.value == pytest.approx(0.60914, abs=1e-5)
+    # Wilson for 90 of 100
+    assert (found.sensitivity.low, found.sensitivity.high) == pytest.approx(
+        (0.82563, 0.94477), abs=1e-4
+    )
+
+
+def test_one_kind_of_label_leaves_the_other_rate_unknown():
+    found = pass_fail_rates(rows_of(9, 0, 1, 0))
+    assert found.sensitivity.value == pytest.approx(0.9)
+    assert found.specificity.value is None and "bad" in found.specificity.note
+    assert found.youden.value is None
+    assert found.kappa.value is None or found.kappa.value == pytest.approx(0.0)
+
+
+def test_with_all_labels_the_true_rate_is_that_of_the_labels():
+    found = true_pass_rate(rows_of(215, 30, 7, 48))
+    assert found.value == pytest.approx(222 / 300)
+    assert (found.low, found.high) == pytest.approx((0.687, 0.786), abs=2e-3)
+
+
+def test_rogan_gladen_by_hand():
+    # observed .6, sensitivity .9, specificity .8: (.6 + .8 − 1) / .7 = .571429 on 1,000 verdicts;
+    # 100 of 200 labels are good: pooled (200·.5 + 1000·.571429) / 1200 = .559524
+    found = true_pass_rate(rows_of(90, 20, 10, 80, unlabelled=(600, 400)))
+    assert found.value == pytest.approx((100 + 571.428571) / 1200)
+    assert found.low < found.value < found.high
+
+
+def test_a_judge_that_hardly_tells_good_from_bad_is_refused():
+    found = true_pass_rate(rows_of(60, 50, 40, 50, unlabelled=(60, 40)))
+    assert found.value is None and "hardly tells" in found.note
+    few = true_pass_rate(rows_of(3, 2, 1, 2, unlabelled=(60, 40)))
+    assert few.value is None and "no correction" in few.note
+
+
+def test_a_value_outside_the_scale_is_set_to_its_limit_with_a_note():
+    found = true_pass_rate(rows_of(60, 40, 0, 60, unlabelled=(10, 990)))
+    assert found.value is not None and found.value >= 0
+    assert "set to the limit" in found.note
+
+
+def simulate(rng, prevalence: float, sens: float, spec: float, labelled: int, others: int):
+    truth = rng.random(labelled + others) < prevalence
+    passed = np.where(truth, rng.random(len(truth)) < sens, rng.random(len(truth)) >= spec)
+    label = np.where(np.arange(len(truth)) < labelled, truth.astype(int), UNKNOWN)
+    return PassFailRows.from_values(passed.astype(int), label, np.arange(len(truth)))
+
+
+@pytest.mark.parametrize("prevalence", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(("sens", "spec"), [(0.9, 0.9), (0.7, 0.9), (0.9, 0.7)])
+def test_the_interval_covers_the_true_rate(prevalence, sens, spec):
+    rng = np.random.default_rng(7)
+    inside = tried = 0
+    for _ in range(300):
+        found = true_pass_rate(simulate(rng, prevalence, sens, spec, 200, 1000))
+        if found.value is not None:
+            tried += 1
+            inside += found.low <= prevalence <= found.high
+    assert tried > 250
+    assert 0.91 <= inside / tried <= 0.985
+
+
+def test_prediction_powered_rate_covers_and_is_narrower_than_labels_alone():
+    rng = np.random.default_rng(3)
+    inside, narrower = 0, 0
+    for _ in range(300):
+        rows = simulate(rng, 0.6, 0.9, 0.9, 150, 1500)
+        found, labels = power_tuned_rate(rows), pass_fail_rates(rows).base_rate
+        inside += found.low <= 0.6 <= found.high
+        narrower += found.high - found.low < labels.high - labels.low
+    assert inside / 300 >= 0.91 and narrower > 290
+
+
+def test_errors_that_depend_on_the_contestant_are_found():
+    same = [Confusion(80, 10, 20, 40), Confusion(82, 9, 18, 41)]
+    other = [Confusion(80, 10, 20, 40), Confusion(50, 30, 50, 20)]
+    assert errors_differ(same) > 0.2
+    assert errors_differ(other) < 0.001
+    assert errors_differ([Confusion(1, 0, 0, 0)]) is None
