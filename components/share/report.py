@@ -44,7 +44,7 @@ from studies.store.queries import cost_queries
 from studies.store.store import Store
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
-_CONTENT_POLICY: Final = (
+_CONTENT_POLICY: Final = Markup(
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
