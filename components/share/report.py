@@ -34,7 +34,7 @@ from components.results.injection.report_section import injection_section
 from components.results.pass_fail import panels as pass_fail_view
 from components.results.pass_fail.computed import has_only_pass_fail, load_pass_fail
 from components.results.ranking import panels as ranking_view
-from components.results.remedies.report_section import remedies_report
+from components.results.remedies.remedies_report import remedies_report
 from components.share import paper_text, report_facts
 from metrics.labels.label_sections import pass_fail_sentence
 from metrics.summary.study_inputs import remedy_inputs
