@@ -434,6 +434,7 @@ PAIR_SECTIONS: Final = (
     _bias_section,
     _ranking_section,
     _agreement_section,
+    _remedies_section,
     _cards_section,
     _tables_section,
 )

@@ -88,4 +88,5 @@ def checked_rows(frame: pd.DataFrame, checked: str) -> np.ndarray:
     if verdict not in known or label not in known:
         return np.zeros(len(frame), np.bool_)
     wanted = pass_fail_rows(frame) & ~frame["noise"].to_numpy(np.bool_)
-    return wanted & (codes.verdict == known[verdict]) & (codes.label == known[label])
+    right = (codes.verdict == known[verdict]) & (codes.label == known[label])
+    return np.asarray(wanted & right)
