@@ -45,6 +45,15 @@ def filter_bar(view: InspectView) -> Markup:
     )
 
 
+CHECKED_WORDS: Final = {
+    "pass_good": "Good, passed",
+    "pass_bad": "False passes",
+    "fail_good": "False fails",
+    "fail_bad": "Bad, failed",
+}
+"""Words for the cells of the confusion table (`Selection.checked`)."""
+
+
 def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
     yield _pill("Flipped", counts["flipped"], {"flipped": not selection.flipped}, selection.flipped)
     if selection.flipped or selection.toward:
@@ -68,6 +77,9 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
         yield _pill(f"Picked {which}", None, {"slot": None}, True)
     if selection.unlike:
         yield _pill(f"Differs from {selection.unlike}", None, {"unlike": ""}, True)
+    if selection.checked:
+        words = CHECKED_WORDS.get(selection.checked, selection.checked)
+        yield _pill(words, None, {"checked": ""}, True)
     if selection.rule:
         id, *judges = selection.rule.split(SEPARATOR)
         title = words_of_id(id, judges or [selection.judge]).title
