@@ -225,6 +225,7 @@ def test_every_setting_of_a_study_file_has_a_control():
     text, view = done(
         START_YAML, {"do": "preset", "preset": "visit-bench"}, {"set": "pairing", "to": "new"},
         {"do": "prompt", "prompt": "brief-options", "on": True}, {"do": "open judge", "judge": "0"},
+        {"do": "prompt", "prompt": "pass-fail", "on": True},
     )  # fmt: skip
     html = "".join(study_draw.render_form(build_preview(text, HERE), view, {}))
     elsewhere = {"judges": "add judge", "prompts": "prompt", "preset": "preset", "folder": ""}
