@@ -68,10 +68,10 @@ ORDER = {
         "page_tab",
     ),
     "components/results": (
-        "view_contract injection",
+        "view_contract injection active_run_tab",
         "bias agreement cards contrasts",
         "protocol ranking",
-        "wins",
+        "wins overview",
         "results_tab",
     ),
     "components/study": (

@@ -35,10 +35,13 @@ def retry_button_text(failed: CostQuote) -> str:
     return f"Retry {count(failed.asks)} failed calls, {dollars(failed.dollars)}"
 
 
-def show_finding(facts: RunFacts) -> Markup:
+def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
+    """Headline of the tab: the progress, or `study_finding` once every call has been made."""
     if facts.recorded:
         return finding_html(facts.name, "Recorded verdicts: no calls to make. See Results.")
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
+    if facts.complete and study_finding:
+        return finding_html(study_finding, f"{title}. {_finding_text(facts)}")
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
         title += f", waiting for {duration(max(1, round(seconds)))}"
     return finding_html(title, _finding_text(facts))
@@ -58,7 +61,7 @@ def _finding_text(facts: RunFacts) -> str:
         return "The run continues if you close this page."
     if facts.missing.asks:
         return "A run makes only the missing calls."
-    return "Complete. Another run makes no calls."
+    return "Done: all replies are stored; another run makes no calls."
 
 
 def _pause_limit(facts: RunFacts) -> str:
@@ -198,9 +201,12 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
         note = "every reply has a verdict" if facts.done else "no calls yet"
         return Kpi("Unusable replies", "0", f"of {count(facts.done)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
-    rate = share(failures / max(1, facts.done))
+    note = f"{share(failures / max(1, facts.done))}: {told}"
+    if facts.complete and facts.offers_retry:
+        failed = facts.failed
+        note += f"; asking again: {count(failed.asks, 'call')}, {dollars(failed.dollars)}"
     return Kpi(
-        "Unusable replies", count(failures), f"of {count(facts.done)}", f"{rate}: {told}",
+        "Unusable replies", count(failures), f"of {count(facts.done)}", note,
         link=f"Open {count(failures)}", select={"status": "failures"},
     )  # fmt: skip
 

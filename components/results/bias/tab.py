@@ -40,6 +40,7 @@ from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Position bias"
 DEFAULT_MEASURE: Final = "Consistency"
+CHANGING_CONTROLS: Final = ("measure",)
 
 
 def build() -> ViewParts:
@@ -176,6 +177,11 @@ def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -
         "measure": gr.Radio(choices=names, value=pick_choice(wanted.get("measure"), names)),
         "columns": gr.Radio(value=pick_choice(wanted.get("columns"), LAYOUTS, layout)),
     }
+
+
+def available_choices(filtered_study: FilteredStudy) -> dict[str, list[str]]:
+    """Choices of `CHANGING_CONTROLS`: the measures for as many options as the verdicts have."""
+    return {"measure": measures_for(load_bias(filtered_study).options)}
 
 
 def render(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
