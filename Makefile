@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: app test test-all test-cluster test-next-gradio lint unit browser audit bench soak demo weights clean
+.PHONY: app test test-all test-cluster test-logs test-next-gradio lint unit browser audit bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -65,6 +65,15 @@ test-next-gradio:
 	@$(NEXT_GRADIO)/bin/python -m pytest -p no:cacheprovider $(CONTRACT_TESTS)
 
 CONTRACT_TESTS := tests/components/server/test_gradio_private.py tests/components/server/test_allowed_routes.py
+
+# The tools whose logs are read live apart too: they bring dependencies of their own.
+$(VENV)/logs/.run: requirements-logs.txt requirements.txt
+	$(PYTHON) -m venv $(VENV)/logs
+	$(VENV)/logs/bin/pip install --quiet -r requirements-logs.txt
+	@touch $@
+
+test-logs: $(VENV)/logs/.run
+	@$(VENV)/logs/bin/python -m pytest tests/logs
 
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
 $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python

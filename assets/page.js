@@ -159,14 +159,18 @@
     for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
     for (const [name, value] of Object.entries(scopes[url.searchParams.get("tab")] ?? {})) if (value) url.searchParams.set(name, value);
     history[moved ? "pushState" : "replaceState"](history.state, "", url);
+    if (moved) scrollTo(0, 0);                  // a tab opens at its top; Back restores the place
     inView = url.searchParams.get("study");
+    document.body.classList.toggle("eh-at-home", tabOf(url) === "home");
   };
   const tabs = () => [...document.querySelectorAll("#eh-tabs > .tab-wrapper button[role=tab]")];
   const nameOf = (tab) => tab?.textContent.trim().toLowerCase() ?? "";
-  const tabOf = (url) => url.searchParams.get("tab") ?? nameOf(tabs()[0]);
+  const tabOf = (url) => url.searchParams.get("tab") ?? (url.searchParams.get("study") ? "results" : nameOf(tabs()[0]));
   const openTab = (name) => tabs().find(tab => nameOf(tab) === name)?.click();
   const remember = (values) => {
     const url = new URL(location.href), before = url.searchParams.get("study"), from = tabOf(url);
+    // A page opened without an address shows its first tab; the study that the server then names does not change that.
+    if (!before && !url.searchParams.get("tab") && !values.tab) url.searchParams.set("tab", from);
     // A link's token is for its study: the address of another must not give it away.
     if (values.study && before && values.study !== before) url.searchParams.delete("token");
     for (const [name, value] of Object.entries(values)) value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
@@ -214,6 +218,9 @@
     drawing(new URL(location.href).searchParams.get("tab") === "results");
     button.click();
   };
+
+  const markHome = () => document.body.classList.toggle("eh-at-home", tabOf(new URL(location.href)) === "home");
+  document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", markHome) : markHome();
 
   // A link to a result: its panels are empty until the page has asked for them, and somebody waits.
   const opening = () => {
@@ -424,6 +431,22 @@
     watch("value", update);
     update();
   };
+})();
+
+// ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers
+(() => {
+  const atHome = () => document.body.classList.contains("eh-at-home");
+  const doorAt = (node) => node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
+  document.addEventListener("dragover", (event) => { if (atHome() && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+  document.addEventListener("drop", (event) => {
+    const files = event.dataTransfer?.files;
+    if (!atHome() || !files?.length) return;
+    event.preventDefault();
+    const door = doorAt(event.target), input = door?.parentElement.querySelector("input[type=file]") ?? door?.querySelector("input[type=file]");
+    if (!input) return;
+    input.files = files;
+    input.dispatchEvent(new Event("change", {bubbles: true}));
+  });
 })();
 
 // ---- Share: a drawer over the page, its link, files that come when they are made

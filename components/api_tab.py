@@ -22,7 +22,9 @@ from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.planning.plan import assign_owner, make_forecast, save_plan
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
+from metrics.win_rates.win_rates import counting_rule
 from studies.errors import EvenhandError
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks
@@ -79,10 +81,11 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
             store.frame(study),
             wanted,
             planned=counts.get("planned"),
-            combine=spec.combine,  # type: ignore[arg-type]
+            combine=counting_rule(spec.combine),
             unreadable=spec.unreadable,  # type: ignore[arg-type]
             quick=len(wanted) > 0,
             checks=current_checks(store, study),
+            remedies=remedy_inputs(store, study),
         )
 
     def judgements(study: str, first: int = 0, count: int = 20) -> list[dict[str, Any]]:
@@ -118,6 +121,7 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
             "noise": forecast.noise,
             "prompt_tokens": forecast.prompt_tokens,
             "completion_tokens": forecast.completion_tokens,
+            "cached_tokens": forecast.cached_tokens,
             "dollars": forecast.dollars,
             "seconds": forecast.seconds,
         }

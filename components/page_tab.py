@@ -15,11 +15,14 @@ import gradio as gr
 
 from components import api_tab
 from components.filtering.filtered_study import FilteredStudy
+from components.home import tab as home_tab
 from components.html.markup import escape
 from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import parse_selection
 from components.layout import header
 from components.results import results_tab
+from components.results.remedies import tab as remedies_tab
+from components.results.remedies.pilots import pilot_file
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -27,9 +30,11 @@ from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
+from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
 from components.vote import tab as vote_tab
 from judges.engine.engine import Engine
+from studies.errors import EvenhandError
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.store import Store
 
@@ -42,8 +47,10 @@ REMEMBER_INSPECT_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.remember({t
 
 @dataclass(frozen=True)
 class InteractiveTabs:
-    """The tabs that collect verdicts: Study and Run from judges, Vote from people."""
+    """Home, and the tabs that collect verdicts: Study and Run from judges, Vote from people."""
 
+    home: home_tab.HomeTab
+    on_home: gr.Tab
     study: study_tab.StudyTab
     run: run_tab.RunTab
     on_run: gr.Tab
@@ -84,6 +91,9 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         page = _build_page(store, engine)
         if page.interactive:
             tabs = page.interactive
+            home_tab.bind(
+                tabs.home, tabs.study, page.header, page.tabs, tabs.on_home, store, tabs.engine
+            )
             study_tab.bind(tabs.study, page.header, page.tabs, store, tabs.engine)
             run_tab.bind(tabs.run, page.header, store, tabs.engine, tabs.live, tabs.on_run)
             vote_tab.bind(tabs.vote, page.header, store, tabs.on_vote)
@@ -92,6 +102,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
         _bind_opening(blocks, page, store)
         _bind_view(page, store)
         _bind_mark_clicks(page, store)
+        _bind_remedies(page, store)
         _bind_share(page, store)
         api_tab.build(store, engine)
         if visitor and isinstance(store, VisitorStore):
@@ -107,8 +118,10 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
     top = header.build()
     share = share_tab.build(shared=isinstance(store, VisitorStore))
     interactive = None
-    with gr.Tabs(elem_id="eh-tabs", selected="study" if engine else "results") as tabs:
+    with gr.Tabs(elem_id="eh-tabs", selected="home" if engine else "results") as tabs:
         if engine:
+            with gr.Tab("Home", id="home") as on_home:
+                home = home_tab.build()
             with gr.Tab("Study", id="study"):
                 study = study_tab.build()
             with gr.Tab("Run", id="run") as on_run:
@@ -121,9 +134,13 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
             live = LiveStudies(store, lambda name: results_tab.study_finding(store, name))
-            interactive = InteractiveTabs(study, run, on_run, engine, live, vote, on_vote)
+            interactive = InteractiveTabs(
+                home, on_home, study, run, on_run, engine, live, vote, on_vote
+            )
     results_tab.render_hidden(results)
-    names = ("study", "run", "results", "inspect", "vote") if engine else ("results", "inspect")
+    names: tuple[str, ...] = ("results", "inspect")
+    if engine:
+        names = ("home", "study", "run", "results", "inspect", "vote")
     return PageParts(requested, top, tabs, names, interactive, results, on_results, inspect, share)
 
 
@@ -146,16 +163,21 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             return [requested, shown, gr.Tabs(selected="vote"), *skipped]
         first = []
         if interactive:
-            first = [*study_tab.show_welcome(store), *study_tab.show_initial_form(store)]
+            first = [
+                *home_tab.show_home(store, interactive.engine),
+                *study_tab.show_initial_form(store),
+            ]
         return [
             requested,
             gr.Dropdown(choices=names, value=name if name in names else start),
-            gr.Tabs(selected=tab if tab in page.names else page.names[0]),
+            gr.Tabs(selected=tab if tab in page.names else "results" if name else page.names[0]),
             *first,
         ]
 
     outputs = [page.requested_view, page.header.study, page.tabs]
-    outputs += study_tab.opening_outputs(interactive.study) if interactive else []
+    if interactive:
+        outputs += home_tab.opening_outputs(interactive.home)
+        outputs += study_tab.opening_outputs(interactive.study)
     blocks.load(open_page, None, outputs, **QUIET)
 
 
@@ -228,11 +250,44 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         for mark in results.clickable
     ]
     if page.interactive:
-        marks, table = page.interactive.run.marks, page.interactive.study.table
+        marks, table = page.interactive.run.marks, page.interactive.home.table
         opened += [mark.select(open_reply, study, shown, **QUIET) for mark in marks]
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)
+
+
+def _bind_remedies(page: PageParts, store: Store) -> None:
+    """Buttons of the Remedies view: use a rule, open the study file of a pilot, show a judge."""
+    results, study, interactive = page.results, page.header.study, page.interactive
+    parts = results.parts[remedies_tab.NAME]
+    judge = results.filters[0]
+    form = form_outputs(interactive.study) if interactive else []
+    outputs = [page.tabs, judge, *form]
+
+    def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
+        send, skipped = click_data(event), [gr.skip()] * len(outputs)
+        _, chosen, _ = results_tab.split_values(
+            results, results_tab.parse_request(results, request)
+        )
+        if "use" in send:
+            try:
+                store.set_combine(name, str(send["use"]))
+            except EvenhandError as error:
+                raise gr.Error(escape(str(error)), duration=None) from None
+        if "show" in send:
+            return [gr.skip(), gr.Dropdown(value=str(send["show"])), *skipped[2:]]
+        text = pilot_file(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
+        if not text or not form_state:
+            return skipped
+        shown = study_tab.show_study_file(store, text, *form_state)
+        return [gr.Tabs(selected="study"), gr.skip(), *shown]
+
+    state = [interactive.study.view, interactive.study.tested] if interactive else []
+    redraw: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
+    for button in parts.private_components.values():
+        done = button.select(act, [study, results.request_text, *state], outputs, **QUIET)
+        done.then(**redraw, js=results_tab.draw_script(results))
 
 
 def _bind_share(page: PageParts, store: Store) -> None:

@@ -21,6 +21,7 @@ from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.operations.image_descriptions import write_descriptions
+from judges.operations.list_providers import add_providers_command
 from judges.operations.reread_replies import reread
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning.eligibility import count_skipped
@@ -98,6 +99,7 @@ def _build_parser() -> argparse.ArgumentParser:
     _add_describe_command(commands)
     add_batch_commands(commands)
     add_allow_command(commands)
+    add_providers_command(commands)
     return parser
 
 
@@ -196,7 +198,8 @@ def print_plan(options: argparse.Namespace) -> int:
         f"{len(made.prompts)} prompts"
     )
     print(f"  calls    {whole.asks:,}, of which {whole.noise:,} for the noise floor")
-    print(f"  tokens   about {whole.prompt_tokens:,} in, {whole.completion_tokens:,} out")
+    cached = f" ({whole.cached_tokens:,} cached)" if whole.cached_tokens else ""
+    print(f"  tokens   about {whole.prompt_tokens:,} in{cached}, {whole.completion_tokens:,} out")
     for left in count_skipped(made.prompts, made.items):
         print(f"  skipped  {left.items:,} items with {left.prompt}: {left.why}")
     print(f"  dollars  {_format_dollars(whole.dollars)}")

@@ -14,8 +14,10 @@ from typing import Any, cast
 
 import pandas as pd
 
+from metrics.summary.remedy_section import RemedyInputs
+from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import WITHOUT_SUSPECTS, summarise_frame
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule
+from metrics.win_rates.win_rates import UnreadableRule, counting_rule
 from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
 from studies.terminal import escape_control, run_command
@@ -34,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print_results(options: argparse.Namespace) -> int:
     by = [name.strip() for name in options.by.split(",") if name.strip()]
-    result = _measure_file(options.results, options.study, by, options.quick)
+    juries = [tuple(name.strip() for name in jury.split(",")) for jury in options.jury]
+    result = _measure_file(options.results, options.study, by, options.quick, juries)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, allow_nan=False))
     else:
@@ -59,11 +62,22 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run online Elo once, in plan order, without band and interval",
     )
+    parser.add_argument(
+        "--jury",
+        action="append",
+        default=[],
+        metavar="A,B,C",
+        help="compute the remedies of this jury too; may be given several times",
+    )
     return parser
 
 
 def _measure_file(
-    results: Path, study: str | None, by: Sequence[str], quick: bool = False
+    results: Path,
+    study: str | None,
+    by: Sequence[str],
+    quick: bool = False,
+    juries: Sequence[tuple[str, ...]] = (),
 ) -> dict[str, Any]:
     wrong = set(by) - set(SPLIT_COLUMNS)
     if wrong:
@@ -75,10 +89,11 @@ def _measure_file(
     if results.is_dir():
         raise ValueError(f"{results} is a folder; name a store or a CSV of battles")
     if _is_store(results):
-        return _measure_store(results, study, by, quick)
+        return _measure_store(results, study, by, quick, juries)
     if _holds_labels(results):
         return _measure_labels(results, by, quick)
-    return summarise_frame(_read_battles(results), by, quick=quick)
+    inputs = RemedyInputs(juries=tuple(juries))
+    return summarise_frame(_read_battles(results), by, quick=quick, remedies=inputs)
 
 
 def _is_store(path: Path) -> bool:
@@ -126,7 +141,14 @@ def _read_battles(path: Path) -> pd.DataFrame:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _measure_store(path: Path, study: str | None, by: Sequence[str], quick: bool) -> dict[str, Any]:
+def _measure_store(
+    path: Path,
+    study: str | None,
+    by: Sequence[str],
+    quick: bool,
+    juries: Sequence[tuple[str, ...]] = (),
+) -> dict[str, Any]:
+    from metrics.summary.study_inputs import remedy_inputs
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
     from studies.store.store import Store
@@ -142,7 +164,7 @@ def _measure_store(path: Path, study: str | None, by: Sequence[str], quick: bool
             return summarise_frame(frame, by, quick=quick)
         spec = store.study(name)
         planned = store.counts(name)["planned"] or len(frame)
-        combine, unreadable = cast(CombineRule, spec.combine), cast(UnreadableRule, spec.unreadable)
+        combine, unreadable = counting_rule(spec.combine), cast(UnreadableRule, spec.unreadable)
         return summarise_frame(
             frame,
             by,
@@ -151,6 +173,7 @@ def _measure_store(path: Path, study: str | None, by: Sequence[str], quick: bool
             unreadable=unreadable,
             quick=quick,
             checks=current_checks(store, name),
+            remedies=remedy_inputs(store, name, juries),
         )
     except EvenhandError as error:
         raise ValueError(str(error)) from error
@@ -197,8 +220,11 @@ def is_estimate(value: object) -> bool:
 
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
-    """Yield each section under its heading; nested keys become one line each."""
-    for name, part in result.items():
+    """Yield each section under its heading; nested keys become one line each.
+
+    Sections without a number come last: in a file of ratings the ratings are the first lines.
+    """
+    for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         heading = f"{title} · {name}" if title else name
         if name == "by":
             yield from _render_cells(part, ())
@@ -207,7 +233,24 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
             yield from render_tables(part, "without injection suspects")
             continue
         yield f"\n## {heading}"
+        if name == "remedies":
+            yield from render_remedies(part)
+            continue
         yield from _render_lines(part, ())
+
+
+def _lacks_numbers(part: Any) -> bool:
+    """Whether a section is empty, or has estimates and none of them has a value."""
+    estimates = list(_list_estimates(part))
+    return part in ({}, []) or (bool(estimates) and all(e["value"] is None for e in estimates))
+
+
+def _list_estimates(value: Any) -> Iterable[dict[str, Any]]:
+    if is_estimate(value):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _list_estimates(inner)
 
 
 def _render_cells(nested: dict[str, Any], path: tuple[str, ...]) -> Iterable[str]:

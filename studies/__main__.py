@@ -9,11 +9,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from judges.verdicts.recorded_replies import RecordedReplyReader
 from studies.errors import SourceError, StudyError
 from studies.exchange.export import EXPORT_FORMATS as OUT
 from studies.exchange.export import write_export, write_json_lines
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
+from studies.sources.folder_tables import find_files
 from studies.sources.formats.any_table import MAPPING_FIELDS
+from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import BUILT_IN_SOURCES, load_source
 from studies.sources.option_names import use_option_names
 from studies.sources.registry import SOURCE_FORMATS
@@ -64,7 +67,12 @@ def _parser() -> argparse.ArgumentParser:
 def _import_parser(commands: Any) -> None:
     summary = "import recorded verdicts (file, folder or Hub dataset) as a study; calls no judge"
     sub = commands.add_parser("import", help=summary, description=summary)
-    sub.add_argument("file", help="a file, a folder, or hub:owner/name[:config][@revision]")
+    sub.add_argument(
+        "file",
+        nargs="+",
+        help="a file, several files of one format, a pattern such as 'runs/*.jsonl', a folder, or "
+        "hub:owner/name[:config][@revision]",
+    )
     sub.add_argument("--name", default="", help="the study's name (default: the file's name)")
     sub.add_argument("--format", default="auto", help=f"auto, {', '.join(SOURCE_FORMATS)}")
     for option, shape, help in (
@@ -78,6 +86,13 @@ def _import_parser(commands: Any) -> None:
     ):
         sub.add_argument(option, metavar=shape, action="append", default=[], help=help)
     sub.add_argument(
+        "--read",
+        default="",
+        metavar="FORMAT",
+        help="read the verdicts from the replies in the file, not from its column of winners: "
+        f"auto, {', '.join(RecordedReplyReader.formats)}",
+    )
+    sub.add_argument(
         "--split", default="", help="split of a Hub dataset, for example test or test[:200]"
     )
     sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
@@ -87,14 +102,17 @@ def _import_parser(commands: Any) -> None:
 def import_file(store: Store, options: argparse.Namespace) -> None:
     files = _parse_assignments(options.files, "--files")
     mapping = _parse_assignments(options.mapping, "--mapping")
+    first, *rest = _expand_patterns(options.file)
     spec = DataSpec(
-        _path_from_store(store, options.file),
+        _path_from_store(store, first),
         options.format,
         {name: _path_from_store(store, path) for name, path in files.items()},
         mapping=mapping,
         split=options.split,
+        read=options.read,
+        parts=tuple(_path_from_store(store, path) for path in rest),
     )
-    name = options.name or name_from_source(options.file)
+    name = options.name or name_from_source(first)
     try:
         loaded = load_source(spec, store.path.parent)
         print(escape_control(use_option_names("\n".join(loaded.summary_lines()))))
@@ -104,6 +122,13 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
     counts = store.counts(name, recorded=True)
     listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
     print(f"study {name!r}: {listed}")
+
+
+def _expand_patterns(names: list[str]) -> list[str]:
+    """Replace patterns that the shell has not expanded by the files that they match."""
+    if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
+        return names
+    return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
 def _path_from_store(store: Store, path: str) -> str:

@@ -32,6 +32,12 @@ REFERENCE: Final = "@reference"
 UNRELATED: Final = "@unrelated"
 BY_DESIGN: Final = "by-design"
 HUMAN_PREFIX: Final = "human:"
+QUESTION_META: Final = "question"
+"""Key of `Item.meta` for the question that several items share, such as the turns of one
+conversation; intervals count such items as one."""
+REPEATED_META: Final = "repeated_answers"
+"""Key of `Item.meta` for the contestants, one per line, that give the same answer to other
+questions (studies/texts/repeated_answers.py)."""
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
@@ -214,9 +220,20 @@ class JudgeSpec:
     simulation: Mapping[str, object] = field(default_factory=dict)
     """Parameters of a simulated judge; in the file they stand among the keys of the judge."""
     timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
-    """Seconds after which a call without a complete reply is given up; not part of a call's key."""
+    """Seconds after which a call without a complete reply is given up; with `stream`, seconds until
+    its first token. Like the fields below it is not part of a call's key."""
     max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
-    """Calls made for one ask at most, the retries included; not part of a call's key."""
+    """Calls made for one ask at most, the retries included."""
+    stream: Annotated[bool, Key("Stream")] = False
+    """Whether the reply is requested token by token, so that a silent call can be detected."""
+    idle_s: Annotated[float, Key("Silence limit", low=1, high=3600)] = 60.0
+    """Seconds without any data after which a stream is given up."""
+    connect_s: Annotated[float, Key("Connection limit", low=0.1, high=300)] = 10.0
+    """Seconds to make a connection."""
+    hedge: Annotated[bool, Key("Second calls")] = False
+    """Whether a second call may be made while the first takes far longer than usual."""
+    provider: Annotated[str, Key("Provider")] = ""
+    """Name of a preset in the file; empty once the preset has filled in the other fields."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:
@@ -266,6 +283,8 @@ class Usage:
     completion: int | None = None
     cached: int = 0
     cache_write: int = 0
+    reasoning_tokens: int = 0
+    """Completion tokens of the reasoning before the answer."""
 
 
 NO_USAGE: Final = Usage()

@@ -137,6 +137,7 @@ REPLIES = {  # kind: content, finish reason
 PAGES = {"bad_gateway": 502, "wrong_content_type": 200, "redirect": 307}
 ELSEWHERE = {"think_block", "unclosed_think", "timeout", "slow_drip", "truncated_json", "cut_body"}
 ELSEWHERE |= {"wrong_json", "huge_body", "connection_reset"}
+ELSEWHERE |= {"slow_stream", "silent_stream", "cut_stream"}
 
 
 def test_every_kind_of_fault_is_tested_here():
@@ -618,3 +619,42 @@ def wait_until(done: Callable[[], bool], seconds: float = 5) -> None:
             return
         time.sleep(0.02)
     raise AssertionError(f"Not within {seconds} s.")
+
+
+# --- streams ------------------------------------------------------------------------------------
+
+
+def streamed(server: Any, **more: Any) -> Any:
+    """The reply of a stream as the openai package joins it, and the events' usage."""
+
+    async def main() -> tuple[str, str, Any]:
+        client = openai.AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
+        answer, reasoning, usage = "", "", None
+        asked = {"model": "judge", "messages": question()["messages"], "stream": True, **more}
+        async for event in await client.chat.completions.create(**asked):
+            usage = event.usage or usage
+            for choice in event.choices:
+                answer += choice.delta.content or ""
+                reasoning += getattr(choice.delta, "reasoning_content", None) or ""
+        await client.close()
+        return answer, reasoning, usage
+
+    return asyncio.run(main())
+
+
+def test_a_stream_is_the_same_reply_word_by_word():
+    with JudgeServer(rules=[always(Fault("reasoning_content"))]) as server:
+        whole = ask(server).json
+        answer, reasoning, usage = streamed(server, stream_options={"include_usage": True})
+        assert streamed(server)[2] is None, "usage comes only if it is asked for"
+    message = whole["choices"][0]["message"]
+    assert (answer, reasoning) == (message["content"], message["reasoning_content"])
+    assert usage.completion_tokens == whole["usage"]["completion_tokens"]
+    assert usage.completion_tokens_details.reasoning_tokens > 0
+
+
+def test_a_stream_can_end_in_the_middle():
+    with JudgeServer(rules=[always(Fault("cut_stream"))]) as server:
+        answer, _, _ = streamed(server)
+    assert answer
+    assert "better" not in answer

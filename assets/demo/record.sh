@@ -4,8 +4,9 @@ set -eu
 python=${1:-.venv/bin/python}
 store=${2:-build/demo.db}
 mkdir -p build
-for study in pairs options; do
+for study in pairs options remedies; do
     "$python" -m judges run "assets/demo/$study.yaml" --store "$store"
 done
 "$python" -m studies export "Probe set, embedded judge" --store "$store" > assets/demo/pairs.jsonl
 "$python" -m studies export "Probe set, four options" --store "$store" > assets/demo/options.jsonl
+"$python" -m studies export "Probe set, simulated judges" --store "$store" > assets/demo/remedies.jsonl

@@ -8,8 +8,15 @@ from typing import cast
 
 import pandas as pd
 
-from components.filtering.filters import COUNTING_RULES, Filter, machine_rows, people_as_judge
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule, outcome_rows
+from components.filtering.filters import (
+    COMBINE_TEXTS,
+    COUNTING_RULES,
+    Filter,
+    machine_rows,
+    people_as_judge,
+)
+from metrics.estimation.row_selection import people_mask
+from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -52,13 +59,24 @@ class FilteredStudy:
         """The number of unusable replies of model judges."""
         return int((~self.machines["status"].isin(list(USABLE_STATUSES))).sum())
 
+    @cached_property
+    def has_only_people(self) -> bool:
+        """Whether people cast all verdicts of the study, so that no judge is measured."""
+        frame = self.stored_frame
+        return len(frame) > 0 and bool(people_mask(frame).all())
+
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
         """The rules for combining both orders and for counting unreadable replies."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        return cast(CombineRule, chosen[0]), cast(UnreadableRule, chosen[1])
+        return counting_rule(chosen[0]), cast(UnreadableRule, chosen[1])
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
         """The model judges' verdicts that enter ratings and win rates under `rule`."""
         return outcome_rows(self.machines, *self.rule)
+
+
+def rule_clause(view: FilteredStudy) -> str:
+    """End of a subtitle that names the counting rule; empty where each order counts."""
+    return "" if view.rule[0] == "pooled" else f"; {COMBINE_TEXTS[view.rule[0]]}"

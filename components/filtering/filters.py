@@ -20,20 +20,22 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "each order counts": ("pooled", "exclude"),
     "2–0 wins, else a tie": ("strict", "exclude"),
     "majority of the orders": ("majority", "exclude"),
+    "graded replies averaged": ("graded", "exclude"),
     "2–0 wins, unreadable is a tie": ("strict", "tie"),
 }
 """Choice in the menu -> (combine, unreadable), as in a study file."""
-_COMBINE_TEXTS: Final = {
+COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "a win needs both orders",
     "majority": "one win and one tie is a win",
+    "graded": "the mean of both orders' graded replies decides",
 }
 _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 
 def rule_text(combine: str, unreadable: str) -> str:
     """Sentences on a counting rule, for readers who do not know the values of a study file."""
-    orders = f"In ratings and win rates, {_COMBINE_TEXTS[combine]}."
+    orders = f"In ratings and win rates, {COMBINE_TEXTS[combine]}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 

@@ -31,6 +31,7 @@ from metrics.estimation.row_selection import (
     people_mask,
     select_complete_sets,
 )
+from metrics.remedies.changed_comparisons import changed_rows
 from studies.domain import STATUSES, USABLE_STATUSES, Status
 from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
 
@@ -242,6 +243,9 @@ def _base_mask(
         mask &= disagreement_mask(
             index.frame, index.comparison_of_row, len(index), selection.unlike
         )
+    if selection.rule:
+        rows = changed_rows(index.frame, selection.judge, selection.prompt, selection.rule)
+        mask &= index.with_any_row(rows)
     if selection.suspect == NO_SUSPECTS:
         mask &= ~suspect_mask(index)
     if selection.verified:

@@ -12,6 +12,8 @@ from components.html.panel import wrap
 from components.inspect.load_comparison import InspectView
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
+from metrics.remedies.changed_comparisons import SEPARATOR
+from metrics.remedies.rule_names import words_of_id
 from studies.domain import STATUSES, USABLE_STATUSES
 
 _MENUS: Final = {
@@ -66,6 +68,10 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
         yield _pill(f"Picked {which}", None, {"slot": None}, True)
     if selection.unlike:
         yield _pill(f"Differs from {selection.unlike}", None, {"unlike": ""}, True)
+    if selection.rule:
+        id, *judges = selection.rule.split(SEPARATOR)
+        title = words_of_id(id, judges or [selection.judge]).title
+        yield _pill(f"Changed by: {title}", None, {"rule": ""}, True)
     if selection.item:
         yield _pill(f"Item {selection.item}", None, {"item": ""}, True)
 

@@ -35,6 +35,7 @@ from studies.people.verifications import current_checks
 from studies.sources.load import image_folder, source_path
 from studies.spec.presentations import unrelated_answer
 from studies.spec.study import Study
+from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.store import Store
 
 NOT_RECORDED: Final = "Not recorded"
@@ -254,7 +255,7 @@ def _render_messages(
     messages = tuple((str(one["role"]), _content_text(one["content"])) for one in call.messages)
     salts = ("", store.salt_of(study.name))
     keys = {key_of(request.endpoint, call, ask.repeat, salt=salt) for salt in salts}
-    return SentMessages(messages, exact=ask.key in keys)
+    return SentMessages(messages, exact=any(is_key_of_call(ask.key, key) for key in keys))
 
 
 def _content_text(content: Any) -> str:

@@ -16,6 +16,7 @@ from components.inspect.html_parts import (
     text_html,
 )
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
+from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Judgement
 
 
@@ -37,14 +38,15 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
         '<span class="eh-small">{}</span><span class="eh-grow"></span>'
         '<span class="eh-nw">{}</span></header>'
         "{}{}{}"
-        "{}{}</article>",
+        "{}{}{}</article>",
         place,
         _shown_order(judgement),
         mark,
         _outcome_html(judgement),
         _probabilities(judgement),
         _reply_html(order.reply),
-        _reasoning(judgement),
+        _call_note(judgement),
+        _reasoning(order.reply),
         _repeat_replies(order.again),
     )
 
@@ -120,7 +122,10 @@ def _no_reply_text(judgement: Judgement) -> str:
 
 def _highlight_verdict(reply: InspectedReply) -> Markup:
     """Raw reply with its verdict in a box of the slot's colour."""
-    text, span, verdict = reply.judgement.reply, reply.span, reply.judgement.verdict
+    (_, text), span, verdict = _split_reply(reply), reply.span, reply.judgement.verdict
+    if span is not None:
+        skipped = len(reply.judgement.reply) - len(text)
+        span = span[0] - skipped, span[1] - skipped
     if span is None or verdict is None or span[1] > MAX_TEXT:
         return text_html(text)
     pick = verdict.pick
@@ -129,10 +134,28 @@ def _highlight_verdict(reply: InspectedReply) -> Markup:
     return fill('{}<span class="eh-vd {}">{}</span>{}', before, slot, marker, text_html(after))
 
 
-def _reasoning(judgement: Judgement) -> Markup:
-    if not judgement.reasoning.strip():
+def _call_note(judgement: Judgement) -> Markup:
+    """A note on a readable reply, such as the parameters its call was made without."""
+    if not (judgement.readable and judgement.detail):
         return EMPTY
-    text = fill('<div class="eh-txt reply" dir="auto">{}</div>', text_html(judgement.reasoning))
+    return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)
+
+
+def _split_reply(reply: InspectedReply) -> tuple[str, str]:
+    """Reasoning in tags, which older stores hold inside the reply, and the rest of the reply."""
+    tagged, text = split_reasoning(reply.judgement.reply)
+    start = len(reply.judgement.reply) - len(text)
+    if reply.span is not None and reply.span[0] < start:
+        return "", reply.judgement.reply
+    return tagged, text
+
+
+def _reasoning(reply: InspectedReply) -> Markup:
+    parts = (reply.judgement.reasoning, _split_reply(reply)[0])
+    reasoning = "\n\n".join(part for part in parts if part.strip())
+    if not reasoning:
+        return EMPTY
+    text = fill('<div class="eh-txt reply" dir="auto">{}</div>', text_html(reasoning))
     return drawer("Reasoning (not used for the verdict)", text, "soft")
 
 

@@ -45,6 +45,9 @@ class Selection:
     verified: str = ""
     """Kind of verification (`verification_filter.VERIFICATION_KINDS`) that an answer must have: any
     answer shown, or the answer of `contestant` if that is set."""
+    rule: str = ""
+    """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
+    `judge` that it decides otherwise than one call."""
     text: str = ""
     """Text to find in the question or in a reply."""
     page: int = 0

@@ -43,6 +43,7 @@ from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.overview import tab as overview_tab
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
+from components.results.remedies import tab as remedies_tab
 from components.results.view_contract import ViewParts, pick_choice
 from components.results.wins import tab as wins_tab
 from components.server.gradio_private import set_scripts
@@ -59,6 +60,7 @@ VIEWS: Final[dict[str, Any]] = {
         bias_tab,
         ranking_tab,
         agreement_tab,
+        remedies_tab,
         wins_tab,
         contrasts_tab,
         cards_tab,

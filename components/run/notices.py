@@ -110,6 +110,9 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
     snapshot = facts.snapshot
     if snapshot is None:
         return
+    for judge, names in snapshot.missing_parameters:
+        text = f"{judge} refuses {names}. Its replies carry this note and keys of their own."
+        yield notice_html("calm", f"Asked without {names}.", text)
     if facts.running and facts.paused and snapshot.reason:
         text = (
             f"{snapshot.reason}. Received replies are held in memory, and no further call is made."

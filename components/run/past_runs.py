@@ -165,17 +165,32 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
         whole = RunSpending(
             *(sum(getattr(a, f) for a in own) for f in ("calls", "cost", "unknown"))
         )
-        tokens = sum(a.prompt_tokens for a in own), sum(a.completion_tokens for a in own)
         rows.append(
             [
                 judge or DASH,
                 join(_outcome_badge(a) for a in own),
-                f"{count(tokens[0])} in, {count(tokens[1])} out",
+                _token_text(own),
                 _cost_text(whole, run),
             ]
         )
     columns: Cells = ["Judge", "Calls by outcome", TableCell("Tokens"), TableCell("Dollars")]
     return Table(columns, rows, "eh-tbl dense", box="eh-tbl-box eh-scroll").wrapped()
+
+
+def _token_text(own: list[AttemptTotals]) -> str:
+    """Tokens of one judge's calls, with the cached ones and those of the reasoning."""
+    sent, cached, received, thought = (
+        sum(values)
+        for values in zip(
+            *((a.prompt_tokens, a.cached_tokens, a.completion_tokens, a.reasoning_tokens)
+              for a in own),
+            strict=True,
+        )
+    )  # fmt: skip
+    sent_text = f"{count(sent)} in" + (f" ({count(cached)} cached)" if cached else "")
+    return f"{sent_text}, {count(received)} out" + (
+        f" ({count(thought)} reasoning)" if thought else ""
+    )
 
 
 def _outcome_badge(account: AttemptTotals) -> Markup:

@@ -11,8 +11,12 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, row_names, rule_text
 from components.html.format import count, number, share
+from components.results.remedies.computed import load_remedies
+from metrics.agreement.pairwise_agreement import agreement_among_people
 from metrics.position.position_measures import position_profile
 from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_names import rule_words
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES, Estimate
 
@@ -24,7 +28,7 @@ _LATEX_ESCAPES: Final = str.maketrans(
     }
 )  # fmt: skip
 EMPTY_CELL: Final = "–"
-TABLE_NAMES: Final = ("Position bias", "Ranking", "Win rates")
+TABLE_NAMES: Final = ("Position bias", "Agreement", "Ranking", "Win rates", "Remedies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
 def position_table(view: FilteredStudy) -> PaperTable | None:
     """Position bias, one row for each judge and prompt."""
     frame = view.machines
-    if frame.empty:
+    if frame.empty or view.has_only_people:
         return None
     found = position_profile(frame, ["judge", "prompt"])
     rows = []
@@ -74,6 +78,30 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
         *("Entropy", "Noise", "95 % CI", "n"),
     )
     return PaperTable("Position bias", caption, head, tuple(rows))
+
+
+def people_table(view: FilteredStudy) -> PaperTable | None:
+    """Agreement among people, of a study without model judges."""
+    if not view.has_only_people:
+        return None
+    found = agreement_among_people(view.filter.apply(view.stored_frame))
+    measures = (
+        ("Two people agree", found.pair.share),
+        ("Two people agree, without ties", found.pair.decisive),
+        ("A person and the majority of the others", found.others.share),
+    )
+    rows = [(name, *_percent_cells(got), count(got.n)) for name, got in measures if got.n]
+    alpha = found.pair.alpha
+    if alpha.value is not None:
+        rows.append(
+            ("Krippendorff's α", _decimal_cell(alpha), _interval_cell(alpha, 1, 2), count(alpha.n))
+        )
+    caption = (
+        f"Agreement among people on {view.name}: % of pairs of votes on the same two answers that "
+        "are equal; α is corrected for chance. "
+        f"{count(found.voters)} people. {_slice_text(view)} 95 % intervals over items."
+    )
+    return PaperTable("Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows))
 
 
 def ranking_table(view: FilteredStudy) -> PaperTable | None:
@@ -114,15 +142,54 @@ def wins_table(view: FilteredStudy) -> PaperTable | None:
     rows = tuple((name, *_percent_cells(e), count(e.n)) for name, e in rates.items() if e.n)
     caption = (
         f"Win rates on {view.name}: (wins + ties/2) / readable verdicts, 95 % Wilson intervals at "
-        f"the effective n. {_slice_text(view)}"
+        f"the effective n. {rule_text(*view.rule)} {_slice_text(view)}"
     )
     return PaperTable("Win rates", caption, ("Model", "Win rate", "95 % CI", "n"), rows)
 
 
+def remedies_table(view: FilteredStudy) -> PaperTable | None:
+    """Remedies of the judge shown on the page, on the same comparisons."""
+    data = load_remedies(view)
+    if data.cell is None:
+        return None
+    rows = tuple(
+        (
+            rule_words(line.rule).title,
+            f"{line.rule.price:g}",
+            *_percent_cells(line.agreement),
+            EMPTY_CELL if line.adjusted is None else points(line.adjusted.value),
+            EMPTY_CELL if line.adjusted is None else _interval_cell(line.adjusted, 100, 1),
+            *(_percent_cells(one)[0] for one in (line.decided, line.right_when_decided)),
+        )
+        for line in data.table
+        if line.complete
+    )
+    what = "the majority of people" if data.by_people else "known answers"
+    caption = (
+        f"Remedies for {data.judge} on {view.name}: % agreement with {what} (undecided counts "
+        f"half) on the same {count(data.comparisons, 'comparison')}, difference to one call in "
+        "points with intervals adjusted for all rules, % decided, % right when decided. "
+        f"{_slice_text(view)}"
+    )
+    head = (
+        "Rule",
+        "Calls",
+        "Agreement",
+        "95 % CI",
+        "Difference",
+        "Adjusted CI",
+        "Decided",
+        "Right",
+    )
+    return PaperTable("Remedies", caption, head, rows)
+
+
 TABLE_MAKERS: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = (
     position_table,
+    people_table,
     ranking_table,
     wins_table,
+    remedies_table,
 )
 
 
@@ -175,6 +242,8 @@ def methods_paragraph(view: FilteredStudy) -> str:
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
+    if view.has_only_people:
+        return _people_paragraph(view, readable)
     parts = [
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
         f"answers to {count(frame['item'].nunique(), 'item')} of "
@@ -192,6 +261,19 @@ def methods_paragraph(view: FilteredStudy) -> str:
         verb = "is" if len(simulated) == 1 else "are"
         parts.append(f"{_list_names(simulated, 'judge')} {verb} simulated, with known parameters.")
     return " ".join(part for part in parts if part)
+
+
+def _people_paragraph(view: FilteredStudy, votes: int) -> str:
+    """A methods paragraph of a study of people's votes, without model judges."""
+    people = count(view.filter.apply(view.stored_frame)["judge"].nunique())
+    items = count(view.frame["item"].nunique(), "item")
+    return (
+        f"{people} people cast {count(votes, 'vote')} on the answers to {items} of "
+        f"{source_name(view.study.data.source)}{_sample_text(view)}. Only the first vote of a "
+        "person on a pair enters the agreement. Intervals are 95 % and treat items as clusters: "
+        "Wilson intervals at the effective sample size for shares, a sandwich variance over items "
+        "for Bradley–Terry ratings."
+    )
 
 
 def metrics_command(view: FilteredStudy, store_name: str = "evenhand.db") -> str:
@@ -247,6 +329,8 @@ def _combination_text(view: FilteredStudy) -> str:
         "pooled": "Every readable verdict of each order counts.",
         "strict": "A comparison is won if both orders name the same answer, else it is a tie.",
         "majority": "A comparison is won with two wins, or a win and a tie, over its orders.",
+        "graded": "The mean graded score of both orders (label probabilities, margins or points) "
+        "decides a comparison.",
     }
     return rules[view.rule[0]]
 

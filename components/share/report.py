@@ -27,11 +27,14 @@ from components.results.agreement import panels as agreement_view
 from components.results.agreement import verification_panel
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.people_tables import show_coefficients, show_corrected_rates
+from components.results.agreement.voters_panel import show_voters, voters_subtitle
 from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.ranking import panels as ranking_view
+from components.results.remedies.report_section import remedies_report
 from components.share import paper_text, report_facts
+from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
 from studies.errors import write_error
@@ -114,6 +117,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
         combine=combine,
         unreadable=unreadable,
         checks=checks,
+        remedies=remedy_inputs(view.store, view.name),
     )
 
 
@@ -145,7 +149,10 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     when = first if first == last else f"{first} to {last}"
     line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
     line += f"Report made {made}."
-    title, lead = bias_view.show_finding(view.frame)
+    if view.has_only_people:
+        title, lead = agreement_view.agreement_finding(load_agreement(view))
+    else:
+        title, lead = bias_view.show_finding(view.frame)
     return (
         fill(
             '<header class="eh-report-top">{}'
@@ -155,12 +162,25 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
             view.name,
         )
         + finding_html(title, lead)
-        + bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
+        + _title_kpis(view)
     )
+
+
+def _title_kpis(view: FilteredStudy) -> Markup:
+    """The measures of the judges; people alone have none: see their agreement."""
+    if view.has_only_people:
+        return EMPTY
+    return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
 
 
 def _bias_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     frame = view.frame
+    if view.has_only_people:  # different people in different orders are not one judge that flips
+        return panel_html(
+            "Chosen slots",
+            "% of decisive votes, 95 % CI",
+            page.add_figure(bias_view.show_slots(frame)),
+        )
     return (
         panel_html(
             f"Consistency by {_row_noun(view)} and category",
@@ -212,6 +232,8 @@ def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """Agreement between judges and, where people voted, with people."""
     data = load_agreement(view)
     people = data.raters.has_people
+    if view.has_only_people:
+        return _people_agreement(view)
     if not data.judges or (len(data.judges) < 2 and not people):
         return EMPTY
     made = finding_html(*agreement_view.agreement_finding(data))
@@ -223,6 +245,21 @@ def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
         subtitle = f"judges' verdicts corrected with people's votes; %, 95{NARROW_SPACE}% CI"
         made += panel_html("Win rates, corrected by people", subtitle, show_corrected_rates(data))
     return made
+
+
+def _people_agreement(view: FilteredStudy) -> Markup:
+    """Agreement among people, and the people who voted, of a study without model judges."""
+    data, table = load_agreement(view), paper_text.people_table(view)
+    made = EMPTY
+    if table is not None and table.rows:
+        subtitle = f"votes on the same two answers; 95{NARROW_SPACE}% CI"
+        made = panel_html("Agreement among people", subtitle, plain_table(table.head, table.rows))
+    return made + panel_html("People", voters_subtitle(data), show_voters(data))
+
+
+def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    """Remedies of the judge that agrees most often, where better answers are known."""
+    return remedies_report(view)
 
 
 def _verification_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
@@ -334,6 +371,7 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _ranking_section,
     _agreement_section,
     _verification_section,
+    _remedies_section,
     _cards_section,
     _tables_section,
     _method_section,

@@ -24,6 +24,7 @@ from components.study.file.typed_values import (
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.form.data_source import BUILTIN, HUB
 from components.study.form.judge_edit import edit_judge, new_judge, unique_name
+from components.study.form.mapping_preview import guessed_mapping
 from studies.errors import EvenhandError
 from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS
@@ -126,6 +127,8 @@ _MAPPING_PATHS: Final[Mapping[str, tuple[str, ...]]] = {
 def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw: Any) -> str:
     values = sheet.raw(*path)
     made = dict(values) if isinstance(values, Mapping) else {}
+    if path == _MAPPING_PATHS["mapping"] and not made:
+        made = dict(guessed_mapping(sheet))  # the form shows the guess; one change keeps the rest
     made.pop(key, None)
     if str(raw).strip():
         made[key] = str(raw).strip()

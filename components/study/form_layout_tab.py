@@ -1,4 +1,4 @@
-"""Layout of the Study tab: first screen and study form."""
+"""Layout of the Study tab: the form of one study."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from components.study.collect import collect_layout_tab
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.plan.example_files import example_names
 
-UPLOAD_SUFFIXES: Final = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".gz"]
+UPLOAD_SUFFIXES: Final = [
+    ".csv",
+    ".tsv",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".parquet",
+    ".xlsx",
+    ".eval",
+    ".gz",
+]
 _FORM_SCRIPT: Final = (
     "evenhand.clicks(element, trigger, watch); evenhand.form(element, trigger, watch);"
     " /* triggers 'select' */"
@@ -24,11 +34,6 @@ _BROWSER_VALUE_SCRIPT: Final = "evenhand.wire({name!r}, props, trigger); /* trig
 
 @dataclass(frozen=True)
 class StudyTab:
-    finding: gr.HTML
-    again: gr.Button
-    table: gr.HTML
-    ways: gr.HTML
-    data: gr.HTML
     title: gr.HTML
     edit: gr.Button
     new: gr.Button
@@ -83,16 +88,6 @@ def build() -> StudyTab:
     parts: dict[str, Any] = {"view": gr.State(FormState()), "tested": gr.State({})}
     for name in ("edits", "errand", "keys"):
         parts[name] = _browser_value(name)
-    with gr.Row(elem_classes="eh-title-row"):
-        parts["finding"] = ClickableHTML(elem_id="eh-first-finding")
-        parts["again"] = gr.Button(
-            "Run it again on 20 items: 40 calls, free",
-            variant="primary", elem_classes="eh-fit eh-big",
-            elem_id="eh-again",
-        )  # fmt: skip
-    parts["table"] = ClickableHTML(elem_id="eh-first-visit")
-    parts["ways"] = _form_html("eh-ways-box")
-    parts["data"] = ClickableHTML()
     with gr.Column(elem_id="eh-form"):
         _build_head(parts)
         with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns"):

@@ -1,4 +1,4 @@
-"""Events of the Study tab: first screen and study form.
+"""Events of the Study tab, the form of one study.
 
 The study file in the editor is the only state: the form shows it, and Run reads it. Changes of the
 form reach the server as a list of numbered changes (the reason is in assets/page.js).
@@ -33,12 +33,9 @@ from components.study.jobs import (
     prepare_run,
     test_judge,
 )
-from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import bind_prompts
-from components.study.welcome import welcome_screen
 from judges.engine.engine import Engine
-from judges.planning.plan import assign_owner, save_plan
 from judges.security.key_consents import Pair
 from judges.security.key_origins import TypedKeys, read_typed
 from studies.store.store import Store
@@ -140,16 +137,9 @@ def _bind_runs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def attempt(text: str, keys: str) -> list[Any]:
         return opened(start_study(store, engine, text, read_typed(keys), one_item=True))
 
-    def again() -> list[Any]:
-        plan = assign_owner(demo_studies.live_plan(store), store)
-        save_plan(plan, store)
-        run_tab.start_run(store, engine, plan.study.name)
-        return opened(plan.study.name)
-
     for button, start in ((tab.run, run), (tab.attempt, attempt)):
         event = button.click(start, [tab.yaml, tab.keys], outputs, **QUIET)
         event.success(None, None, None, js=REMEMBER_RUN_TAB)
-    tab.again.click(again, None, outputs, **QUIET).success(None, None, None, js=REMEMBER_RUN_TAB)
 
 
 def start_study(
@@ -170,19 +160,20 @@ def start_study(
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
-    """Outputs of a newly opened page: those of `show_welcome`, then of `show_initial_form`."""
-    return [tab.finding, tab.table, tab.ways, tab.data, *tab.plan_components, *tab.form_components]
-
-
-def show_welcome(store: Store) -> list[Any]:
-    """The first screen: demo result, a line for each prompt, next steps."""
-    return list(welcome_screen(store))
+    """The outputs of `show_initial_form`, in its order."""
+    return [*tab.plan_components, *tab.form_components]
 
 
 def show_initial_form(store: Store) -> list[Any]:
     """The initial form and its plan."""
     look = build_preview(START_YAML, store.folder)
     return [*plan_updates(look, FormState(), store), *study_draw.render_form(look, FormState(), {})]
+
+
+def show_study_file(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
+    """Outputs of `form_outputs` that show another study file in the form."""
+    fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
+    return form_updates(text, fresh, tested, "", store.folder)
 
 
 def study_names(store: Store) -> list[str]:

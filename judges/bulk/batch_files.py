@@ -23,6 +23,7 @@ import httpx2
 from judges.engine.outcome import read_outcome as read_verdict
 from judges.engine.run_record import record_run
 from judges.judge_errors import PlanError
+from judges.models.adapted_call import drop_parameter, known_refusals
 from judges.models.chat_completion import build_status_error, parse_completion
 from judges.models.failures import BadReply, CallFailure, classify_error
 from judges.models.interface import JudgeCall
@@ -113,6 +114,8 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
 
 
 def batch_line(call: JudgeCall) -> bytes:
+    if "max_tokens" in known_refusals(call.judge):  # it has another name there
+        call = drop_parameter(call, "max_tokens") or call
     body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
     entry = {"custom_id": call.key, "method": "POST", "url": COMPLETIONS_PATH, "body": body}
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -15,6 +15,7 @@ import secrets
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,9 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run_state import JudgeState, RunState
 from judges.engine.worker_pool import JudgeQueue, WorkerPool
 from judges.judge_errors import JudgeStopped
+from judges.models.adapted_call import known_refusals
 from judges.models.factory import build_model, find_api_key
+from judges.models.interface import JudgeCall
 from judges.money.costs import Ledger, price_of
 from judges.security.key_consents import Consents
 from studies.domain import Ask, Judgement, JudgeSpec, Usage
@@ -64,7 +67,7 @@ class AttemptLog:
         self._open_attempts[attempt] = (key, time.time())
         return attempt
 
-    async def withdraw(self, key: str, attempt: int) -> None:
+    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
         self._open_attempts.pop(attempt)
 
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None:
@@ -188,7 +191,7 @@ class EndpointWorker:
         return JudgeQueue(
             self._judge_state(self.job.judges[name]),
             lambda limit: list(itertools.islice(waiting, limit)),
-            lambda ask: build_call(self.job, todo[ask.key]),
+            lambda ask: _without_hedge(build_call(self.job, todo[ask.key])),
             settle,
         )
 
@@ -204,6 +207,7 @@ class EndpointWorker:
             limiter = EndpointLimiter(self.job.in_flight)
             state = JudgeState(judge.name, model, price_of(judge), limiter, self.job.in_flight)
             state.stop_reason = why
+            state.dropped_parameters = known_refusals(judge)
             self._states[judge.name] = state
         return self._states[judge.name]
 
@@ -212,6 +216,11 @@ class EndpointWorker:
         judgement = Judgement(row.ask, "error", rule="stopped", detail=reason, time=time.time())
         attempts = log.pop_attempts(row.ask.key)
         return AskOutcome(judgement, attempts, settled=False, position=row.position)
+
+
+def _without_hedge(call: JudgeCall) -> JudgeCall:
+    """A call that is never made twice: a shard holds one bill for each call."""
+    return replace(call, judge=replace(call.judge, hedge=False)) if call.judge.hedge else call
 
 
 class _KeylessModel:

@@ -17,6 +17,7 @@ from judges.engine.run_state import PendingRetry
 from judges.engine.run_state import RunSettings as RunSettings
 from judges.engine.run_state import RunState as RunState
 from judges.judge_errors import JudgeStopped
+from judges.models.adapted_call import drop_parameter, missing_parameters
 from judges.models.failures import CallFailure, classify_error
 from judges.models.interface import JudgeCall, JudgeReply
 from judges.money.costs import CAP_PARAMETERS, reply_token_cap
@@ -29,6 +30,13 @@ STOP_AFTER_FAILURES: Final = 5
 """Number of failures after which a judge is stopped: identical refusals while no call has
 succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending
 instead of becoming errors."""
+STREAM_FACTOR: Final = 4
+"""Longest duration of a stream, as a multiple of `timeout_s`."""
+HEDGED: Final = "hedged"
+"""Stored outcome of a call whose ask was answered by another call first."""
+_ABANDONED: Final = CallFailure(
+    "settle", "error", HEDGED, "another call for this ask was answered first", maybe_billed=True
+)
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 
@@ -59,6 +67,12 @@ class AskAttempts:
     replace_worker: Callable[[], None] | None = None
     """Start another worker in place of this one, which waits for a slow call."""
     replaced: bool = False
+    hedges: bool = False
+    """Whether this is the second call for an ask: it shares the lease of the first."""
+    abandoned: bool = False
+    """Whether another call for the ask was answered first."""
+    slow_event: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a call takes far longer than usual."""
     truncated_reply: JudgeReply | None = None
     """A reply that was cut off at its token limit, kept while the call is repeated with twice the
     limit."""
@@ -75,6 +89,9 @@ class AskAttempts:
         """
         try:
             while (outcome := await self._attempt_once()) is not None:
+                if self.abandoned:
+                    await self.record_loss()
+                    break
                 reason = self._retry_reason(outcome)
                 if not reason:
                     return self._final_outcome(outcome)
@@ -85,6 +102,33 @@ class AskAttempts:
             self.state.retrying.pop(self.call.key, None)
         return None
 
+    async def run_hedge(self) -> JudgeReply | None:
+        """Make one call beside a slow one; None if it brings no complete reply."""
+        outcome = await self._attempt_once()
+        if outcome is None:
+            return None
+        won = isinstance(outcome, JudgeReply) and not self.abandoned
+        if not isinstance(outcome, JudgeReply) or not won or self._is_truncated(outcome):
+            await self.record_loss()
+            return None
+        self.state.successes += 1
+        self.state.failed_in_a_row = 0
+        return outcome
+
+    def abandon(self) -> None:
+        """Make no further attempt: another call for the ask was answered first."""
+        self.abandoned = True
+
+    async def record_loss(self) -> None:
+        """Store the bill of a call whose reply is not used."""
+        if self.attempt is not None:
+            await self._record_end(HEDGED)
+
+    @property
+    def without(self) -> list[str]:
+        """Planned parameters that the call is sent without, because the endpoint refuses them."""
+        return missing_parameters(self.dropped_parameters)
+
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
         """Build the judgement of an outcome, with the cost of all attempts together."""
         if isinstance(outcome, CallFailure):
@@ -93,9 +137,8 @@ class AskAttempts:
             settled = read_outcome(self.call, outcome, self.run_state.reading).judgement(
                 ask, outcome
             )
-        # A dropped max_tokens is sent under its other name, max_completion_tokens.
-        if without := sorted(self.dropped_parameters - {"max_tokens"}):
-            note = f"asked without {', '.join(without)}"
+        if self.without:
+            note = f"asked without {', '.join(self.without)}"
             settled = replace(settled, detail=f"{settled.detail}; {note}".strip("; "))
         now = self.run_state.settings.wall_clock()
         return replace(settled, cost=self.total, seconds=self.seconds, time=now)
@@ -108,14 +151,19 @@ class AskAttempts:
             return None
         started, reserved = ready
         self.attempts_made += 1
+        self.state.hedge_budget.calls += not self.hedges
         self.state.retrying.pop(self.call.key, None)
         sent = time.monotonic()
         timer = self._watch_for_slowness(sent)
         try:
             outcome = await self._send_call()
-        except BaseException:  # cancelled: other runs share this limiter
-            self.state.limiter.release(started, neutral=True, uncounted=self._end_slowness(timer))
-            raise
+        except BaseException as error:  # cancelled: other runs share this limiter
+            if not (self.abandoned and isinstance(error, asyncio.CancelledError)):
+                self.state.limiter.release(
+                    started, neutral=True, uncounted=self._end_slowness(timer)
+                )
+                raise
+            outcome = _ABANDONED
         self.seconds = time.monotonic() - sent
         self._release_limiter(started, outcome, uncounted=self._end_slowness(timer))
         self._record_cost(outcome, reserved)
@@ -125,13 +173,14 @@ class AskAttempts:
 
     def _watch_for_slowness(self, sent: float) -> asyncio.TimerHandle | None:
         """Free this call's place in flight once it takes far longer than usual."""
-        if (seconds := self.state.durations.slow_after) is None:
+        if (seconds := self.state.durations.slow_after(self._prompt_length)) is None:
             return None
         return asyncio.get_running_loop().call_later(seconds, self._stop_counting, sent)
 
     def _stop_counting(self, sent: float) -> None:
+        self.slow_event.set()
         if self.state.limiter.stop_counting():
-            self.state.slow_calls[self.call.key] = sent
+            self.state.slow_calls[self._slow_name] = sent
             if self.replace_worker is not None and not self.replaced:
                 self.replaced = True
                 self.replace_worker()
@@ -140,16 +189,25 @@ class AskAttempts:
         """Stop watching; return whether the call was no longer counted as in flight."""
         if timer is not None:
             timer.cancel()
-        return self.state.slow_calls.pop(self.call.key, None) is not None
+        return self.state.slow_calls.pop(self._slow_name, None) is not None
+
+    @property
+    def _prompt_length(self) -> int:
+        return sum(len(str(message["content"])) for message in self.call.messages)
+
+    @property
+    def _slow_name(self) -> str:
+        return f"{self.call.key} hedge" if self.hedges else self.call.key
 
     def _release_limiter(
         self, started: float, outcome: JudgeReply | CallFailure, *, uncounted: bool
     ) -> None:
         if isinstance(outcome, JudgeReply):
-            self.state.durations.record(self.seconds)
+            self.state.durations.record(self.seconds, self._prompt_length)
             self.state.limiter.release(started, quota=outcome.quota, uncounted=uncounted)
             return
-        self.state.note(outcome)
+        if outcome is not _ABANDONED:
+            self.state.note(outcome)
         self.state.limiter.release(
             started,
             congested=outcome.congestion,
@@ -184,7 +242,9 @@ class AskAttempts:
 
     async def _wait_until_allowed(self) -> bool:
         """Wait while the run is paused, and release the lease: another run may make the ask."""
-        if self.leased and self.run_state.paused and not self.run_state.stop:
+        if self.abandoned:
+            return False
+        if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:
             self.leased = False
             await self.run_state.journal.release(self.call.key)
         return await self.run_state.wait_until_allowed(self.state)
@@ -225,8 +285,8 @@ class AskAttempts:
             self.lease_refusal = None if attempt == "too dear" else attempt
             return False
         if self.run_state.is_blocked(self.state) or self.state.limiter.cooldown_left:
-            self.leased = False
-            await journal.withdraw(self.call.key, attempt)
+            self.leased = self.hedges
+            await journal.withdraw(self.call.key, attempt, keep_lease=self.hedges)
             return False
         self.attempt, self.leased = attempt, True
         return True
@@ -240,16 +300,25 @@ class AskAttempts:
         )
 
     async def _send_call(self) -> JudgeReply | CallFailure:
+        """Make the call under its deadline: `timeout_s` for the whole reply. A stream has
+        `timeout_s` for its first token and four times that for the whole reply."""
         judge = self.call.judge
-        deadline = self.run_state.settings.deadline or judge.timeout_s
+        if deadline := self.run_state.settings.deadline:
+            judge = replace(judge, timeout_s=deadline)
+        streamed = bool(self.call.stream_parameters)
+        longest = judge.timeout_s * (STREAM_FACTOR if streamed else 1)
         try:
-            async with asyncio.timeout(deadline):
-                return await self.state.model.complete(self.call)
+            async with asyncio.timeout(longest):
+                return await self.state.model.complete(replace(self.call, judge=judge))
         except Exception as error:
             fault = classify_error(error, judge.endpoint or judge.name)
         if fault.reason != "timeout":
             return fault
-        return replace(fault, detail=f"no answer within {deadline:g} s, the judge's timeout_s")
+        wanted = "first token" if streamed else "answer"
+        detail = f"no {wanted} within {judge.timeout_s:g} s, the judge's timeout_s"
+        if streamed:
+            detail += f", or no end within {longest:g} s"
+        return replace(fault, detail=detail)
 
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
         """Book the cost of an attempt; failed attempts may be billed too."""
@@ -343,14 +412,11 @@ class AskAttempts:
 
     def _drop_parameter(self, parameter: str) -> bool:
         """Remove a parameter from the call; False if the call does not have it."""
-        values = dict(self.call.parameters)
-        if parameter not in values:
+        if (adapted := drop_parameter(self.call, parameter)) is None:
             return False
-        value = values.pop(parameter)
-        if parameter == "max_tokens":
-            values["max_completion_tokens"] = value  # its name for reasoning models
+        self.call = adapted
         self.dropped_parameters.add(parameter)
-        self._set_parameters(values)
+        self.state.missing_parameters.update(self.without)
         return True
 
     def _set_parameters(self, parameters: dict[str, object]) -> None:

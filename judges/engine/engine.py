@@ -18,6 +18,7 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_record import record_run
 from judges.engine.run_state import JudgeState, RunSettings
+from judges.models.adapted_call import known_refusals
 from judges.models.endpoint import EndpointModel
 from judges.models.factory import build_model, find_api_key
 from judges.models.interface import JudgeModel
@@ -133,7 +134,9 @@ class Engine:
         workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
         limiter = self._limiters.setdefault(at, EndpointLimiter(workers))
         limiter.raise_ceiling(workers)
-        return JudgeState(judge.name, model, price_of(judge), limiter, workers)
+        refused = known_refusals(judge)
+        price = price_of(judge)
+        return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 
     async def release_clients(self, run: Run) -> None:
         """Close the clients that only this run used, because a client holds an API key."""

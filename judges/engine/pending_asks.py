@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from judges.engine.run_state import RunSettings
 from judges.money.costs import price_of
 from judges.planning.plan import Plan, estimate_tokens, load_stored_plan, plan_includes, render_call
+from judges.planning.prompt_cache import cached_from, order_for_cache
 from studies.domain import Ask, JudgeSpec, Price
 from studies.store.queries.plan_queries import (
     asks_to_repeat,
@@ -22,12 +23,19 @@ from studies.store.store import Store
 MIN_COSTED_JUDGEMENTS: Final = 5
 """Number of judgements from which the cost of an ask is estimated by their mean; with fewer, prompt
 tokens are counted."""
+MIN_BLOCK_ASKS: Final = 64
+"""Consecutive asks that are reordered together, or four times the calls in flight if that is
+more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 
 
 class PendingPages:
     """The pending asks of one judge, page by page in plan order.
+
+    For a provider that discounts repeated starts of prompts, blocks of consecutive asks are
+    reordered (judges/planning/prompt_cache.py). Items are planned in a random order, so the replies
+    of an unfinished run are a random sample of the items all the same, up to one block.
 
     If the study is saved with another plan meanwhile, only asks that both plans contain are
     returned.
@@ -39,17 +47,36 @@ class PendingPages:
         self._sha = sha
         self._items = {item.id: item for item in plan.items}
         self._after = -1
+        self._reorders = cached_from(plan.judge(judge)) is not None
+        self._block: list[Ask] = []
+        self._block_sha = ""
+        self._block_start = -1
 
     def __call__(self, limit: int) -> list[Ask]:
-        while page := self._page(limit):
-            self._after = page[-1][0]
-            asks = [ask for _, ask in page]
+        while self._block or self._read_block(limit):
             # Read after the page, so that a plan saved between the two reads is noticed.
-            if self._store.plan_sha(self._plan.study.name) != self._sha:
+            sha = self._store.plan_sha(self._plan.study.name)
+            if sha != self._block_sha:  # the new plan may not contain the asks of the block
+                self._block, self._after = [], self._block_start
+                continue
+            asks, self._block = self._block[:limit], self._block[limit:]
+            if sha != self._sha:
                 asks = [ask for ask in asks if plan_includes(self._plan, ask, self._items)]
             if asks:
                 return asks
         return []
+
+    def _read_block(self, limit: int) -> bool:
+        self._block_sha = self._store.plan_sha(self._plan.study.name)
+        self._block_start = self._after
+        size = max(MIN_BLOCK_ASKS, 4 * limit) if self._reorders else limit
+        page = self._page(size)
+        if not page:
+            return False
+        self._after = page[-1][0]
+        asks = [ask for _, ask in page]
+        self._block = order_for_cache(asks) if self._reorders else asks
+        return True
 
     def _page(self, limit: int) -> list[tuple[int, Ask]]:
         return self._store.pending_asks(

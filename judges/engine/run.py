@@ -24,7 +24,13 @@ from judges.engine.run_state import JudgeState, RunSettings, RunState
 from judges.engine.shared_budget import SiblingRuns
 from judges.engine.snapshot import RunSnapshot as RunSnapshot
 from judges.engine.snapshot import RunStatus as RunStatus
-from judges.engine.snapshot import RunTally, final_status, judge_waits, summarise_failures
+from judges.engine.snapshot import (
+    RunTally,
+    final_status,
+    judge_waits,
+    list_missing_parameters,
+    summarise_failures,
+)
 from judges.engine.worker_pool import WorkerPool
 from judges.models.failures import redact_message
 from judges.money.costs import Ledger
@@ -174,6 +180,7 @@ class Run:
             expected_dollars=tally.expected_dollars(),
             extractions=tally.extractions,
             failures=summarise_failures(run_state),
+            missing_parameters=list_missing_parameters(run_state),
             judges=tuple(judge.name for judge in self.judges),
             possibly_paid_twice=self._maybe_paid_twice,
             longest_pause=self._settings.longest_pause,

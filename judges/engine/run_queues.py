@@ -49,7 +49,9 @@ class QueueBuilder:
 
     async def _settle(self, judgement: Judgement, attempts: AskAttempts) -> None:
         assert attempts.attempt is not None
-        await self.journal.settle(judgement, attempts.attempt, attempts.usage, attempts.cost)
+        await self.journal.settle(
+            judgement, attempts.attempt, attempts.usage, attempts.cost, without=attempts.without
+        )
         self.tally.count(judgement)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from judges.engine.limits.hedging import HedgeBudget
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.limits.stragglers import CallDurations
 from judges.models.failures import CallFailure
@@ -85,8 +86,11 @@ class JudgeState:
     failed_in_a_row: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
     dropped_parameters: set[str] = field(default_factory=set)
-    """Parameters that the endpoint refused: not sent again."""
+    """Parameters that the endpoint refuses: not sent."""
+    missing_parameters: set[str] = field(default_factory=set)
+    """Planned parameters that calls of this run were sent without."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
+    hedge_budget: HedgeBudget = field(default_factory=HedgeBudget)
     durations: CallDurations = field(default_factory=CallDurations)
     slow_calls: dict[str, float] = field(default_factory=dict)
     """Start times of calls that take far longer than usual and are not counted as in flight."""
@@ -110,7 +114,7 @@ class AttemptJournal(Protocol):
     """Records attempts: the store's journal, or the in-memory one of a cluster worker."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
-    async def withdraw(self, key: str, attempt: int) -> None: ...
+    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
     async def end(self, attempt: int, outcome: str, usage: Usage, cost: float | None) -> None: ...
     async def release(self, key: str) -> None: ...
     async def give_up(

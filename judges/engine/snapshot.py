@@ -78,6 +78,8 @@ class RunSnapshot:
     """Asks of the extraction judge in this run."""
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
+    missing_parameters: tuple[tuple[str, str], ...] = ()
+    """Judges with the planned parameters that their endpoint refuses, comma-separated."""
     possibly_paid_twice: int = 0
     """Calls for this study that were in flight when their process was killed."""
     longest_pause: float | None = None
@@ -196,6 +198,15 @@ def _judge_wait(state: JudgeState) -> JudgeWait | None:
         why = describe_slow_calls(ages, state.durations.usual)
         return JudgeWait(name, "slow", why, seconds=max(ages))
     return JudgeWait(name, "elsewhere", state.wait_reason) if state.wait_reason else None
+
+
+def list_missing_parameters(run_state: RunState | None) -> tuple[tuple[str, str], ...]:
+    states = run_state.judges.values() if run_state is not None else ()
+    return tuple(
+        (state.name, ", ".join(sorted(state.missing_parameters)))
+        for state in states
+        if state.missing_parameters
+    )
 
 
 def summarise_failures(run_state: RunState | None) -> tuple[FailureSummary, ...]:

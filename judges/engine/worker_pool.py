@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from judges.engine.attempt import AskAttempts
+from judges.engine.limits.hedging import race
 from judges.engine.run_state import JudgeState, RunState
 from judges.judge_errors import JudgeStopped
-from judges.models.interface import JudgeCall
+from judges.models.failures import CallFailure
+from judges.models.interface import JudgeCall, JudgeReply
 from studies.domain import Ask, Judgement
 from studies.errors import EvenhandError, StoreUnusable
 
@@ -47,7 +49,20 @@ class JudgeQueue:
     """The queues whose replies bring asks to this one."""
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
     """Asks that another run is making: checked until they are settled."""
+    hedged: set[asyncio.Task[Any]] = field(default_factory=set)
+    """Calls that go on although another call for their ask was answered first."""
     done: bool = False
+
+    def keep_hedged(self, task: asyncio.Task[Any]) -> None:
+        self.hedged.add(task)
+        task.add_done_callback(self.hedged.discard)
+
+    async def end_hedged_calls(self) -> None:
+        """Give up the calls that no ask waits for; they count as billed at an unknown cost."""
+        open_calls = list(self.hedged)
+        for task in open_calls:
+            task.cancel()
+        await asyncio.gather(*open_calls, return_exceptions=True)
 
 
 class WorkerPool:
@@ -77,10 +92,13 @@ class WorkerPool:
         """Run one task that reads asks ahead and a fixed number of workers."""
         workers = judge_queue.state.workers
         buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._feed_workers(judge_queue, buffer, workers))
-            for _ in range(workers):
-                tasks.create_task(self._worker(judge_queue, buffer, tasks))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._feed_workers(judge_queue, buffer, workers))
+                for _ in range(workers):
+                    tasks.create_task(self._worker(judge_queue, buffer, tasks))
+        finally:
+            await judge_queue.end_hedged_calls()
         judge_queue.done = True
         for other in self.queues:
             if other.more_event is not None:
@@ -184,10 +202,8 @@ class WorkerPool:
                 ):
                     attempts = AskAttempts(self.run_state, judge_queue.state, call, settling)
                     attempts.replace_worker = start_another
-                    if (
-                        judgement := await self._attempt_ask(judge_queue, ask, attempts)
-                    ) is not None:
-                        settling = tasks.create_task(self._settle(judge_queue, judgement, attempts))
+                    if (settled := await self._attempt_ask(judge_queue, ask, attempts)) is not None:
+                        settling = tasks.create_task(self._settle(judge_queue, *settled))
                         await asyncio.sleep(0)  # queue its write before the next start record
                     replaced = attempts.replaced
             except Exception as fault:
@@ -213,11 +229,16 @@ class WorkerPool:
 
     async def _attempt_ask(
         self, judge_queue: JudgeQueue, ask: Ask, attempts: AskAttempts
-    ) -> Judgement | None:
-        """Return an ask's judgement; None if no call was made or the call stopped the judge."""
+    ) -> tuple[Judgement, AskAttempts] | None:
+        """Return an ask's judgement and the attempts it comes from; None if no call was made or
+        the call stopped the judge."""
         journal = self.run_state.journal
+        answered = attempts
         try:
-            outcome = await attempts.run()
+            if attempts.call.judge.hedge:
+                answered, outcome = await self._race(judge_queue, attempts)
+            else:
+                outcome = await attempts.run()
         except JudgeStopped as stop:
             assert attempts.attempt is not None
             judge_queue.state.stop_judge(str(stop))
@@ -226,7 +247,7 @@ class WorkerPool:
             )
             return None
         if outcome is not None:
-            return attempts.judgement(ask, outcome)
+            return answered.judgement(ask, outcome), answered
         if attempts.lease_refusal:
             self.run_state.shares_asks = True
         if attempts.lease_refusal == "elsewhere":
@@ -234,3 +255,16 @@ class WorkerPool:
         elif attempts.leased:
             await journal.release(ask.key)
         return None
+
+    async def _race(
+        self, judge_queue: JudgeQueue, first: AskAttempts
+    ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
+        """Make an ask, with a second call if the first takes far longer than usual."""
+
+        def make_second() -> AskAttempts:
+            second = AskAttempts(self.run_state, first.state, first.call)
+            second.hedges = second.leased = True
+            second.total = first.total
+            return second
+
+        return await race(first, make_second, first.state.hedge_budget, judge_queue.keep_hedged)

@@ -17,6 +17,8 @@ import openai
 
 from judges.models.failures import BadReply, replace_surrogates
 from judges.models.interface import JudgeReply
+from judges.models.reply_stream import CompletionStream
+from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Usage
 
 MAX_TOKEN_COUNT: Final = 2**40
@@ -69,25 +71,50 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
     the error with its own status.
     """
     try:
-        values = json.loads(content)
-        _raise_if_error(values, echo)
-        choice = values["choices"][0]
-        message = choice["message"]
-        text = _join_text(message.get("content"))
-        if not text:
-            _raise_if_error(choice, echo)
-        return JudgeReply(
-            text=text,
-            reasoning=_join_text(message.get("reasoning_content") or message.get("reasoning")),
-            refusal=_join_text(message.get("refusal")),
-            finish=replace_surrogates(str(choice.get("finish_reason") or "")),
-            usage=parse_usage(values.get("usage")),
-            model=replace_surrogates(str(values.get("model") or "")),
-            top_logprobs=_parse_top_logprobs(choice.get("logprobs")),
-        )
+        return build_reply(json.loads(content), echo=echo)
     except _SHAPE_ERRORS as error:
         start = f": {content[:80].decode('utf-8', 'replace')!r}" if echo else ""
         raise BadReply(f"not a chat completion ({type(error).__name__}){start}") from None
+
+
+def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
+    """Build the reply of a decoded completion, with its reasoning apart from the answer."""
+    _raise_if_error(values, echo)
+    choice = values["choices"][0]
+    message = choice["message"]
+    text = _join_text(message.get("content"))
+    if not text:
+        _raise_if_error(choice, echo)
+    finish = replace_surrogates(str(choice.get("finish_reason") or ""))
+    tagged, text = split_reasoning(text, cut_off=finish == "length")
+    parts = (_find_reasoning(message), tagged)
+    return JudgeReply(
+        text=text,
+        reasoning="\n\n".join(part for part in parts if part),
+        refusal=_join_text(message.get("refusal")),
+        finish=finish,
+        usage=parse_usage(values.get("usage")),
+        model=replace_surrogates(str(values.get("model") or "")),
+        top_logprobs=_parse_top_logprobs(choice.get("logprobs")),
+    )
+
+
+def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
+    """Build the reply of a stream that has ended; raise BadReply for one of another shape."""
+    try:
+        return build_reply(stream.values(), echo=echo)
+    except _SHAPE_ERRORS as error:
+        raise BadReply(f"not a chat completion ({type(error).__name__})") from None
+
+
+def _find_reasoning(message: Mapping[str, Any]) -> str:
+    """The reasoning of a message, in a field of its own or in parts of the content."""
+    if field := message.get("reasoning_content") or message.get("reasoning"):
+        return _join_text(field)
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    thoughts = (part.get("thinking") for part in parts if part.get("type") == "thinking")
+    return "".join(_join_text(thought) for thought in thoughts)
 
 
 def _raise_if_error(values: Any, echo: bool) -> None:
@@ -135,15 +162,30 @@ def parse_usage(values: Any) -> Usage:
     """Return the token counts of a response; a malformed count is treated as missing."""
     if not isinstance(values, Mapping):
         return Usage()
-    details = values.get("prompt_tokens_details")
-    if not isinstance(details, Mapping):
-        details = {}
+    details = _mapping(values.get("prompt_tokens_details"))
+    cached = _parse_count(details.get("cached_tokens"))
+    if cached is None:
+        cached = _parse_count(values.get("prompt_cache_hit_tokens"))  # DeepSeek
+    prompt = _parse_count(values.get("prompt_tokens"))
+    completion = _parse_count(values.get("completion_tokens"))
+    spent = _mapping(values.get("completion_tokens_details"))
+    reasoning = _parse_count(spent.get("reasoning_tokens")) or 0
+    total = _parse_count(values.get("total_tokens"))
+    if None not in (prompt, completion) and reasoning:
+        # Some providers count the reasoning, which they bill, in the total only.
+        apart = total == (prompt or 0) + (completion or 0) + reasoning
+        completion = (completion or 0) + (reasoning if apart else 0)
     return Usage(
-        prompt=_parse_count(values.get("prompt_tokens")),
-        completion=_parse_count(values.get("completion_tokens")),
-        cached=_parse_count(details.get("cached_tokens")) or 0,
+        prompt=prompt,
+        completion=completion,
+        cached=cached or 0,
         cache_write=_parse_count(details.get("cache_write_tokens")) or 0,
+        reasoning_tokens=reasoning,
     )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _parse_count(value: Any) -> int | None:

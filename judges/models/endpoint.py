@@ -14,6 +14,7 @@ import math
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import aiohttp
@@ -21,10 +22,15 @@ import httpx2
 from openai import DefaultAioHttpClient
 from openai._vendor.httpx_aiohttp import AiohttpTransport
 
-from judges.models.chat_completion import build_status_error, parse_completion
-from judges.models.failures import CONNECT_TIMEOUT, BadReply
+from judges.models.chat_completion import (
+    build_status_error,
+    build_stream_reply,
+    parse_completion,
+)
+from judges.models.failures import BadReply, StreamSilent
 from judges.models.interface import JudgeCall, JudgeReply
-from judges.models.rate_headers import RATE_HEADERS, parse_request_quota
+from judges.models.rate_headers import RATE_HEADERS, parse_request_quota, rate_headers_of
+from judges.models.reply_stream import CompletionStream
 from judges.security.endpoint_rules import (
     EndpointRules,
     PinnedResolver,
@@ -49,8 +55,6 @@ REQUEST_HEADERS: Final = (
     (b"Accept-Encoding", b"identity"),
     (b"User-Agent", b"evenhand"),
 )
-REQUEST_EXTENSIONS: Final = {"timeout": httpx2.Timeout(None, connect=CONNECT_TIMEOUT).as_dict()}
-"""Request options without a read timeout: the engine's deadline covers the whole attempt."""
 
 
 class EndpointModel:
@@ -70,28 +74,59 @@ class EndpointModel:
         self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
         self._http = _build_client(self._rules)
         self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
+        self._rate_headers = rate_headers_of(base_url)
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._schedule_key_expiry()
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
-        response = await self._http.send(self._request(_encode_json(body)), stream=True)
+        """Make a call. The caller limits its duration; a stream is limited here as well, until its
+        first token by `timeout_s` and from then on in its silence by `idle_s`."""
+        streamed = call.stream_parameters
+        body = {"model": call.judge.model, "messages": call.messages, **call.parameters, **streamed}
+        request = self._request(_encode_json(body), call.judge.connect_s)
+        first_token = call.judge.timeout_s if streamed else None
+        stream = CompletionStream()
         try:
+            async with asyncio.timeout(first_token) as limit:
+                response, reply = await self._receive(request, call, stream, limit)
+        except TimeoutError:
+            if stream.started:
+                raise StreamSilent from None
+            raise
+        quota = parse_request_quota(response.headers, self._rate_headers)
+        return reply if quota is None else replace(reply, quota=quota)
+
+    async def _receive(
+        self,
+        request: httpx2.Request,
+        call: JudgeCall,
+        stream: CompletionStream,
+        limit: asyncio.Timeout,
+    ) -> tuple[httpx2.Response, JudgeReply]:
+        echo = not self._rules.strict
+        response = await self._http.send(request, stream=True)
+        try:
+            if response.status_code < 300 and _is_event_stream(response):
+                await _read_stream(response, stream, limit, call.judge.idle_s)
+                reply = build_stream_reply(stream, echo=echo)
+                return response, _redact_reply(reply, self._key)
             content = await _read_content(response)
         finally:
             await response.aclose()
         if response.status_code >= 300:
-            raise build_status_error(_strip_request(response), content, echo=not self._rules.strict)
-        reply = _redact_reply(parse_completion(content, echo=not self._rules.strict), self._key)
-        quota = parse_request_quota(response.headers)
-        return reply if quota is None else replace(reply, quota=quota)
+            raise build_status_error(_strip_request(response), content, echo=echo)
+        return response, _redact_reply(parse_completion(content, echo=echo), self._key)
 
-    def _request(self, content: bytes) -> httpx2.Request:
+    def _request(self, content: bytes, connect_s: float) -> httpx2.Request:
         """Build a request; the key is added per call, so that the HTTP client does not hold it."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
-            "POST", self._url, headers=headers, content=content, extensions=REQUEST_EXTENSIONS
+            "POST",
+            self._url,
+            headers=headers,
+            content=content,
+            extensions=_request_options(connect_s),
         )
 
     async def close(self) -> None:
@@ -138,6 +173,28 @@ def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.Clie
         use_dns_cache=False,
     )
     return aiohttp.ClientSession(connector=connector)
+
+
+@lru_cache(maxsize=64)
+def _request_options(connect_s: float) -> dict[str, Any]:
+    """Request options without a read timeout: the engine's deadline covers the whole attempt."""
+    return {"timeout": httpx2.Timeout(None, connect=connect_s).as_dict()}
+
+
+def _is_event_stream(response: httpx2.Response) -> bool:
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
+    return kind.strip().lower() == "text/event-stream"
+
+
+async def _read_stream(
+    response: httpx2.Response, stream: CompletionStream, limit: asyncio.Timeout, idle_s: float
+) -> None:
+    """Read all events; after the first token, move the limit with all data that arrives."""
+    now = asyncio.get_running_loop().time
+    async for chunk in response.aiter_bytes():
+        stream.feed(chunk)
+        if stream.started and limit.when() is not None:
+            limit.reschedule(now() + idle_s)
 
 
 async def _read_content(response: httpx2.Response) -> bytes:

@@ -16,13 +16,13 @@ import openai
 
 from judges.judge_errors import EndpointRefused, KeyExpired
 from judges.models.embedded import EmbeddedUnavailable
-from judges.models.rate_headers import RequestQuota, parse_request_quota
+from judges.models.interface import STREAM_PARAMETERS
+from judges.models.rate_headers import RequestQuota, parse_request_quota, rate_headers_of
 from judges.security.key_store import KEY_MASK, MIN_KEY_LENGTH, redact_keys
 from studies.domain import Status
+from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
 
 MAX_RETRY_AFTER: Final = 120.0
-CONNECT_TIMEOUT: Final = 10.0
-"""Seconds to make a connection; reading the reply is limited by the deadline only."""
 MAX_DETAIL_LENGTH: Final = 500
 
 FailureAction = Literal["retry", "settle", "stop", "without"]
@@ -32,6 +32,10 @@ stop the judge; `without`: retry without the parameter that the endpoint refused
 
 class BadReply(Exception):
     """A 200 response whose body is no chat completion; it may have been billed."""
+
+
+class StreamSilent(TimeoutError):
+    """A stream that sent no data for the time the judge allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +66,13 @@ def classify_error(error: BaseException, endpoint: str, secret: str = "") -> Cal
     """
     fault = _classify(error, endpoint)
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
-    return replace(fault, detail=detail, quota=_find_quota(error))
+    return replace(fault, detail=detail, quota=_find_quota(error, endpoint))
 
 
-def _find_quota(error: BaseException) -> RequestQuota | None:
+def _find_quota(error: BaseException, endpoint: str) -> RequestQuota | None:
     if not isinstance(error, openai.APIStatusError):
         return None
-    return parse_request_quota(error.response.headers)
+    return parse_request_quota(error.response.headers, rate_headers_of(endpoint))
 
 
 def _classify(error: BaseException, endpoint: str) -> CallFailure:
@@ -99,11 +103,16 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
     """
     causes = list(_error_chain(error))
     if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
-        detail = f"cannot reach {endpoint}: no connection within {CONNECT_TIMEOUT:g} seconds"
+        detail = f"cannot reach {endpoint}: no connection within the judge's connect_s"
         return CallFailure("retry", "error", "unreachable", detail)
     if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
         return CallFailure(
             "retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}"
+        )
+    if any(isinstance(cause, StreamSilent) for cause in causes):
+        detail = "the stream sent nothing for the judge's idle_s"
+        return CallFailure(
+            "retry", "error", "silent stream", detail, congestion=True, maybe_billed=True
         )
     if any(isinstance(cause, TimeoutError) for cause in causes):
         detail = "no answer within the deadline"
@@ -182,7 +191,7 @@ _UNKNOWN_PARAMETER: Final = re.compile(
     re.IGNORECASE,
 )
 _LOGPROBS_ERROR: Final = re.compile(r"logprobs|log probabilit", re.IGNORECASE)
-DROPPABLE_PARAMETERS: Final = ("max_tokens", "temperature", "top_p", "seed", "reasoning_effort")
+DROPPABLE_PARAMETERS: Final = (*STREAM_PARAMETERS, "max_tokens", *REFUSABLE_PARAMETERS)
 _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 

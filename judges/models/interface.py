@@ -6,11 +6,17 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from judges.models.rate_headers import RequestQuota
 from judges.rendering.prompt import Prompt, PromptInputs
 from studies.domain import NO_USAGE, JudgeSpec, Usage
+
+STREAM_PARAMETERS: Final[Mapping[str, Any]] = {
+    "stream_options": {"include_usage": True},
+    "stream": True,
+}
+"""Parameters that request a reply token by token, with the token counts at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,16 @@ class JudgeCall:
     inputs: PromptInputs
     messages: list[dict[str, Any]]
     parameters: Mapping[str, Any]
+    stream_refusals: frozenset[str] = frozenset()
+    """Those of `stream` and `stream_options` that the endpoint refused."""
+
+    @property
+    def stream_parameters(self) -> Mapping[str, Any]:
+        """Parameters of a reply token by token; they are no part of the call's key."""
+        if not self.judge.stream or "stream" in self.stream_refusals:
+            return {}
+        wanted = STREAM_PARAMETERS.items()
+        return {name: value for name, value in wanted if name not in self.stream_refusals}
 
 
 @dataclass(frozen=True, slots=True)

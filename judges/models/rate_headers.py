@@ -1,23 +1,34 @@
-"""Parsing of the `x-ratelimit-*` headers, with which providers report the requests left."""
+"""Parsing of the headers with which providers report the requests left."""
 
 from __future__ import annotations
 
+import email.utils
 import math
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-RATE_HEADERS: Final = (
-    "x-ratelimit-limit-requests",
-    "x-ratelimit-remaining-requests",
-    "x-ratelimit-reset-requests",
-)
+from studies.spec.provider_presets import RateHeaders, preset_for_url
+
+_NAMES: Final[Mapping[RateHeaders, tuple[str, str, str]]] = {
+    "requests": (
+        "x-ratelimit-limit-requests",
+        "x-ratelimit-remaining-requests",
+        "x-ratelimit-reset-requests",
+    ),
+    "plain": ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),
+}
+RATE_HEADERS: Final = tuple(name for names in _NAMES.values() for name in names)
 _SECONDS_BY_UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 MAX_HEADER_LENGTH: Final = 100
 _DURATION: Final = re.compile(r"(\d{1,12}+(?:\.\d{1,12}+)?+)(ms|s|m|h|d)")
 _DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
 """A number with its unit; bounded, because the header comes from a foreign server."""
+FIRST_TIMESTAMP: Final = 1e9
+"""Numbers from here on are seconds since 1970, and a thousand times larger ones milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +47,44 @@ class RequestQuota:
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
 
-def parse_request_quota(headers: Mapping[str, str]) -> RequestQuota | None:
+def rate_headers_of(endpoint: str) -> RateHeaders:
+    """The headers that the provider at an address sends; unknown ones are taken for OpenAI's."""
+    preset = preset_for_url(endpoint)
+    return "requests" if preset is None else preset.rate_headers
+
+
+def parse_request_quota(
+    headers: Mapping[str, str],
+    kind: RateHeaders = "requests",
+    wall: Callable[[], float] = time.time,
+) -> RequestQuota | None:
     """Read the quota from the headers of a reply; None if one is missing or malformed."""
-    if RATE_HEADERS[1] not in headers:
+    names = _NAMES.get(kind)
+    if names is None or names[1] not in headers:
         return None
     try:
-        limit, remaining = (float(headers[name]) for name in RATE_HEADERS[:2])
+        limit, remaining = (float(headers[name]) for name in names[:2])
     except (KeyError, ValueError):
         return None
-    reset = parse_duration(headers.get(RATE_HEADERS[2], ""))
+    reset = parse_reset(headers.get(names[2], ""), _server_time(headers, wall))
     if reset is None or not (math.isfinite(limit) and 0 <= remaining <= limit and limit > 0):
         return None
     return RequestQuota(limit, remaining, reset)
+
+
+def parse_reset(text: str, now: float) -> float | None:
+    """Seconds until a reset given as a duration, or as a time: RFC 3339 or since 1970."""
+    seconds = parse_duration(text)
+    if seconds is not None and seconds >= FIRST_TIMESTAMP:
+        at = seconds / 1000 if seconds >= 1000 * FIRST_TIMESTAMP else seconds
+        return max(0.0, at - now)
+    if seconds is not None:
+        return seconds
+    try:
+        at = datetime.fromisoformat(text[:MAX_HEADER_LENGTH].strip()).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, at - now)
 
 
 def parse_duration(text: str) -> float | None:
@@ -58,3 +95,11 @@ def parse_duration(text: str) -> float | None:
     if not _DURATIONS.fullmatch(text):
         return None
     return sum(float(n) * _SECONDS_BY_UNIT[unit] for n, unit in _DURATION.findall(text))
+
+
+def _server_time(headers: Mapping[str, str], wall: Callable[[], float]) -> float:
+    """The server's clock if it sends a date, so that a wrong local clock does not matter."""
+    try:
+        return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
+    except (KeyError, ValueError, TypeError):
+        return wall()

@@ -10,7 +10,8 @@ one drawn uniformly. With probability `unreadable_rate` the reply names no answe
 In formats with five levels a win is "much better" with probability `much_rate`; without that
 setting, if the true preference is "much better". In prompts that grade the options first, the
 verdict contradicts the grades with probability `contradiction_rate`. Formats that score the answers
-are simulated in judges/models/simulated_scores.py.
+are simulated in judges/models/simulated_scores.py, judges with graded replies to pairs (setting
+`graded_signal`) in judges/models/simulated_grading.py.
 """
 
 from __future__ import annotations
@@ -22,6 +23,13 @@ from typing import Any, Final, Literal
 
 from judges.judge_errors import PromptError
 from judges.models.interface import JudgeCall, JudgeReply
+from judges.models.simulated_grading import (
+    draw_logit,
+    is_graded,
+    is_strong,
+    label_logprobs,
+    true_winner,
+)
 from judges.models.simulated_scores import (
     SCORING_FORMATS,
     float_setting,
@@ -30,7 +38,7 @@ from judges.models.simulated_scores import (
 )
 from judges.rendering.prompt import PromptInputs
 from studies.domain import BY_DESIGN, Usage
-from studies.frames.truth import best_answer, better_answer
+from studies.frames.truth import better_answer
 
 
 class SimulatedModel:
@@ -52,6 +60,8 @@ class SimulatedModel:
         if call.prompt.verdict in SCORING_FORMATS:
             text = write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+        if is_graded(settings) and len(call.inputs.shown) == 2:
+            return _write_graded_reply(call, draw_logit(call.inputs, settings, rng), usage)
         pick = self._pick(call, settings, rng)
         return _write_reply(call, pick, usage, rng)
 
@@ -100,21 +110,13 @@ def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
 
 def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
     slots = range(len(inputs.shown))
-    truth = best_answer(inputs.item.human, inputs.shown)
-    if truth is None:
-        truth = _strongest_model(inputs.shown, str(settings.get("seed", 0)))
+    truth = true_winner(inputs, str(settings.get("seed", 0)))
     if truth == "tie":
         return rng.choice(slots)
     right = inputs.shown.index(truth)
     if rng.random() < float_setting(settings, "accuracy", 1.0):
         return right
     return rng.choice([slot for slot in slots if slot != right])
-
-
-def _strongest_model(shown: Sequence[str], seed: str) -> str:
-    """Return the model with the highest strength, drawn by the seed, for items without a known
-    better answer."""
-    return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())
 
 
 def _write_reply(
@@ -135,6 +137,21 @@ def _write_reply(
     text = verdict_sentence(format.name, label or "", labels, margin)
     if pick != "tie" and call.prompt.asks_for_grades:
         text = f"{write_grades(call, pick, rng)}\n{text}"
+    return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+
+
+def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeReply:
+    """Write the verdict that a logit for the first slot implies, with its probability or margin."""
+    format, labels = call.prompt.format, call.inputs.labels
+    label = labels[0 if logit > 0 else 1]
+    if call.judge.read == "probabilities":
+        text = f"{format.prefill_for(len(labels)) or ''} {label}"
+        logprobs = label_logprobs(logit, labels)
+        return JudgeReply(
+            text, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
+        )
+    margin = 2 if is_strong(logit, call.judge.simulation) else 1
+    text = verdict_sentence(format.name, label, labels, margin)
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
 
 

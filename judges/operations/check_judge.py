@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from judges.engine.outcome import ReplyOutcome, read_outcome
+from judges.models.adapted_call import drop_parameter, known_refusals
 from judges.models.factory import build_model, find_api_key
 from judges.models.failures import classify_error
 from judges.models.interface import JudgeModel
@@ -42,6 +43,8 @@ async def _check_judge(
     plan: Plan, judge: JudgeSpec, keys: Mapping[str, str], consents: Consents
 ) -> JudgeCheck:
     call = next(planned.call for planned in asks_of(plan) if planned.ask.judge == judge.name)
+    for parameter in known_refusals(judge):
+        call = drop_parameter(call, parameter) or call
     key = find_api_key(judge, keys, consents) if judge.kind == "endpoint" else SecretKey("")
     started = time.monotonic()
     model: JudgeModel | None = None

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
 from judges.models.weights import find_weights, sha256_of
-from judges.money.costs import price_of
+from judges.money.costs import cost_of, price_of
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan_checks import check_plan, showings_for
+from judges.planning.prompt_cache import CacheForecast, cached_from
 from judges.rendering.image_urls import image_url as image_url
 from judges.rendering.image_urls import replace_images_by_hash
 from judges.rendering.prompt import (
@@ -27,12 +29,13 @@ from judges.rendering.prompt import (
     render_prompt,
     slot_labels,
 )
-from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price
+from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price, Usage
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
 from studies.spec.presentations import Presentation, unrelated_answer
 from studies.spec.study import DataSpec, Study, dump_study
+from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
@@ -171,7 +174,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     call = render_call(plan, ask, items)
     salt = plan.salt if call.judge.kind == "endpoint" else ""
     identity = identity_of(call.judge, plan.study.families)
-    return key_of(identity, call, ask.repeat, salt=salt) == ask.key
+    return is_key_of_call(ask.key, key_of(identity, call, ask.repeat, salt=salt))
 
 
 def save_plan(plan: Plan, store: Store) -> PlanChange:
@@ -266,6 +269,8 @@ class Forecast:
     dollars: float | None
     """None: the price of a judge is unknown."""
     seconds: float | None
+    cached_tokens: int = 0
+    """Prompt tokens that the provider's cache is expected to hold, at a lower price."""
 
 
 def make_forecast(
@@ -283,7 +288,7 @@ def forecast_asks(
 
     If the store has judgements of the same endpoint, its measured speed is used.
     """
-    asks = noise = sent = received = 0
+    asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in study.judges}
     prices = {judge.name: price_of(judge) for judge in study.judges}
@@ -291,17 +296,21 @@ def forecast_asks(
         judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
         for judge in study.judges
     }
+    minimums = {judge.name: cached_from(judge) for judge in study.judges}
+    cache = CacheForecast(CHARACTERS_PER_TOKEN)
     for planned in planned_asks:
         judge = planned.call.judge
         tokens_in, tokens_out = estimate_tokens(planned.call)
+        tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
+        cached += tokens_cached
         asks, noise = asks + 1, noise + planned.ask.noise
         sent, received = sent + tokens_in, received + tokens_out
-        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out)
+        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
         seconds[judge.name] += _estimate_seconds(
             judge, tokens_in, study.concurrency, rates[judge.name]
         )
     slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
-    return Forecast(asks, noise, sent, received, dollars, slowest)
+    return Forecast(asks, noise, sent, received, dollars, slowest, cached)
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
@@ -317,10 +326,11 @@ def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
     return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
 
 
-def _add_cost(dollars: float | None, price: Price | None, sent: int, received: int) -> float | None:
-    if dollars is None or price is None:
-        return None
-    return dollars + (sent * price.input + received * price.output) / 1e6
+def _add_cost(
+    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
+) -> float | None:
+    cost = cost_of(Usage(sent, received, cached), price)
+    return None if dollars is None or cost is None else dollars + cost
 
 
 def _estimate_seconds(

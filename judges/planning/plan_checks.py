@@ -19,6 +19,7 @@ from studies.spec.presentations import (
     pair_presentations,
     single_presentations,
 )
+from studies.spec.provider_presets import preset_for_url
 from studies.spec.study import Study, preset_differences
 
 _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
@@ -133,6 +134,12 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
 
 
 def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
+    preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
+    if judge.read == "probabilities" and preset and not preset.returns_logprobs(judge.model):
+        raise PlanError(
+            f"judge {judge.name!r} reads label probabilities, but {preset.title} returns none for "
+            f"{judge.model}; set read: text"
+        )
     if judge.read == "probabilities" and not prompt.format.prefill:
         if judge.kind == "embedded" and prompt.format.grammar:
             return

@@ -42,6 +42,24 @@ def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
     return CleanedReply(reply, lower_ascii(reply), truncated=False)
 
 
+def split_reasoning(reply: str, *, cut_off: bool = False) -> tuple[str, str]:
+    """Split a reply that begins with a reasoning block into the reasoning and the answer.
+
+    A closing tag without an opening one ends a block that the chat template opened. A block that is
+    not closed stays part of the reply, unless the reply was `cut_off` inside it.
+    """
+    tags = _REASONING_TAG.finditer(reply)
+    first = next(tags, None)
+    if first is None or (first[1] != "/" and reply[: first.start()].strip()):
+        return "", reply
+    start, closing = (0, first) if first[1] == "/" else (first.end(), next(tags, None))
+    while closing is not None and closing[1] != "/":
+        closing = next(tags, None)
+    if closing is None:
+        return (reply[start:].strip(), "") if cut_off else ("", reply)
+    return reply[start : closing.start()].strip(), reply[closing.end() :].lstrip()
+
+
 def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -> tuple[int, int]:
     """Map a span of the cleaned text to the span of the original reply."""
     history = []

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -49,16 +50,30 @@ class Contrast:
     right_value: float | None
 
 
+class PairedMeasure(Protocol):
+    """The attributes of a measure that its paired differences depend on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    def unit_effect(self, totals: Floats, statistic: Statistic) -> float: ...
+
+
 @dataclass(frozen=True, eq=False)
-class _PairedTotals:
+class PairedTotals:
     """Item totals of two cells side by side, over the items both have."""
 
-    measure: Measure
+    measure: PairedMeasure
     left: CellKey
     right: CellKey
     items: Ints
     sums: Floats
     side: Statistic
+    step: float = 1.0
+    """Size of the difference of one unit that differs; 1 for verdicts that are right or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
         """left − right, from the totals of both sides next to each other."""
@@ -119,15 +134,16 @@ def _estimate_families(
     for group in groups:
         end = start + len(group)
         found.append(
-            _adjust_family([one for each in columns for one in each[start:end]], rng, rounds)
+            adjust_family([one for each in columns for one in each[start:end]], rng, rounds)
         )
         start = end
     return found
 
 
-def _adjust_family(
-    family: list[_PairedTotals], rng: np.random.Generator, rounds: int
+def adjust_family(
+    family: Sequence[PairedTotals], rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> list[Contrast]:
+    """Differences of a family of paired totals, raw and adjusted for all its members."""
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95
@@ -144,7 +160,7 @@ def _check_pairs(pairs: Sequence[tuple[CellKey, CellKey]], cells: Sequence[CellK
 
 def _pair_totals(
     evidence: GroupedFrame, measure: Measure, pairs: Sequence[tuple[CellKey, CellKey]]
-) -> list[_PairedTotals]:
+) -> list[PairedTotals]:
     tally = measure.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
     filled = sums[:, -1] > 0
@@ -156,11 +172,11 @@ def _pair_totals(
         one, two = slices[left], slices[right]
         common, a, b = np.intersect1d(item[one], item[two], return_indices=True)
         both = np.concatenate([sums[one][a], sums[two][b]], axis=1)
-        paired.append(_PairedTotals(measure, left, right, common, both, tally.statistic))
+        paired.append(PairedTotals(measure, left, right, common, both, tally.statistic))
     return paired
 
 
-def _raw_difference(one: _PairedTotals) -> Estimate:
+def _raw_difference(one: PairedTotals) -> Estimate:
     if len(one.items) == 0:
         return unknown_estimate("no items in common", one.measure.unit)
     raw = jackknife_estimate(
@@ -169,7 +185,7 @@ def _raw_difference(one: _PairedTotals) -> Estimate:
     return _widen_to_score(one, raw) if one.measure.kind == "share" else raw
 
 
-def _side_effect(one: _PairedTotals) -> float:
+def _side_effect(one: PairedTotals) -> float:
     """Change of the difference if every unit of one side had another outcome."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
@@ -177,7 +193,7 @@ def _side_effect(one: _PairedTotals) -> float:
     return max(one.measure.unit_effect(side, one.side) for side in sides)
 
 
-def _widen_to_score(one: _PairedTotals, raw: Estimate) -> Estimate:
+def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval where few units differ between the sides.
 
     With few of them the standard error misses the differences that a sample of this size does not
@@ -187,16 +203,20 @@ def _widen_to_score(one: _PairedTotals, raw: Estimate) -> Estimate:
         return raw
     discordance = max(_discordant_share(one), abs(raw.value))
     n = _effective_pairs(one, raw, discordance)
-    if discordance * n >= MIN_DISCORDANT and jackknife_error(one.sums, one.statistic) >= NO_SPREAD:
+    differing = discordance / one.step * n
+    if differing >= MIN_DISCORDANT and jackknife_error(one.sums, one.statistic) >= NO_SPREAD:
         return raw
-    more, less = (discordance + raw.value) / 2 * n, (discordance - raw.value) / 2 * n
-    low, high = tango_bounds(more, less, n)
+    gained = raw.value / one.step * n
+    low, high = (
+        one.step * bound
+        for bound in tango_bounds((differing + gained) / 2, (differing - gained) / 2, n)
+    )
     if low >= raw.low and high <= raw.high:
         return raw
     return replace(raw, low=min(low, raw.low), high=max(high, raw.high), method=TANGO_METHOD)
 
 
-def _discordant_share(one: _PairedTotals) -> float:
+def _discordant_share(one: PairedTotals) -> float:
     """Mean absolute difference of the sides' shares within items, weighted by their units."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
@@ -205,17 +225,17 @@ def _discordant_share(one: _PairedTotals) -> float:
     return float((gap * weight).sum() / 2)
 
 
-def _effective_pairs(one: _PairedTotals, raw: Estimate, discordance: float) -> float:
+def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
     """Number of independent pairs of units with the observed standard error; at most the units."""
     error = jackknife_error(one.sums, one.statistic)
-    variance = discordance - (raw.value or 0.0) ** 2
+    variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
         return float(raw.items)
     shrink = (Z95 / float(student_t_quantile(raw.items))) ** 2
     return max(min(variance / error**2, one.n) * shrink, 1.0)
 
 
-def _critical_value(family: list[_PairedTotals], rng: np.random.Generator, rounds: int) -> float:
+def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
     """Critical value of the max-t adjustment; all members use the same draws of items."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
@@ -226,7 +246,7 @@ def _critical_value(family: list[_PairedTotals], rng: np.random.Generator, round
     return max_t_quantile(deviations, rng, rounds)
 
 
-def _build_contrast(one: _PairedTotals, raw: Estimate, critical: float) -> Contrast:
+def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contrast:
     adjusted = replace(raw, method=ADJUSTED_METHOD)
     if raw.value is not None and raw.low is not None and raw.high is not None:
         ratio = float(t_quantile_from_normal(critical, raw.items) / student_t_quantile(raw.items))
@@ -236,7 +256,7 @@ def _build_contrast(one: _PairedTotals, raw: Estimate, critical: float) -> Contr
     return Contrast(one.measure.name, one.left, one.right, raw, adjusted, left, right)
 
 
-def _side_values(one: _PairedTotals) -> tuple[float | None, float | None]:
+def _side_values(one: PairedTotals) -> tuple[float | None, float | None]:
     """The measure of each side on the common items."""
     if len(one.items) == 0:
         return None, None

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from studies.domain import STATUSES
+from studies.frames.frame import QUESTION_COLUMN
 
 
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
@@ -16,6 +17,8 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     For example, a study with images and one with context texts. Items with the same id are the same
     item, so contrasts pair them across studies.
     """
+    if any(QUESTION_COLUMN in frame for frame in frames.values()):
+        frames = {name: _with_questions(frame) for name, frame in frames.items()}
     parts = [
         frame.assign(**{column: pd.Categorical([name]).take(np.zeros(len(frame), np.int64))})
         for name, frame in frames.items()
@@ -27,6 +30,11 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
     stacked = {name: _stack_categorical(parts, name) for name in names}
     order = dict.fromkeys(name for part in parts for name in part)
     return pd.concat(rest, ignore_index=True).assign(**stacked)[list(order)]
+
+
+def _with_questions(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the question of each row to a frame whose items are questions of their own."""
+    return frame if QUESTION_COLUMN in frame else frame.assign(**{QUESTION_COLUMN: frame["item"]})
 
 
 def _stack_categorical(parts: Sequence[pd.DataFrame], name: str) -> pd.Categorical[str]:

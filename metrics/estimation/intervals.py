@@ -320,11 +320,29 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
     if len(size) < 2:
         return Z95
     own = 1 / max(items, 2)
-    drawn = math.sqrt(1 - own) * (rng.normal(size=(rounds, items)) @ varied)
+    drawn = math.sqrt(1 - own) * _draw_multiplier_sums(varied, rng, rounds)
     drawn += math.sqrt(own) * rng.normal(size=(rounds, members))
     alone = rng.normal(size=(rounds, len(size) - members))
     largest = np.abs(np.concatenate([drawn, alone], axis=1)).max(axis=1)
     return max(float(np.quantile(largest, 0.95)), Z95)
+
+
+MAX_DRAWN_ITEMS: Final = 2_000
+"""Items up to which max-t draws one weight for each; a million items would take eight gigabytes."""
+
+
+def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:
+    """Sums of the columns under normal weights, [round, column].
+
+    The sums are normal with the columns' products as covariance, so for many items they are drawn
+    from that distribution directly.
+    """
+    items, members = varied.shape
+    if items <= MAX_DRAWN_ITEMS:
+        return np.asarray(rng.normal(size=(rounds, items)) @ varied, np.float64)
+    value, vector = np.linalg.eigh(varied.T @ varied)
+    root = vector * np.sqrt(np.maximum(value, 0))
+    return np.asarray(rng.normal(size=(rounds, members)) @ root.T, np.float64)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:

@@ -195,7 +195,7 @@ def _count_in_blocks(
     measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
 ) -> dict[str, _MeasureTotals]:
     """Count the totals of all measures, one block of items after the other."""
-    item, items = row_selection.column_codes(whole.frame["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(whole.frame))
     blocks = len(item) // BLOCK_ROWS + 1
     block = (item * blocks // max(items, 1)).astype(np.int16)
     del item

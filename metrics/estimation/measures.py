@@ -255,7 +255,7 @@ def first_over_last(totals: Floats) -> Floats:
 
 def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
     """(cell, item, sums) of every (cell, item) that has rows, sorted by cell."""
-    item, items = row_selection.column_codes(tally.rows["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(tally.rows))
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)
     sums = [np.bincount(code, column, minlength=len(present)) for column in tally.sums.T]

@@ -16,7 +16,7 @@ from metrics.estimation.integer_codes import (
     unique_codes,
 )
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
-from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
+from studies.frames.frame import NO_PICK, QUESTION_COLUMN, SEP, SUSPECT_COLUMN, TIE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -134,8 +134,8 @@ def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def present_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """Return the columns, and the column `person` if the frame has it."""
-    return [*columns, PERSON_COLUMN] if PERSON_COLUMN in frame else [*columns]
+    """Return the columns, and the columns `person` and `question` if the frame has them."""
+    return [*columns, *(name for name in (PERSON_COLUMN, QUESTION_COLUMN) if name in frame)]
 
 
 def add_item_column(
@@ -206,16 +206,21 @@ def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[t
 def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
     """Number of items of each value of a categorical column, in the order of its categories."""
     group, groups = column_codes(frame[column])
-    item, items = column_codes(frame["item"])
+    item, items = column_codes(resampling_unit(frame))
     both, _ = unique_codes(group * items + item)
     counts = np.bincount(both // max(items, 1), minlength=groups)[1:]
     names = frame[column].cat.categories
     return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
 
 
+def resampling_unit(frame: pd.DataFrame) -> pd.Series:
+    """Column of the unit that intervals resample: the question if several items share one."""
+    return frame[QUESTION_COLUMN] if QUESTION_COLUMN in frame else frame["item"]
+
+
 def item_codes(frame: pd.DataFrame) -> Ints:
     """Item code of each row: the resampling unit."""
-    return column_codes(frame["item"])[0]
+    return column_codes(resampling_unit(frame))[0]
 
 
 def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:

@@ -161,7 +161,7 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
 
 def _leans_by_cell(pairs: pd.DataFrame, direction: Ints, cells: int) -> list[Ints]:
     """Net flips toward first of each item, cell by cell; `pairs` has one row per pair."""
-    item, items = row_selection.column_codes(pairs["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(pairs))
     key = pairs["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)
     lean = np.rint(np.bincount(code, direction, minlength=len(present))).astype(np.int64)

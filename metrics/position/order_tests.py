@@ -89,7 +89,7 @@ def _signed_sum_distribution(sizes: Ints) -> Floats:
 
 def item_leans(sets: pd.DataFrame) -> Ints:
     """Flips toward first minus flips toward second of each item, from pairs in both orders."""
-    item, items = row_selection.column_codes(sets["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(sets))
     flips = np.sign(sets["lean"].to_numpy()) * ~sets["consistent"].to_numpy()
     return np.rint(np.bincount(item, flips, minlength=items)).astype(np.int64)
 

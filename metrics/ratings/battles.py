@@ -12,10 +12,11 @@ import pandas as pd
 from metrics.estimation.row_selection import (
     OutcomeKind,
     probability_points,
+    resampling_unit,
     select_picks,
     select_rows,
 )
-from studies.frames.frame import TIE
+from studies.frames.frame import QUESTION_COLUMN, TIE
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -78,14 +79,15 @@ def extract_battles(
     if outcome not in ("verdict", "probability"):
         raise ValueError(f"No outcome named {outcome!r}. Known: verdict, probability")
     soft = [name for name in ("p_0", "p_1") if name in frame and outcome == "probability"]
-    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], BATTLE_COLUMNS + soft]
+    unit = [name for name in (QUESTION_COLUMN,) if name in frame]
+    pairs = frame.loc[(frame["options"] == 2) & ~frame["noise"], BATTLE_COLUMNS + soft + unit]
     names = observed_categories(pairs["first"], pairs["second"])
     rows = select_picks(pairs)
     rows = select_rows(
         rows, rows["first"].cat.codes.to_numpy() != rows["second"].cat.codes.to_numpy()
     )
     judges = observed_categories(rows["judge"])
-    item = dense_codes(rows["item"].cat.codes.to_numpy().astype(np.int64))
+    item = dense_codes(resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))
     strong = (rows["margin"].to_numpy() >= 2) & (weighting == "arena-hard")
     return Battles(
         names=names,

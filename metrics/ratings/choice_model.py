@@ -15,6 +15,7 @@ from metrics.estimation.measures import ORDER_UNKNOWN_NOTE
 from metrics.estimation.row_selection import (
     NO_SLOT,
     contestants,
+    resampling_unit,
     select_known_order,
     select_picks,
     slot_contestants,
@@ -106,7 +107,7 @@ class _ChoiceTable:
         self.label_rows = [str(text).split(SEP) for text in rows["labels"].iloc[example]]
         self.labels = sorted({label for setting in self.label_rows for label in setting})
         self.pick = rows["pick"].to_numpy(np.int64)
-        self.item = dense_codes(rows["item"].cat.codes.to_numpy().astype(np.int64))
+        self.item = dense_codes(resampling_unit(rows).cat.codes.to_numpy().astype(np.int64))
         self.available: Mask = self.options != NO_SLOT
         self.sizes = self.available.sum(axis=1)
 

@@ -17,6 +17,7 @@ from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
 from metrics.protocols.creation_alignment_table import alignment_table
 from metrics.protocols.creation_table import creation_table
+from metrics.protocols.printed_accuracies import printed_accuracies
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
@@ -216,6 +217,17 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
     }
 
 
+def _accuracies(frame: pd.DataFrame) -> Json:
+    """judge -> prompt -> accuracies as papers print them, where better answers are known."""
+    nested: Json = {}
+    frame = row_selection.select_rows(frame, frame["truth"] >= 0)
+    for judge, prompt in row_selection.observed_combinations(frame, ("judge", "prompt")):
+        own = (frame["judge"] == judge) & (frame["prompt"] == prompt)
+        if found := printed_accuracies(row_selection.select_rows(frame, own)):
+            nested.setdefault(judge, {})[prompt] = found
+    return nested
+
+
 def _missing_verdict_bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
     return win_rates.manski_bounds(frame) if not row_selection.evidence_mask(frame).all() else {}
 
@@ -239,6 +251,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "pass_fail": _without_people(pass_fail_section),
     "scores": _without_people(scores_section),
     "creation": _without_people(_creation),
+    "accuracies": _without_people(_accuracies),
     "agreement": _agreement,
     "corrected": _corrected_win_rates,
     "probability": _without_people(_probability_ratings),

@@ -24,6 +24,7 @@ from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS
 from metrics.summary.rating_sections import rating_sections
+from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.win_rates import win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
 from studies.frames.frame import pass_fail_rows
@@ -60,6 +61,7 @@ def summarise_frame(
     unreadable: win_rates.UnreadableRule = "exclude",
     quick: bool = False,
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
+    remedies: RemedyInputs | None = None,
 ) -> Json:
     """Compute all measures of a frame as plain data; with `by` also for every cell, nested.
 
@@ -68,12 +70,15 @@ def summarise_frame(
     replies, `protocol` holds its numbers. `quick` plays online Elo once, in plan order: its band
     and interval are null, with a note. Where judgements contain a suspected injection,
     `without_suspects` holds the numbers without them. With `checks` (verifications of answers by
-    people, by item) there is `verification`.
+    people, by item) there is `verification`. Where better answers are known there is `remedies`,
+    with what `remedies` says about the study.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
     if checks:
         result["verification"] = to_plain_data(verification_summary(checks, frame))
+    if section := remedy_section(frame, remedies or RemedyInputs()):
+        result["remedies"] = to_plain_data(section)
     if by:
         evidence = GroupedFrame(frame, by)
         cell = evidence.frame["cell"].to_numpy()
@@ -287,7 +292,7 @@ def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
         "planned": len(frame) if planned is None else planned,
         "asked": len(frame),
         "noise": int(frame["noise"].sum()),
-        "items": int(frame["item"].nunique()),
+        "items": int(row_selection.resampling_unit(frame).nunique()),
         "by_status": {name: int(found.get(name, 0)) for name in STATUSES},
     }
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, get_args
+from typing import Final, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
+from metrics.estimation.graded_scores import first_slot_scores
 from metrics.estimation.integer_codes import unique_codes
-from metrics.estimation.intervals import Floats, Ints, join_notes, proportions, unknown_estimate
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    join_notes,
+    proportions,
+    safe_divide,
+    unknown_estimate,
+)
 from metrics.estimation.measures import (
     CellKey,
     GroupedFrame,
@@ -24,7 +32,13 @@ from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, SEP, TIE
 
 OutcomeKind = row_selection.OutcomeKind
-CombineRule = Literal["pooled", "strict", "majority"]
+CombineRule = Literal["pooled", "strict", "majority", "graded"]
+REMEDY_NAMES: Final[dict[str, CombineRule]] = {
+    "single": "pooled",
+    "agree": "strict",
+    "pool": "majority",
+}
+"""Remedies (metrics/remedies) -> the counting rule of the same meaning."""
 UnreadableRule = Literal["exclude", "tie"]
 TieRule = Literal["half", "drop"]
 
@@ -40,13 +54,19 @@ def outcome_rows(
 
     pooled: every readable verdict of every order. strict: one outcome per pair and judge; a win
     needs both orders, anything else is a tie. majority: a win and a tie is a win. The last two need
-    both orders read (where only one order was requested, its verdict counts). `unreadable="tie"` is
+    both orders read (where only one order was requested, its verdict counts). graded: as majority,
+    but where both replies are graded the sign of their mean score decides. `unreadable="tie"` is
     VisIT-Bench's rule.
     """
     _check_rule(combine, CombineRule)
     _check_rule(unreadable, UnreadableRule)
     rows = row_selection.select_picks(_unreadable_as_ties(frame) if unreadable == "tie" else frame)
     return rows if combine == "pooled" else _merge_orders(rows, combine)
+
+
+def counting_rule(combine: str) -> CombineRule:
+    """The counting rule of a study's `combine`, which may be the name of a remedy."""
+    return REMEDY_NAMES.get(combine) or cast(CombineRule, combine)
 
 
 def _check_rule(value: str, allowed: object) -> None:
@@ -70,13 +90,38 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
     whole = row_selection.complete_set_mask(pairs) | (pairs["orders"] <= 1).to_numpy()
     sets = build_order_sets(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))
     pick = np.where(sets["consistent"], sets["pick"], TIE)
-    if combine == "majority":
+    if combine in ("majority", "graded"):
         # A lean of +1 is a win of the first slot in *some* order; if this row is the tie,
         # the win was in the other order, where this row's second answer was shown first.
         other = np.where(sets["lean"] > 0, 1, 0)
         decisive = np.where(sets["pick"] >= 0, sets["pick"], other)
         pick = np.where(sets["soft"], decisive, pick)
+    if combine == "graded":
+        pick = _graded_picks(row_selection.select_rows(pairs, whole), pick)
     return sets.assign(pick=pick.astype(np.int8))
+
+
+def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
+    """Slot of each comparison's first row that the mean graded score of its orders favours.
+
+    Where a reply is not graded, the pick is `otherwise`. Repeats of an order count in its mean.
+    """
+    group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    shown = rows["shown"].cat.codes.to_numpy()
+    same = shown == shown[row_selection.first_rows(group, groups)][group]
+    score = first_slot_scores(rows) * np.where(same, 1.0, -1.0)
+    by_order = []
+    for side in (same, ~same):
+        total = np.bincount(group[side], score[side], minlength=groups)
+        by_order.append(safe_divide(total, np.bincount(group[side], minlength=groups)))
+    once = np.bincount(group[~same], minlength=groups) == 0  # only one order was requested
+    mean = by_order[0] + np.where(once, 0.0, by_order[1])
+    graded = np.where(mean > ZERO_SCORE, 0, np.where(mean < -ZERO_SCORE, 1, TIE))
+    return np.where(np.isnan(mean), otherwise, graded)
+
+
+ZERO_SCORE: Final = 1e-6
+"""A mean score closer to zero is a tie: probabilities are stored as 32-bit floats."""
 
 
 def appearance_points(
@@ -148,6 +193,7 @@ _COMBINE_NOTES: Final = {
     "pooled": "each order counts separately",
     "strict": "both orders merged, a win needs both",
     "majority": "both orders merged, a win and a tie is a win",
+    "graded": "both orders merged by the mean of their graded replies",
 }
 _UNREADABLE_NOTES: Final = {
     "exclude": "unusable replies excluded",
@@ -203,7 +249,7 @@ def _item_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
     """(group, points, appearances) of every item of every group, counted in blocks of rows."""
-    item, items = row_selection.column_codes(rows["item"])
+    item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):
         part = rows.iloc[start : start + BLOCK_ROWS]

@@ -31,6 +31,7 @@ from studies.domain import (
 from studies.errors import StudyError, write_error
 from studies.exchange.alpaca_leaderboard import LEADERBOARD_COLUMNS as LEADERBOARD
 from studies.exchange.alpaca_leaderboard import leaderboard_rows
+from studies.exchange.every_eval_ever import write_records
 from studies.exchange.injection_flags import InjectionFlags, format_suspects
 from studies.files.items import dump_item
 from studies.files.judgement_schema import FLAGGED_SCHEMA, pick_as_text
@@ -307,6 +308,10 @@ def _write_alpaca_leaderboard(store: Store, study: str, path: Path) -> int:
     return _write_csv(path, LEADERBOARD, rows)
 
 
+def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
+    return write_records(store.study(study), store.items(study), store.judgements(study), path)
+
+
 def _write_votes(store: Store, study: str, path: Path) -> int:
     """Write the human votes without loss; `python -m studies import` reads them back."""
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
@@ -334,6 +339,9 @@ EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {
     ),
     "alpaca-eval": ExportFormat(
         ".csv", "AlpacaEval's leaderboard, against the baseline", _write_alpaca_leaderboard
+    ),
+    "every-eval-ever": ExportFormat(
+        ".zip", "Every Eval Ever records, one JSON file per model", _write_every_eval_ever
     ),
     "votes": ExportFormat(
         ".csv", "human votes only; lossless, can be imported again", _write_votes

@@ -60,7 +60,7 @@ def import_verdicts(
     spec = (
         source
         if isinstance(source, DataSpec)
-        else DataSpec(str(source), format, files or {}, mapping=mapping or {})
+        else DataSpec(str(source), format, files=files or {}, mapping=mapping or {})
     )
     loaded = load_source(spec, folder).select_slice(spec)
     save_recorded_study(store, name or name_from_source(spec.source, folder), spec, loaded)
@@ -86,10 +86,19 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
             f"{study.data.source}: {len(loaded.items):,} items (format {loaded.format}) without "
             "verdicts; use it as the data of a study and run a judge"
         )
-    sha = hashlib.sha256(repr([*loaded.items, *recorded, *votes]).encode()).hexdigest()
+    sha = _hash_records([*loaded.items, *recorded, *votes])
     store.save_study(
         study, loaded.items, (), plan_sha=sha, recorded=[*recorded, *votes], only_recorded=True
     )
+
+
+def _hash_records(records: Sequence[Item | Judgement]) -> str:
+    """Hash the text of all records, one at a time: together they would fill the memory."""
+    found = hashlib.sha256(b"[")
+    for index, record in enumerate(records):
+        found.update((", " if index else "").encode() + repr(record).encode())
+    found.update(b"]")
+    return found.hexdigest()
 
 
 def recorded_beside_asks(

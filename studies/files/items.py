@@ -169,7 +169,7 @@ def _field_error(where: str, field: str, expected: str, found: object) -> Source
 
 def _read_required_text(values: Mapping[str, Any], field: str, where: str) -> str:
     if field not in values:
-        raise SourceError(f"{where}: field {field!r} is missing")
+        raise SourceError(f"{where}: field {field!r} is missing; add it to the line")
     value = values[field]
     if not isinstance(value, str) or not value.strip():
         raise _field_error(where, field, "a non-empty text", value)

@@ -27,7 +27,10 @@ def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> d
     """Parse one line that must be a JSON object."""
     values = parse_json(decode_utf8(line, where).removeprefix("\ufeff"), where, limits)
     if not isinstance(values, dict):
-        raise SourceError(f"{where}: expected a JSON object, found {type(values).__name__}")
+        raise SourceError(
+            f"{where}: expected a JSON object, found {type(values).__name__}; write one "
+            "object per line"
+        )
     return values
 
 

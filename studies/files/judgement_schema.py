@@ -45,6 +45,7 @@ _FIELD_TYPES: Final[dict[str, Any]] = {
     "label_mass": pa.float64(),
     "cached": pa.int64(),
     "cache_write": pa.int64(),
+    "reasoning_tokens": pa.int64(),
     "completion": pa.int64(),
     "cost": pa.float64(),
     "seconds": pa.float64(),

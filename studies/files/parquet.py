@@ -32,7 +32,9 @@ def read_parquet(path: Path, limits: ReadLimits) -> tuple[tuple[str, ...], list[
             return names, [row for batch in batches for row in batch.to_pylist()]
     except (arrow.ArrowException, OSError, OverflowError) as error:
         reason = str(error).splitlines()[0][:200]
-        raise SourceError(f"{path.name}: cannot be read as Parquet: {reason}") from None
+        raise SourceError(
+            f"{path.name}: cannot be read as Parquet: {reason}; write the file again"
+        ) from None
     except MemoryError:
         raise unpacked_too_large(path.name) from None
 

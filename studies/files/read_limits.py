@@ -38,6 +38,10 @@ class ReadLimits:
     nested_texts: int
     """Texts inside lists in one row group of a Parquet file, if their size is unknown before
     reading."""
+    archive_bytes: int
+    """Size of all entries of a zip archive once unpacked; they are read one at a time."""
+    entry_bytes: int
+    """Size of one entry of a zip archive once unpacked."""
     line_bytes: int
     """Size of one line or cell; large enough for an image in base64."""
     depth: int
@@ -64,6 +68,16 @@ class ReadLimits:
         if size > max(self.unpacked_bytes, self.file_bytes):
             raise unpacked_too_large(name)
         if packed and size > _RATIO_FREE_BYTES and size > packed * self.ratio:
+            raise SourceError(
+                f"{name}: unpacks to more than {self.ratio} times its size; if that is expected, "
+                "unpack it first"
+            )
+
+    def check_archive(self, size: int, packed: int, name: str) -> None:
+        """Check the stated sizes of a zip archive, all entries together."""
+        if size > self.archive_bytes:
+            raise unpacked_too_large(name)
+        if size > _RATIO_FREE_BYTES and size > packed * self.ratio:
             raise SourceError(
                 f"{name}: unpacks to more than {self.ratio} times its size; if that is expected, "
                 "unpack it first"
@@ -130,13 +144,15 @@ class ReadLimits:
 
 LOCAL_LIMITS: Final = ReadLimits(
     file_bytes=300 * MEGABYTE, unpacked_bytes=1024 * MEGABYTE, ratio=100, rows=2_000_000,
-    columns=2_000, values=40_000_000, nested_texts=1_000_000, line_bytes=64 * MEGABYTE, depth=100,
+    columns=2_000, values=40_000_000, nested_texts=1_000_000, archive_bytes=16 * 1024 * MEGABYTE,
+    entry_bytes=256 * MEGABYTE, line_bytes=64 * MEGABYTE, depth=100,
     pixels=100_000_000, picture_bytes=40 * MEGABYTE, contestants=100_000, judges=100_000,
     categories=100_000,
 )  # fmt: skip
 PUBLIC_LIMITS: Final = ReadLimits(
     file_bytes=50 * MEGABYTE, unpacked_bytes=200 * MEGABYTE, ratio=50, rows=200_000,
-    columns=500, values=4_000_000, nested_texts=20_000, line_bytes=8 * MEGABYTE, depth=32,
+    columns=500, values=4_000_000, nested_texts=20_000, archive_bytes=400 * MEGABYTE,
+    entry_bytes=32 * MEGABYTE, line_bytes=8 * MEGABYTE, depth=32,
     pixels=40_000_000, picture_bytes=8 * MEGABYTE, contestants=100, judges=100,
     categories=500,
 )  # fmt: skip

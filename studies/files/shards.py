@@ -144,7 +144,7 @@ def summarise_shards(folder: Path) -> ShardContents:
             unknown += pc.sum(pc.equal(pc.struct_field(asks, "orders"), 0)).as_py() or 0
             items.update(dict.fromkeys(pc.unique(pc.struct_field(asks, "item")).to_pylist()))
     if not rows:
-        raise SourceError(f"{folder.name}: no judgements in its shards")
+        raise SourceError(f"{folder.name}: no judgements in its shards; choose another folder")
     return ShardContents(folder, rows, tuple(items), unknown)
 
 

@@ -1,4 +1,4 @@
-"""Read CSV, TSV, JSONL, JSON and Parquet files, gzipped or not, as rows of a table.
+"""Read CSV, TSV, JSONL, JSON, Parquet and Excel files, gzipped or not, as rows of a table.
 
 Errors name file and line. Sizes are limited before reading (studies/files/read_limits.py), so that
 an upload cannot exhaust the memory.
@@ -20,6 +20,7 @@ from studies.files.json_lines import decode_utf8, parse_json, parse_object
 from studies.files.parquet import read_parquet
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
 from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
+from studies.files.spreadsheets import read_sheet
 from studies.settings import is_public
 
 KIND_BY_SUFFIX: Final = {
@@ -30,7 +31,10 @@ KIND_BY_SUFFIX: Final = {
     ".ndjson": "jsonl",
     ".json": "json",
     ".parquet": "parquet",
+    ".xlsx": "xlsx",
 }
+_PACKED_KINDS: Final = ("parquet", "xlsx")
+"""Kinds that are compressed already and are not read from a gzip."""
 Row = dict[str, Any]
 
 
@@ -127,7 +131,7 @@ def _file_kind(path: Path) -> str | None:
         endings.pop()
         return (
             None
-            if KIND_BY_SUFFIX.get("".join(endings[-1:])) == "parquet"
+            if KIND_BY_SUFFIX.get("".join(endings[-1:])) in _PACKED_KINDS
             else _kind_of_suffix(endings)
         )
     return _kind_of_suffix(endings)
@@ -145,7 +149,10 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
     max_bytes = limits.line_bytes
     for line in _read_pieces(path, limits, lambda stream: stream.readline(max_bytes + 1)):
         if len(line) > max_bytes:
-            raise SourceError(f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB")
+            raise SourceError(
+                f"{path.name}: a line longer than {max_bytes / MEGABYTE:.0f} MB; "
+                "shorten it or remove it"
+            )
         yield line
 
 
@@ -295,7 +302,8 @@ def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
         return SourceTable(path.name, "json", tuple(value), [], json_object=value)
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise SourceError(
-            f"{path.name}: expected a list of JSON objects, one object, or one object per line"
+            f"{path.name}: expected a list of JSON objects, one object, or one object per line; "
+            "save the data in one of these forms"
         )
     return SourceTable(path.name, "json", _column_names(value), value)
 
@@ -321,10 +329,31 @@ def _read_parquet(path: Path, limits: ReadLimits) -> SourceTable:
     return SourceTable(path.name, "parquet", columns, rows)
 
 
+def _read_xlsx(path: Path, limits: ReadLimits) -> SourceTable:
+    """Read the first visible sheet; its first row that is not empty holds the column names."""
+    header: list[str] = []
+    rows: list[Row] = []
+    titles: set[str] = set()
+    for title, cells in read_sheet(path, limits):
+        titles.add(title)
+        if not header:
+            while cells and cells[-1] is None:
+                cells.pop()
+            header = _parse_header([text_of(cell) for cell in cells], path.name, limits)
+        else:
+            filled = [*cells[: len(header)], *[None] * (len(header) - len(cells))]
+            rows.append(dict(zip(header, filled, strict=True)))
+    if not header:
+        raise SourceError(f"{path.name}: the sheet is empty; expected column names and rows")
+    notes = tuple(f"only the sheet {title!r} was read" for title in titles if title)
+    return SourceTable(path.name, "xlsx", tuple(header), rows, notes=notes)
+
+
 _READERS: Final[dict[str, Callable[[Path, ReadLimits], SourceTable]]] = {
     "csv": lambda path, limits: _read_delimited(path, limits, ","),
     "tsv": lambda path, limits: _read_delimited(path, limits, "\t"),
     "jsonl": _read_jsonl,
     "json": _read_json,
     "parquet": _read_parquet,
+    "xlsx": _read_xlsx,
 }

@@ -32,6 +32,10 @@ SUSPECT_COLUMN: Final = "injection_suspect"
 """Column: whether the question or a shown answer addresses the judge (studies.texts.injection). The
 frame has this column only if an item of the study has a suspect text."""
 
+QUESTION_COLUMN: Final = "question"
+"""Column: the question of an item. The frame has it only if several items share a question: the
+turns of a conversation, or different answers of one model. Intervals then resample questions."""
+
 GOLD_COLUMN: Final = "gold"
 """Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if it has no
 label. The frame has this column only if an answer of the study has a label."""
@@ -94,6 +98,11 @@ def frame_from_rows(
     _add_numbers(frame, "p", columns.probabilities, slots.width)
     _add_lengths(frame, item_codes, shown_codes, narrow, slots)
     _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
+    questions = [
+        str(facts.get("question") or name) for name, facts in zip(item_names, narrow, strict=True)
+    ]
+    if len(set(questions)) < len(questions):
+        frame[QUESTION_COLUMN] = _question_column(item_codes, questions)
     if any(facts.get("suspects") for facts in items.values()):
         frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, narrow, slots)
     if any(facts.get("labels") for facts in items.values()):
@@ -104,6 +113,11 @@ def frame_from_rows(
 
 def _categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
     return pd.Categorical.from_codes(codes, pd.Index(list(names), dtype="str"))
+
+
+def _question_column(item_codes: np.ndarray, questions: Sequence[str]) -> pd.Categorical[str]:
+    codes, names = pd.factorize(np.asarray(questions, dtype=object))
+    return _categorical(_values_by_code(item_codes, codes.tolist(), np.int32), names.tolist())
 
 
 def _values_by_code(codes: np.ndarray, values: Sequence[Any], dtype: Any) -> np.ndarray:

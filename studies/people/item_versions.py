@@ -106,7 +106,7 @@ def _file_stem(source: str) -> str:
     """File name without folder and ending; for a Hub dataset, its name as a file name."""
     name = source.partition("@")[0] if source.startswith("hub:") else source
     name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name
-    for ending in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet"):
+    for ending in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx"):
         name = name.removesuffix(ending)
     return re.sub(r"[^\w.-]+", "-", name).strip(".-")
 

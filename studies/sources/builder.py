@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from studies.domain import (
+    BY_DESIGN,
     HUMAN_PREFIX,
     PASS_FAIL_OPTIONS,
+    QUESTION_META,
     AnswerCheck,
     AnswerLabel,
     Ask,
@@ -55,6 +58,8 @@ class OpenSource:
     folder: Path
     """Base folder of the paths in `data.files`."""
     table: SourceTable | None = None
+    paths: tuple[Path, ...] = ()
+    """Log files of the source, if it has several."""
     files_read: set[str] = field(default_factory=set)
     """Paths of `data.files` that the format has read."""
 
@@ -67,8 +72,31 @@ class OpenSource:
     @property
     def rows(self) -> SourceTable:
         if self.table is None:
-            raise SourceError(f"{self.path.name}: expected a file, found a folder")
+            raise SourceError(
+                f"{self.path.name}: expected a file, found a folder; name a file in it"
+            )
         return self.table
+
+
+class ReplyReading(Protocol):
+    """Verdict read from a reply, in label order."""
+
+    @property
+    def verdict(self) -> Verdict | None: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(slots=True)
+class RereadCounts:
+    """Replies that were read for their verdicts."""
+
+    replies: int = 0
+    read: int = 0
+    changed: int = 0
+    """Verdicts that differ from those recorded in the file."""
 
 
 @dataclass
@@ -99,6 +127,8 @@ class SourceBuilder:
         self._drafts: dict[str, _ItemDraft] = {}
         self._variants: dict[str, list[str]] = defaultdict(list)
         self._judgements: list[Judgement] = []
+        self._listed: list[tuple[str, ...]] = []
+        """Contestants of each judgement as the file lists them: label A is the first."""
         self._known_orders: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
         self._repeats: dict[tuple[Any, ...], int] = defaultdict(int)
         self.split_items: set[str] = set()
@@ -107,6 +137,10 @@ class SourceBuilder:
         self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
         self.unknown_order = 0
+        self.needs_reading = False
+        """Whether the file has replies and no verdicts, so that the replies must be read."""
+        self.labels_recorded = True
+        """Whether label A of the replies is the first contestant that the file lists."""
         self.shards: ShardContents | None = None
         """Summary of verdicts that stay in their files until the study is saved, to save memory."""
 
@@ -121,7 +155,7 @@ class SourceBuilder:
     ) -> str:
         """Add a question with its answers, or merge them into an earlier item; return its id."""
         if not id:
-            raise SourceError(f"{where}: the question has no id")
+            raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
         for name in responses or {}:
             check_contestant_name(name, where)
@@ -155,6 +189,19 @@ class SourceBuilder:
         chosen = margin if margin is not None else 0 if picked == "tie" else 1
         order = tuple(shown) if shown is not None else None
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
+
+    def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
+        """Add the answer known to be better, once for each set of compared answers."""
+        draft, compared = self._drafts[item], tuple(sorted(names))
+        known = {
+            draft.compared.get(index)
+            for index, vote in enumerate(draft.human)
+            if vote.judge == BY_DESIGN
+        }
+        if pick is None or compared in known:
+            return
+        self.add_preference(item, BY_DESIGN, "tie" if pick == "tie" else names[pick])
+        draft.compared[len(draft.human) - 1] = compared
 
     def has_preference(self, item: str, judge: str) -> bool:
         return any(vote.judge == judge for vote in self._drafts[item].human)
@@ -197,14 +244,32 @@ class SourceBuilder:
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the notes of the format and the number of rows that were left out."""
+        """Return the notes of the format, and the numbers of rows left out and of questions."""
+        return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
+
+    def _self_comparison_notes(self) -> list[str]:
         if not self._self_comparisons:
-            return self.notes
+            return []
         name, where = self._self_comparisons[0]
         count = len(self._self_comparisons)
         return [
-            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})",
-            *self.notes,
+            f"{count:,} rows left out: a model compared with itself ({name!r}, first in {where})"
+        ]
+
+    def _question_notes(self) -> list[str]:
+        shared = self._shared_questions()
+        count = len(self._drafts)
+        questions = len(
+            {
+                draft.facts.get("meta", {}).get(QUESTION_META, shared.get(id, id))
+                for id, draft in self._drafts.items()
+            }
+        )
+        if questions == count:
+            return []
+        return [
+            f"{count:,} items are about {questions:,} questions: items with the same question "
+            "(other turns, or other answers under the same names) count as one in every interval"
         ]
 
     def add_check(self, item: str, check: AnswerCheck) -> None:
@@ -259,6 +324,7 @@ class SourceBuilder:
             names, chosen, score_values = sort_by_name(names, pick, score_values)
             self.unknown_order += 1
         readable = chosen is not None or bool(score_values)
+        self._listed.append(tuple(shown))
         self._judgements.append(
             Judgement(
                 ask=self._ask(item, judge, prompt, names, known, labels),
@@ -275,6 +341,37 @@ class SourceBuilder:
                 detail=detail,
             )
         )
+
+    def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
+        """Return the first replies of judges, with the number of answers each compares."""
+        found = ((j.reply, len(j.ask.shown)) for j in self._judgements if _has_judge_reply(j))
+        return list(islice(found, count))
+
+    def reread_verdicts(self, read: Callable[[str, int], ReplyReading]) -> RereadCounts:
+        """Replace the verdicts of judges by those read from their replies.
+
+        A reply without a readable verdict is unusable, also if the file records a verdict for it.
+        """
+        counts = RereadCounts()
+        for index, judgement in enumerate(self._judgements):
+            if not _has_judge_reply(judgement):
+                continue
+            found = read(judgement.reply, len(judgement.ask.shown))
+            verdict = _verdict_as_shown(found.verdict, self._listed[index], judgement.ask)
+            counts.replies += 1
+            counts.read += verdict is not None
+            before = judgement.verdict
+            counts.changed += before is not None and (
+                verdict is None or (before.pick, before.scores) != (verdict.pick, verdict.scores)
+            )
+            self._judgements[index] = replace(
+                judgement,
+                status="ok" if verdict else "unreadable",
+                verdict=verdict,
+                rule=found.rule if verdict else "",
+                detail="" if verdict else found.reason,
+            )
+        return counts
 
     def _ask(
         self,
@@ -295,31 +392,65 @@ class SourceBuilder:
         return Ask("", item, judge, prompt, names, labels, repeat, orders=orders)
 
     def items(self) -> list[Item]:
-        return self._ready + [
-            Item(
-                id=draft.id,
-                instruction=draft.instruction,
-                responses=draft.responses,
-                human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
-                checks=tuple(draft.checks),
-                labels=tuple(draft.labels),
-                **draft.facts,
-            )
-            for draft in self._drafts.values()
-        ]
+        shared = self._shared_questions()
+        return self._ready + [_finish_item(draft, shared) for draft in self._drafts.values()]
+
+    def _shared_questions(self) -> dict[str, str]:
+        """Return the question of each item that another item asks too, by the item's id.
+
+        Variants of an item (`q1`, `q1~2`) ask one question if their instructions are equal.
+        """
+        shared: dict[str, str] = {}
+        for variants in self._variants.values():
+            asked: dict[str, list[str]] = defaultdict(list)
+            for variant in variants:
+                asked[self._drafts[variant].instruction].append(variant)
+            for instruction, ids in asked.items():
+                if instruction and len(ids) > 1:
+                    shared |= dict.fromkeys(ids, ids[0])
+        return shared
 
     def judgements(self) -> list[Judgement]:
         """Return all verdicts, with the number of orders in which each comparison was shown."""
-        return self._recorded + [
-            replace(judgement, ask=self._with_orders(judgement.ask))
-            for judgement in self._judgements
-        ]
+        return self._recorded + [self._with_orders(judgement) for judgement in self._judgements]
 
-    def _with_orders(self, ask: Ask) -> Ask:
+    def _with_orders(self, judgement: Judgement) -> Judgement:
+        ask = judgement.ask
         if ask.orders == ORDER_UNKNOWN:
-            return ask
+            return judgement
         orders = self._known_orders[(ask.item, ask.judge, ask.prompt, *sorted(ask.shown))]
-        return replace(ask, orders=len(orders))
+        if len(orders) == ask.orders:  # a copy of each of 100,000 verdicts takes seconds
+            return judgement
+        return replace(judgement, ask=replace(ask, orders=len(orders)))
+
+
+def _has_judge_reply(judgement: Judgement) -> bool:
+    return bool(judgement.reply.strip()) and not judgement.ask.judge.startswith(HUMAN_PREFIX)
+
+
+def _verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
+    """Convert a verdict from the order of the file, that of the labels, to the order of the ask."""
+    if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
+        return None
+    if listed == ask.shown:
+        return verdict
+    _, pick, scores = sort_by_name(listed, verdict.pick, verdict.scores)
+    return replace(verdict, pick=pick, scores=scores)
+
+
+def _finish_item(draft: _ItemDraft, shared: Mapping[str, str]) -> Item:
+    facts = dict(draft.facts)
+    if draft.id in shared and QUESTION_META not in facts.get("meta", {}):
+        facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[draft.id]}
+    return Item(
+        id=draft.id,
+        instruction=draft.instruction,
+        responses=draft.responses,
+        human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
+        checks=tuple(draft.checks),
+        labels=tuple(draft.labels),
+        **facts,
+    )
 
 
 def _with_compared(draft: _ItemDraft, index: int) -> Preference:
@@ -328,7 +459,8 @@ def _with_compared(draft: _ItemDraft, index: int) -> Preference:
     Without a ranking of those answers it would count for all answers of the item.
     """
     vote, names = draft.human[index], draft.compared.get(index, ())
-    if vote.shown is not None or not names or set(draft.responses) <= set(names):
+    answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
+    if vote.shown is not None or not names or answers <= set(names):
         return vote
     best = names if vote.picked == "tie" else (vote.picked,)
     return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})

@@ -36,7 +36,7 @@ def required_text(row: Row, column: str, where: str) -> str:
     """Return the text of a cell that must not be empty."""
     text = text_of(row.get(column))
     if not text.strip():
-        raise SourceError(f"{where}: column {column!r} is empty")
+        raise SourceError(f"{where}: column {column!r} is empty; fill it or remove the row")
     return text
 
 
@@ -72,7 +72,8 @@ def parse_number(row: Row, column: str, where: str) -> float | None:
         return float(value)
     except (TypeError, ValueError):
         raise SourceError(
-            f"{where}: column {column!r}: expected a number, found {value!r}"[:300]
+            f"{where}: column {column!r}: expected a number, found {text_of(value)[:80]!r}"
+            "; correct the row or remove it"
         ) from None
 
 

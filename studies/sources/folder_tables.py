@@ -1,7 +1,8 @@
-"""Read a folder of files in one format as one table, for formats whose files are one per model."""
+"""Read several files as one table: a list of files, a pattern, or a folder of files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,49 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
     return None
 
 
+def find_files(source: str, folder: Path) -> list[Path]:
+    """List the files that a pattern such as `runs/*.jsonl` names; empty if it is no pattern."""
+    if not any(sign in source for sign in "*?["):
+        return []
+    base = Path(source)
+    root = Path(base.anchor) if base.anchor else folder
+    pattern = str(base.relative_to(base.anchor)) if base.anchor else source
+    found = sorted(path for path in root.glob(pattern) if path.is_file())
+    if not found:
+        raise SourceError(f"data.source: no file matches {source!r}; check folder and pattern")
+    return _limit_files(found, source)
+
+
+def join_files(
+    paths: Sequence[Path], find_format: Callable[[SourceTable, Path], str]
+) -> tuple[str, SourceTable]:
+    """Read files of one format as one table; return the format too."""
+    tables = [read_table(path) for path in paths]
+    formats: dict[str, str] = {}
+    for table, path in zip(tables, paths, strict=True):
+        if table.json_object is not None:
+            raise SourceError(
+                f"{path.name}: holds one JSON object and cannot be read together with other "
+                "files; import it alone"
+            )
+        formats.setdefault(find_format(table, path), path.name)
+    if len(formats) > 1:
+        kinds = "; ".join(f"{name}: {format}" for format, name in formats.items())
+        raise SourceError(
+            f"files of several formats cannot be one study ({kinds}). Import them apart, or name "
+            "questions and answers with data.files"
+        )
+    return next(iter(formats)), _join_tables(paths[0].parent, tables, [])
+
+
+def list_tables(folder: Path) -> list[Path]:
+    """List the table files directly in a folder."""
+    return _limit_files(
+        sorted(path for path in folder.iterdir() if path.is_file() and is_table_file(path)),
+        folder.name,
+    )
+
+
 def _table_files(folder: Path) -> list[Path]:
     """List the table files of a folder and of two levels of folders below it."""
     paths = sorted(
@@ -49,9 +93,13 @@ def _table_files(folder: Path) -> list[Path]:
         for path in folder.glob(place)
         if is_table_file(path) and path.is_file() and not path.is_symlink()
     )
+    return _limit_files(paths, folder.name)
+
+
+def _limit_files(paths: list[Path], name: str) -> list[Path]:
     if len(paths) > MAX_FILES:
         raise SourceError(
-            f"{folder.name}: {len(paths):,} files, more than {MAX_FILES:,}; import a part of them"
+            f"{name}: {len(paths):,} files, more than {MAX_FILES:,}; import a part of them"
         )
     return paths
 

@@ -213,7 +213,9 @@ def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
             "read it (HF_TOKEN)"
         ) from None
     except errors.RevisionNotFoundError:
-        raise SourceError(f"{address.repo} has no revision {address.revision!r}") from None
+        raise SourceError(
+            f"{address.repo} has no revision {address.revision!r}; check its page"
+        ) from None
     except errors.RepositoryNotFoundError:
         raise SourceError(
             f"the Hub has no dataset {address.repo!r}, or it is private: check the spelling, or "

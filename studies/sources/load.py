@@ -21,21 +21,31 @@ from studies.sources.builder import (
     SourceBuilder,
 )
 from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name, matching_formats
-from studies.sources.folder_tables import FOLDER_FORMATS, read_folder_tables
+from studies.sources.folder_tables import (
+    FOLDER_FORMATS,
+    find_files,
+    join_files,
+    list_tables,
+    read_folder_tables,
+)
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.formats.creation_mmbench import TEXT_ONLY_SPLIT
+from studies.sources.formats.inspect_log import LOG_SUFFIX, list_logs
 from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
+from studies.sources.reply_reading import AUTO_READ, read_recorded_replies
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
-from studies.texts.repeated_answers import describe_repeated_answers
+from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
 
 ASSETS_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets"
 TABLE_FORMAT: Final = "table"
+LOG_FORMAT: Final = "inspect"
+_MAPPED_FORMATS: Final = (AUTO_FORMAT, TABLE_FORMAT)
 MAX_NOTES: Final = 12
 BUILT_IN_SOURCES: Final = {"probe": ASSETS_FOLDER / "probe" / "items.jsonl"}
 
@@ -95,7 +105,9 @@ def source_path(spec: DataSpec, folder: Path) -> Path:
     try:
         return folder / Path(expand_source(spec.source)).expanduser()
     except RuntimeError:
-        raise SourceError(f"data.source: {spec.source!r}: no such user on this machine") from None
+        raise SourceError(
+            f"data.source: {spec.source!r}: no such user on this machine; write the whole path"
+        ) from None
 
 
 def image_folder(spec: DataSpec, folder: Path) -> Path:
@@ -124,27 +136,58 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
         loaded = read_source(known, Path(table.name), folder, table, revision)
         reason = f"{table.name}: rows of the Hub at commit {revision[:12]}, read as {loaded.format}"
         return loaded if known.format == spec.format else replace(loaded, format_reason=reason)
-    check_source_variable(spec.source)
+    for name in (spec.source, *spec.parts):
+        check_source_variable(name)
     path = source_path(spec, folder)
-    return read_source(
-        spec, path, folder, None if path.is_dir() else _read_source_table(spec, path)
-    )
+    if several := _several_files(spec, path, folder):
+        return _read_several(spec, several, folder)
+    unread = path.is_dir() or (path.suffix == LOG_SUFFIX and path.exists())
+    return read_source(spec, path, folder, None if unread else _read_source_table(spec, path))
+
+
+def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
+    """List the files of a source of several: named one by one, by a pattern, or a mapped folder."""
+    if spec.parts:
+        return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
+    if path.is_dir():
+        return list_tables(path) if spec.mapping and spec.format in _MAPPED_FORMATS else []
+    return [] if path.exists() else find_files(expand_source(spec.source), folder)
+
+
+def _read_several(spec: DataSpec, paths: list[Path], folder: Path) -> LoadedSource:
+    """Read several files of one format as one source."""
+    if all(list_logs(path) == [path] for path in paths):
+        return read_source(spec, paths[0], folder, None, paths=tuple(paths))
+
+    def find_format(table: SourceTable, path: Path) -> str:
+        return _find_format(spec, table, path)[0].name
+
+    format, table = join_files(paths, find_format)
+    loaded = read_source(replace(spec, format=format), paths[0], folder, table)
+    return replace(loaded, format_reason=f"{len(paths):,} files, {loaded.format_reason}")
 
 
 def read_source(
-    spec: DataSpec, path: Path, folder: Path, table: SourceTable | None, revision: str = ""
+    spec: DataSpec,
+    path: Path,
+    folder: Path,
+    table: SourceTable | None,
+    revision: str = "",
+    paths: tuple[Path, ...] = (),
 ) -> LoadedSource:
     """Detect the format of a source and read its items and verdicts."""
-    if table is None and (joined := _join_folder(spec, path)) is not None:
+    if table is None and path.is_dir() and (joined := _join_folder(spec, path)) is not None:
         table = joined
     source_format, why = _find_format(spec, table, path)
     _check_data_keys(spec, source_format.name)
     if table is not None and spec.mapping and source_format.name != TABLE_FORMAT:
         table = rename_columns(table, spec.mapping)
-    source = OpenSource(spec, path, folder, table)
+    source = OpenSource(spec, path, folder, table, paths)
     builder = _read_rows(source, source_format)
     _check_files_read(source, source_format.name)
-    items, judgements = builder.items(), builder.judgements()
+    if spec.read or builder.needs_reading:
+        read_recorded_replies(builder, spec.read or AUTO_READ)
+    items, judgements = mark_repeated_answers(builder.items()), builder.judgements()
     if not items:
         raise SourceError(
             f"{path.name}: no items in it, read as format {source_format.name}. "
@@ -224,6 +267,8 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
     if spec.mapping and spec.format == AUTO_FORMAT:
         reason = f"by the study's mapping of {len(spec.mapping)} columns"
         return format_by_name(TABLE_FORMAT), reason
+    if table is None and spec.format == AUTO_FORMAT and not path.is_dir():
+        return format_by_name(LOG_FORMAT), "Inspect writes files with this ending"
     return choose_format(spec.format, table, path)
 
 

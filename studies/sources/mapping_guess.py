@@ -32,6 +32,12 @@ _NAMES_BY_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
     "reply": ("reply", "judgment", "judgement", "rationale", "explanation", "raw", "completion"),
     "contestant": ("contestant", "model", "generator", "system", "model_id", "model_name"),
     "response": ("response", "output", "answer", "prediction", "completion", "text"),
+    "gold": ("gold", "gold_label", "gold_winner"),
+    "score": ("score", "rating"),
+    "score_first": ("score_first", "score_1", "rating_1"),
+    "score_second": ("score_second", "score_2", "rating_2"),
+    "score_a": ("score_a", "rating_a"),
+    "score_b": ("score_b", "rating_b"),
     "rank": ("rank", "human_rank"),
 }  # fmt: skip
 _ANSWER_WORD: Final = r"(?:(?:response|answer|output|prediction|completion|generation|resp|ans)s?)"
@@ -39,6 +45,10 @@ _BETWEEN: Final = " _.:-"
 _STARTS: Final = re.compile(rf"{_ANSWER_WORD}(?=[{_BETWEEN}].)", re.IGNORECASE)
 _ENDS: Final = re.compile(rf"(?<=.[{_BETWEEN}]){_ANSWER_WORD}\Z", re.IGNORECASE)
 _SIDE_FIELDS: Final = (("first", "second"), ("a", "b"))
+_COMPARISON_FIELDS: Final = (
+    "winner", *(f for sides in _SIDE_FIELDS for side in sides for f in (side, f"score_{side}")),
+)  # fmt: skip
+"""Fields that need the names of both models of a comparison."""
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -50,8 +60,10 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
     fields = set(guess.values())
     if not any(x in fields and y in fields for x, y in _SIDE_FIELDS):
-        guess = {c: f for c, f in guess.items() if f not in ("first", "second", "a", "b", "winner")}
+        guess = {c: f for c, f in guess.items() if f not in _COMPARISON_FIELDS}
         guess = _sides_as_contestants(guess)
+    if "contestant" not in fields:
+        guess = {c: f for c, f in guess.items() if f != "score"}
     if _is_long_table(guess) or any({x, y} <= set(guess.values()) for x, y in _SIDE_FIELDS):
         return guess
     guess = {column: field for column, field in guess.items() if field != "contestant"}

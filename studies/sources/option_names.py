@@ -11,7 +11,7 @@ import shlex
 from typing import Final
 
 _EXAMPLE: Final = re.compile(r"data\.mapping, for instance \{([^{}]*)\}")
-_OPTION_KEY: Final = re.compile(r"\bdata\.(mapping|files|format|split)\b")
+_OPTION_KEY: Final = re.compile(r"\bdata\.(mapping|files|format|split|read)\b")
 
 
 def example_mapping(mapping: dict[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from studies.domain import JudgeSpec, Price
 from studies.errors import StudyError
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, KeyBlock, StudyKey
+from studies.spec.provider_presets import default_timeout, provider_presets
 
 
 def parse_judge(entry: object, where: str) -> JudgeSpec:
@@ -29,11 +30,32 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
         found["simulation"] = _given(simulation) | {JUDGE.seed.name: seed}
     if JUDGE.read.attribute not in block.model_fields_set:
         found[JUDGE.read.attribute] = default_read(str(model))
+    if JUDGE.timeout_s.attribute not in block.model_fields_set:
+        found[JUDGE.timeout_s.attribute] = default_timeout(str(model))
     judge = JudgeSpec(**found)
+    if judge.provider:
+        if judge.provider not in provider_presets():
+            known = ", ".join(provider_presets())
+            place = place_of(where, JUDGE.provider)
+            raise StudyError(f"{place}: expected one of {known}, found {judge.provider!r}")
+        judge = _apply_preset(judge, block.model_fields_set)
     judge = replace(judge, name=judge.name or judge.model, endpoint=judge.endpoint.rstrip("/"))
     if fault := _find_fault(judge):
         raise StudyError(f"{place_of(where, fault[0])}: {fault[1]}")
     return judge
+
+
+def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
+    """Fill in address, key variable and price of a provider where the file does not set them."""
+    preset = provider_presets()[judge.provider]
+    variable = JUDGE.api_key_env.attribute in given
+    return replace(
+        judge,
+        provider="",
+        endpoint=judge.endpoint or preset.base_url,
+        api_key_env=judge.api_key_env if variable else preset.api_key_env,
+        price=judge.price or (Price(0.0, 0.0) if preset.local else None),
+    )
 
 
 def default_read(model: str) -> str:
@@ -79,7 +101,12 @@ _KEY_LIKE: Final = re.compile(r"(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9_]{28,}|(sk|hf|g
 
 def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
     """Convert a judge to the keys of a study file: name, model and the values that differ."""
-    default = JudgeSpec("", "", read=default_read(judge.model))  # type: ignore[arg-type]
+    default = JudgeSpec(
+        "",
+        "",
+        read=default_read(judge.model),  # type: ignore[arg-type]
+        timeout_s=default_timeout(judge.model),
+    )
     values = changed_fields(judge, default, JUDGE)
     if judge.price is not None:
         values[JUDGE.price.name] = changed_fields(judge.price, Price(-1.0, -1.0), PRICE)

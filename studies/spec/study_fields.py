@@ -26,6 +26,16 @@ PROTOCOLS: Final = (
     "extraction",
 )
 
+COMBINE_RULES: Final = {
+    "pooled": "Pooled",
+    "strict": "2–0 or tie",
+    "majority": "Majority",
+    "graded": "Graded",
+}
+"""Counting rules for two orders, with their labels in the form."""
+REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
+"""Names of remedies with the same meaning as the first three counting rules."""
+
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
@@ -57,6 +67,10 @@ class Simulation:
     score_spread: Annotated[float | None, Key(high=10)] = None
     score_noise: Annotated[float | None, Key(high=10)] = None
     first_points: Annotated[float | None, Key(low=-10, high=10)] = None
+    graded_signal: Annotated[float | None, Key(low=-10, high=10)] = None
+    graded_first: Annotated[float | None, Key(low=-10, high=10)] = None
+    graded_noise: Annotated[float | None, Key(high=10)] = None
+    graded_much: Annotated[float | None, Key(high=10)] = None
     slot_weights: Annotated[
         tuple[float, ...] | None,
         Key(
@@ -101,6 +115,14 @@ class DataSpec:
     split: Annotated[
         str, Key("Split", "if the source has splits", per_source=True, placeholder="test")
     ] = ""
+    read: Annotated[
+        str,
+        Key("Verdicts", "verdict format in which recorded replies are read", per_source=True),
+    ] = ""
+    parts: Annotated[
+        tuple[str, ...],
+        Key("Further files", "in the format of the source, read with it as one", per_source=True),
+    ] = ()
     where: Annotated[
         Mapping[str, tuple[str, ...]],
         Key(
@@ -245,11 +267,12 @@ class Study:
         str,
         Key(
             "Two orders",
-            options={"pooled": "Pooled", "strict": "2–0 or tie", "majority": "Majority"},
+            options=COMBINE_RULES | REMEDY_RULES,
             option_hints={
                 "pooled": "each order counts as a separate verdict",
                 "strict": "a win needs both orders, else a tie: fewer wins, more ties",
                 "majority": "one win and one tie count as a win",
+                "graded": "the mean of both orders' graded replies decides",
             },
             protocol=True,
         ),

@@ -64,12 +64,23 @@ def _add_voter_links(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE shares ADD COLUMN votes INTEGER NOT NULL DEFAULT 0")
 
 
+def _add_adapted_requests(connection: sqlite3.Connection) -> None:
+    """Add the keys of calls sent without refused parameters, and counts of reasoning tokens."""
+    connection.execute(
+        "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
+        "without TEXT NOT NULL) STRICT, WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX adapted_requests_by_adapted ON adapted_requests(adapted)")
+    connection.execute("ALTER TABLE attempts ADD COLUMN reasoning_tokens INTEGER")
+
+
 MIGRATIONS: Final[list[Migration]] = [
     _add_extractions,
     _add_top_logprobs,
     _add_owners_and_ballots,
     _add_allowance,
     _add_voter_links,
+    _add_adapted_requests,
 ]
 """MIGRATIONS[k] updates a store from schema version k+1 to k+2; append, never edit."""
 

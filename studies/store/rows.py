@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from studies.domain import Ask, Item, Judgement, Status, Usage, Verdict
+from studies.domain import QUESTION_META, Ask, Item, Judgement, Status, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame import NO_PICK, SEP, TIE
 from studies.frames.truth import right_verdicts
@@ -63,6 +63,14 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
     return int(row[0])
 
 
+def put_study_text(connection: sqlite3.Connection, study: Study) -> None:
+    """Replace the study file of a stored study whose plan stays as it is."""
+    connection.execute(
+        "UPDATE studies SET yaml=?, updated=? WHERE name=?",
+        (dump_study(study), time.time(), study.name),
+    )
+
+
 def delete_orphaned_extractions(connection: sqlite3.Connection) -> None:
     """Delete extractions of replies that were deleted with their study."""
     orphans = "SELECT key FROM extractions WHERE reads NOT IN (SELECT key FROM judgements)"
@@ -98,6 +106,7 @@ def _item_facts(item: Item) -> dict[str, Any]:
             for p in item.human
         ],
         "suspects": suspect_places(item),
+        **({"question": item.meta[QUESTION_META]} if QUESTION_META in item.meta else {}),
         **({"labels": right_verdicts(item.labels)} if item.labels else {}),
     }
 

@@ -12,11 +12,12 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from studies.domain import Judgement, Usage
 from studies.errors import StoreUnusable
+from studies.store.queries.adapted_requests import adapt_key, find_adapted_key
 from studies.store.rows import PromptText, RequestRecord, put_judgement
 from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
@@ -89,12 +90,16 @@ class RunJournal:
             self.attempts_in_flight.add(begun)
         return begun
 
-    async def withdraw(self, key: str, attempt: int) -> None:
-        """Delete an attempt whose call was not sent, because of a pause or a cool-down."""
+    async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
+        """Delete an attempt whose call was not sent, because of a pause or a cool-down.
+
+        `keep_lease`: another call for the same ask is still being made.
+        """
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM attempts WHERE id=?", (attempt,))
-            self._release_lease(connection, key)
+            if not keep_lease:
+                self._release_lease(connection, key)
 
         await self.write(work)
         self.attempts_in_flight.discard(attempt)
@@ -122,13 +127,27 @@ class RunJournal:
         return {key for key, owner in rows if alive[owner]}
 
     async def settle(
-        self, judgement: Judgement, attempt: int, usage: Usage, cost: float | None
+        self,
+        judgement: Judgement,
+        attempt: int,
+        usage: Usage,
+        cost: float | None,
+        *,
+        without: Collection[str] = (),
     ) -> None:
-        """Store the judgement and its last attempt's outcome and end the lease, in one commit."""
+        """Store the judgement and its last attempt's outcome and end the lease, in one commit.
+
+        `without`: planned parameters that the call was sent without, because the endpoint refuses
+        them; the reply is then stored under a key of its own.
+        """
         now = self._wall()
 
         def work(connection: sqlite3.Connection) -> None:
-            _put_judgement_if_better(connection, judgement)
+            settled = judgement
+            if judgement.status != "error":
+                key = adapt_key(connection, judgement.ask.key, without)
+                settled = replace(judgement, ask=replace(judgement.ask, key=key))
+            _put_judgement_if_better(connection, settled)
             _end_attempt(connection, attempt, judgement.status, usage, cost, now)
             self._release_lease(connection, judgement.ask.key)
 
@@ -200,7 +219,8 @@ class RunJournal:
 
     def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
         row = connection.execute(
-            "SELECT seq, status FROM judgements WHERE key=?", (key,)
+            "SELECT seq, status FROM judgements WHERE key IN (?,?)",
+            (key, find_adapted_key(connection, key)),
         ).fetchone()
         return row is not None and (row[0] > self.start_seq or row[1] not in self.retry_statuses)
 
@@ -286,7 +306,7 @@ def _end_attempt(
 ) -> None:
     connection.execute(
         "UPDATE attempts SET ended=?, outcome=?, prompt_tokens=?, completion_tokens=?, "
-        "cached_tokens=?, cache_write=?, cost=? WHERE id=?",
+        "cached_tokens=?, cache_write=?, cost=?, reasoning_tokens=? WHERE id=?",
         (
             now,
             outcome,
@@ -295,6 +315,7 @@ def _end_attempt(
             usage.cached,
             usage.cache_write,
             cost,
+            usage.reasoning_tokens,
             attempt,
         ),
     )

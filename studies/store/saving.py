@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from studies.domain import Ask, Item, Judgement
-from studies.spec.study import Study
+from studies.spec.study import Study, dump_study
 from studies.store.ballot_queries import restore_votes, vote_keys
+from studies.store.queries.adapted_requests import adapt_plan_keys
 from studies.store.rows import (
     STUDY_ID,
     PromptText,
@@ -53,8 +55,17 @@ def write_study_rows(
     others = (judgement for judgement in recorded if judgement.ask.key not in cast)
     put_recorded(connection, study_id, others, start=len(after))
     restore_votes(connection, study.name)
-    keys = set(after)
+    keys = set(adapt_plan_keys(connection, study_id))
     return PlanChange(len(before & keys), len(before - keys), len(keys - before))
+
+
+def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -> None:
+    """Give a study another name, in its file, its row and the list of its runs."""
+    connection.execute(
+        "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
+        (name, dump_study(replace(study, name=name)), time.time(), study.name),
+    )
+    connection.execute("UPDATE runs SET study=? WHERE study=?", (name, study.name))
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:

@@ -47,6 +47,13 @@ CREATE TABLE requests (                       -- the request that a call's key h
     parameters TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE adapted_requests (               -- calls sent without parameters that the endpoint refused
+    key     TEXT PRIMARY KEY,                 -- the planned key
+    adapted TEXT NOT NULL,                    -- the key under which the reply is stored
+    without TEXT NOT NULL                     -- the parameters left out, comma-separated
+) STRICT, WITHOUT ROWID;
+CREATE INDEX adapted_requests_by_adapted ON adapted_requests(adapted);
+
 CREATE TABLE plan (                           -- the asks of a study, in plan order
     study          INTEGER NOT NULL REFERENCES studies(id) ON DELETE CASCADE,
     position       INTEGER NOT NULL,
@@ -113,7 +120,8 @@ CREATE TABLE attempts (                       -- a start record before each call
     completion_tokens INTEGER,
     cached_tokens     INTEGER,
     cache_write       INTEGER,
-    cost              REAL
+    cost              REAL,
+    reasoning_tokens  INTEGER                 -- part of the completion tokens
 ) STRICT;
 CREATE INDEX attempts_by_key ON attempts(key);
 CREATE INDEX attempts_open ON attempts(owner) WHERE ended IS NULL;

@@ -6,7 +6,7 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from studies.domain import Ask, Item, Judgement
 from studies.errors import StoreUnusable, StudyError
 from studies.frames.frame import frame_from_rows
 from studies.spec.study import Study, parse_study
+from studies.spec.study_fields import COMBINE_RULES, REMEDY_RULES
 from studies.store.ballot_queries import VotingRules, put_voting_rules
 from studies.store.frame_cache import (
     cache_frame,
@@ -30,9 +31,9 @@ from studies.store.queries.prompt_queries import PromptQueries
 from studies.store.queries.run_queries import PastRun as PastRun
 from studies.store.queries.run_queries import RunQueries
 from studies.store.queries.vote_columns import add_vote_columns
-from studies.store.rows import PromptText, RequestRecord
+from studies.store.rows import PromptText, RequestRecord, put_study_text
 from studies.store.saving import PlanChange as PlanChange
-from studies.store.saving import delete_study_rows, write_study_rows
+from studies.store.saving import delete_study_rows, rename_study_rows, write_study_rows
 
 register_maker(sys.modules[__name__])
 
@@ -141,12 +142,31 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         """The study file of each study, by its name."""
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
+    def rename_study(self, name: str, other: str) -> None:
+        """Rename a study. Its replies stay: their keys do not contain the study's name."""
+        study = self.study(name)
+        if other in {line.name for line in self.studies()}:
+            raise StudyError(f"a study named {other!r} exists; choose another name")
+        self._cache.drop(name)
+        delete_cached(self.path, name)
+        self.writer.run(lambda connection: rename_study_rows(connection, study, other))
+
     def delete_study(self, name: str) -> int:
         """Delete a study and the judgements no other study uses; return how many judgements."""
         self.study(name)
         self._cache.drop(name)
         delete_cached(self.path, name)
         return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
+
+    def set_combine(self, name: str, combine: str) -> None:
+        """Change the rule by which a study combines both orders; no call depends on it."""
+        if not self.owns(name):
+            raise StudyError(f"only the owner of {name!r} can change its combination rule")
+        if combine not in COMBINE_RULES | REMEDY_RULES:
+            known = ", ".join(COMBINE_RULES | REMEDY_RULES)
+            raise StudyError(f"combine: no rule named {combine!r}; choose one of {known}")
+        study = replace(self.study(name), combine=combine)
+        self.writer.run(lambda connection: put_study_text(connection, study))
 
     def set_voting_rules(self, name: str, voting: VotingRules) -> None:
         self.study(name)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from studies.domain import REFERENCE, Item
+from studies.domain import REFERENCE, REPEATED_META, Item
 from studies.texts.injection_rules import INJECTION_RULES
 
 INSTRUCTION: Final = "@instruction"
@@ -96,21 +96,36 @@ def is_suspect(text: str) -> bool:
 def find_suspects(item: Item) -> list[InjectionSuspect]:
     """Find the suspicious texts of an item, the instruction first."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
-    return [
-        InjectionSuspect(item.id, where, _rule_names(found), _quote_span(text, found[0]))
-        for where, text in texts.items()
-        if text and (found := find_spans(text))
-    ]
+    repeated = _repeated_answers(item)
+    suspects = []
+    for where, text in texts.items():
+        found = find_spans(text) if text else ()
+        rules = tuple(dict.fromkeys(rule for span in found for rule in span.rules))
+        if where in repeated:
+            rules += (REPEATED_RULE,)
+        if rules:
+            quote = _quote_span(text, found[0]) if found else _shorten_line(text)
+            suspects.append(InjectionSuspect(item.id, where, rules, quote))
+    return suspects
 
 
-def _rule_names(found: Sequence[SuspectSpan]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(rule for span in found for rule in span.rules))
+def _repeated_answers(item: Item) -> frozenset[str]:
+    """Return the contestants whose answer was marked as repeated when the source was read."""
+    return frozenset(item.meta.get(REPEATED_META, "").split("\n")) & item.responses.keys()
+
+
+def _shorten_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _QUOTE_LENGTH else line[: _QUOTE_LENGTH - 1] + "\u2026"
 
 
 def suspect_places(item: Item) -> list[str]:
     """List the locations of suspicious texts in an item, as stored beside the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
-    return [where for where, text in texts.items() if text and is_suspect(text)]
+    repeated = _repeated_answers(item)
+    return [
+        where for where, text in texts.items() if text and (where in repeated or is_suspect(text))
+    ]
 
 
 def find_all_suspects(items: Iterable[Item]) -> list[InjectionSuspect]:
@@ -159,6 +174,7 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 _QUOTE_CONTEXT_CHARS: Final = 60
+_QUOTE_LENGTH: Final = 120
 
 
 def _quote_span(text: str, span: SuspectSpan) -> str:

@@ -7,48 +7,60 @@ comparison, or a failed run. It is flagged like a suspected injection; nothing i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from studies.domain import Item
-from studies.texts.injection import REPEATED_RULE, InjectionSuspect
+from studies.domain import QUESTION_META, REPEATED_META, Item
 
 MIN_QUESTIONS: Final = 3
 """Different questions with the same answer from which the answer is a suspect."""
 MIN_LENGTH: Final = 20
 """Characters from which an answer counts: "Yes" and "B" answer many questions."""
-_QUOTE_LENGTH: Final = 120
 
 
-def find_repeated_answers(items: Iterable[Item]) -> list[InjectionSuspect]:
-    """Find all answers that their contestant gives to at least three different questions."""
-    places: dict[tuple[str, str], list[Item]] = defaultdict(list)
-    for item in items:
+def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
+    """Record in each item the contestants that give its answer to three or more questions.
+
+    The mark is stored with the item, so that exports, filters and reports find it there.
+    """
+    places: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, item in enumerate(items):
         for name, text in item.responses.items():
             if len(answer := text.strip()) >= MIN_LENGTH:
-                places[name, answer].append(item)
-    return [
-        InjectionSuspect(item.id, name, (REPEATED_RULE,), _shorten(answer))
-        for (name, answer), found in places.items()
-        if len({item.instruction or item.id for item in found}) >= MIN_QUESTIONS
-        for item in found
-    ]
+                places[name, answer].append(index)
+    marked: dict[int, list[str]] = defaultdict(list)
+    for (name, _), found in places.items():
+        if len({_question(items[index]) for index in found}) >= MIN_QUESTIONS:
+            for index in found:
+                marked[index].append(name)
+    return [_mark(item, marked.get(index, [])) for index, item in enumerate(items)]
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
-    """Describe the contestants with repeated answers, one sentence each, for notes of an import."""
-    flagged: dict[str, set[str]] = defaultdict(set)
-    for suspect in find_repeated_answers(items):
-        flagged[suspect.where].add(suspect.item)
+    """Describe the contestants with marked answers, one sentence each, for notes of an import."""
+    flagged: dict[str, int] = defaultdict(int)
+    for item in items:
+        for name in item.meta.get(REPEATED_META, "").splitlines():
+            flagged[name] += 1
     return [
         f"suspect: {name!r} gives an answer word for word to different questions, in "
-        f"{len(found):,} of {sum(name in item.responses for item in items):,} items. It may be an "
+        f"{found:,} of {sum(name in item.responses for item in items):,} items. It may be an "
         "attack on the judge or a failed run: read one of these answers, and leave the model out "
         "if it does not answer"
         for name, found in sorted(flagged.items())
     ]
 
 
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _QUOTE_LENGTH else line[: _QUOTE_LENGTH - 1] + "\u2026"
+def _question(item: Item) -> str:
+    return item.meta.get(QUESTION_META) or item.instruction or item.id
+
+
+def _mark(item: Item, names: Sequence[str]) -> Item:
+    """Return the item with these contestants marked, without marks of an earlier file."""
+    if not names and REPEATED_META not in item.meta:
+        return item
+    meta = {key: value for key, value in item.meta.items() if key != REPEATED_META}
+    if names:
+        meta[REPEATED_META] = "\n".join(sorted(names))
+    return replace(item, meta=meta)

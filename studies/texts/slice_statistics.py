@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from studies.domain import REFERENCE, Item
 from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_all_suspects
 from studies.texts.instruction_verbs import InstructionOpenings, count_openings
-from studies.texts.repeated_answers import find_repeated_answers
+from studies.texts.repeated_answers import mark_repeated_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> Sli
         judged=sum(bool(item.human) for item in items),
         suspects=tuple(
             suspect
-            for suspect in (*find_all_suspects(items), *find_repeated_answers(items))
+            for suspect in find_all_suspects(mark_repeated_answers(items))
             if suspect.where in (INSTRUCTION, *names)
         ),
     )

@@ -29,7 +29,7 @@ from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
 from judges.planning.plan import Plan, asks_of, save_plan
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess, Limiter
+from tests.judge_server import JudgeProcess, Limiter, transient_fault_rules
 from tests.judges.engine.virtual_time import SimulatedEndpoint, run_virtual, use_endpoint
 from tests.judges.small_studies import endpoint, study_plan
 
@@ -79,8 +79,8 @@ class Line:
         return f"{verdict} {self.work:<58} {self.value:>10,.2f}   {bar:<14} {self.note}"
 
 
-def plan_for(folder: Path, url: str, asks: int, in_flight: int) -> Plan:
-    return study_plan(folder, [endpoint(url)], items=asks, concurrency=in_flight)
+def plan_for(folder: Path, url: str, asks: int, in_flight: int, **judge: Any) -> Plan:
+    return study_plan(folder, [endpoint(url, **judge)], items=asks, concurrency=in_flight)
 
 
 def timed(act: Callable[[], None], calls: int) -> Effort:
@@ -89,11 +89,11 @@ def timed(act: Callable[[], None], calls: int) -> Effort:
     return Effort(calls, time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def engine_round(engine: Engine, url: str, asks: int, in_flight: int) -> Effort:
+def engine_round(engine: Engine, url: str, asks: int, in_flight: int, **judge: Any) -> Effort:
     """Ours, with journal, parser and progress; the plan is made before the clock starts."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "store.db")
-        plan = plan_for(Path(folder), url, asks, in_flight)
+        plan = plan_for(Path(folder), url, asks, in_flight, **judge)
         save_plan(plan, store)
 
         def act() -> None:
@@ -108,24 +108,33 @@ def engine_round(engine: Engine, url: str, asks: int, in_flight: int) -> Effort:
 
 
 def bare_round(
-    url: str, bodies: list[list[dict[str, Any]]], in_flight: int, retries: int = 0
+    url: str,
+    bodies: list[list[dict[str, Any]]],
+    in_flight: int,
+    retries: int = 0,
+    timeout: float = 600.0,
+    stream: bool = False,
 ) -> Effort:
     """The peer: a fixed number of workers over AsyncOpenAI on aiohttp, and nothing else."""
 
     async def main() -> None:
         client = AsyncOpenAI(
-            base_url=url, api_key="none", max_retries=retries, http_client=DefaultAioHttpClient()
+            base_url=url,
+            api_key="none",
+            max_retries=retries,
+            timeout=timeout,
+            http_client=DefaultAioHttpClient(),
         )
         left: Iterator[list[dict[str, Any]]] = iter(bodies)
 
         async def worker() -> None:
             for messages in left:
-                await client.chat.completions.create(
-                    model="judge",
-                    messages=messages,
-                    max_tokens=4096,
-                    temperature=0,  # type: ignore[arg-type]
+                answer: Any = await client.chat.completions.create(  # type: ignore[call-overload]
+                    model="judge", messages=messages, max_tokens=4096, temperature=0, stream=stream
                 )
+                if stream:
+                    async for _ in answer:
+                        pass
 
         await asyncio.gather(*(worker() for _ in range(in_flight)))
         await client.close()
@@ -191,17 +200,6 @@ def in_hand(server: JudgeProcess, seconds: float = 5.0) -> float:
     return statistics.fmean(seen)
 
 
-def transient_fault_rules(share: float) -> str:
-    """Rules of the judge server: this share of first attempts fails, a quarter each with a 429
-    (Retry-After: 1), a 500, a 503 and a lost connection; the retry succeeds."""
-    rules, left = [], 1.0
-    for kind in ("rate_limit_seconds", "server_error", "unavailable", "connection_reset"):
-        rules.append({"kind": kind, "retry_after": 1.0, "chance": share / 4 / left})
-        left -= share / 4
-    rules[2].pop("retry_after")  # a 503 names no time
-    return json.dumps([{**rule, "attempts": [1]} for rule in rules])
-
-
 def under_faults(share: float) -> Line:
     """Throughput with transient faults, beside a bare loop that retries; a server for each side,
     because its faults depend on how often it has seen a request."""
@@ -218,6 +216,61 @@ def under_faults(share: float) -> Line:
     note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
     work = f"throughput / bare loop with retries, {share:.0%} faults"
     return Line(work, ours.rate / peer.rate, 0.8, note=note)
+
+
+def with_hung_calls(share: float = 0.15) -> Line:
+    """Transient faults of which a quarter are calls that hang; both sides give up after 5 s."""
+    rules = json.loads(transient_fault_rules(share))
+    rules[3] = {**rules[3], "kind": "timeout", "seconds": 30.0}
+    server = ("--latency", "0.06", "--totals-only", "--faults", json.dumps(rules))
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
+        bodies = [planned.call.messages for planned in asks_of(plan)]
+    with JudgeProcess(*server) as of_peer:
+        peer = bare_round(of_peer.base_url, bodies, FAULTY_IN_FLIGHT, retries=5, timeout=5.0)
+    engine = Engine()
+    with JudgeProcess(*server) as own:
+        ours = engine_round(engine, own.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT, timeout_s=5)
+    engine.close()
+    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
+    work = f"throughput / bare loop, {share:.0%} faults with hung calls"
+    return Line(work, ours.rate / peer.rate, 0.8, note=note)
+
+
+def with_hedged_calls() -> list[Line]:
+    """Two calls of 400 that hang for 20 s, near the end: seconds with and without `hedge`."""
+    rule = {"kind": "timeout", "seconds": 20.0, "indexes": [300, 310]}
+    seconds, calls = [], 0
+    for hedge in (False, True):
+        engine = Engine()
+        with JudgeProcess("--latency", "0.06", "--faults", json.dumps([rule])) as server:
+            spent = engine_round(
+                engine, server.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT, hedge=hedge
+            )
+            calls = server.bill()["totals"]["calls"]
+        engine.close()
+        seconds.append(spent.seconds)
+    note = f"{seconds[1]:.1f} s, without {seconds[0]:.1f} s"
+    return [
+        Line(
+            "seconds with hedge / without, 2 hung calls", seconds[1] / seconds[0], 0.7, False, note
+        ),
+        Line("calls with hedge / asks", calls / FAULTY_CALLS, 1.02, at_least=False),
+    ]
+
+
+def streamed_replies() -> Line:
+    """Throughput of streamed replies, beside a bare loop that streams."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
+        bodies = [planned.call.messages for planned in asks_of(plan)]
+    engine = Engine()
+    with JudgeProcess("--latency", "0.06", "--totals-only") as server:
+        peer = bare_round(server.base_url, bodies, FAULTY_IN_FLIGHT, stream=True)
+        ours = engine_round(engine, server.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT, stream=True)
+    engine.close()
+    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
+    return Line("throughput / bare streaming loop", ours.rate / peer.rate, 0.8, note=note)
 
 
 def under_request_limit(per_minute: int, minutes: int) -> list[Line]:
@@ -363,27 +416,41 @@ def against_peers(url: str, ours: float) -> list[Line]:
     return [line for line in lines if line is not None]
 
 
-def main() -> int:
-    lines: list[Line] = []
-
-    def tell(*more: Line) -> None:
-        for line in more:
-            print(line, flush=True)
-        lines.extend(more)
-
+def speed_lines() -> Iterator[Line]:
     with JudgeProcess("--bench", "--latency", "0.05") as server:
         bare, per_cpu = against_bare(server.base_url)
-        tell(*bare)
-        tell(*against_peers(server.base_url, per_cpu))
+        yield from bare
+        yield from against_peers(server.base_url, per_cpu)
     for in_flight in (64, 256):
-        tell(latency_bound(in_flight))
+        yield latency_bound(in_flight)
+    yield finished_again()
+
+
+def fault_lines() -> Iterator[Line]:
     for share in FAULT_SHARES:
-        tell(under_faults(share))
+        yield under_faults(share)
+    yield with_hung_calls()
+    yield from with_hedged_calls()
+    yield streamed_replies()
+
+
+def limit_lines() -> Iterator[Line]:
     for per_minute, minutes in ((10, 60), (60, 30), (600, 10)):
-        tell(*under_request_limit(per_minute, minutes))
-    tell(finished_again())
+        yield from under_request_limit(per_minute, minutes)
+
+
+GROUPS = {"speed": speed_lines, "faults": fault_lines, "limits": limit_lines}
+
+
+def main(groups: list[str] | None = None) -> int:
+    """Print the lines of the named groups, or of all."""
+    lines = []
+    for name in groups or GROUPS:
+        for line in GROUPS[name]():
+            print(line, flush=True)
+            lines.append(line)
     return 0 if all(line.met for line in lines) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

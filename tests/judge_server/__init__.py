@@ -21,6 +21,7 @@ from .faults import (
     script,
     script_per_key,
     sometimes,
+    transient_fault_rules,
 )
 from .limiter import Cooldown, Limiter
 from .process import JudgeProcess
@@ -55,4 +56,5 @@ __all__ = [
     "script",
     "script_per_key",
     "sometimes",
+    "transient_fault_rules",
 ]

@@ -53,6 +53,16 @@ class Asked:
         return next((int(self.body[name]) for name in CAPS if self.body.get(name)), None)
 
     @property
+    def streams(self) -> bool:
+        return bool(self.body.get("stream"))
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether the last event of a stream is to report the usage; replies in one piece do."""
+        options = self.body.get("stream_options") or {}
+        return not self.streams or bool(options.get("include_usage"))
+
+    @property
     def top_logprobs(self) -> int | None:
         """How many alternatives per token; None when no log probabilities were asked for."""
         if not self.body.get("logprobs"):
@@ -82,6 +92,4 @@ def complaint(body: object) -> str | None:
         return "Missing required parameter: 'messages'."
     if not all(isinstance(message, dict) for message in messages):
         return "Invalid type for 'messages': expected an array of objects."
-    if body.get("stream"):
-        return "This test server does not stream: leave 'stream' out."
     return None

@@ -6,6 +6,7 @@ wins.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,6 +62,9 @@ KINDS: dict[str, Kind] = {
     "no_usage": Kind("reply", billed=True, failed=False),
     "timeout": LATE,
     "slow_drip": LATE,
+    "slow_stream": LATE,  # events spread over `seconds`; a reply in one piece comes after them
+    "silent_stream": SPOILT,  # half the events, then `seconds` of silence
+    "cut_stream": SPOILT,  # half the events, then a regular end
     "truncated_json": SPOILT,  # whole as HTTP, cut as JSON
     "cut_body": SPOILT,  # the connection closes before Content-Length is reached
     "wrong_json": SPOILT,
@@ -229,3 +233,15 @@ def rule_from_json(data: Mapping[str, Any]) -> Rule:
     conditions: dict[str, Any] = {**sets, **plain}
     fault = Fault(**{name: value for name, value in data.items() if name not in conditions})
     return Rule(fault, **conditions)
+
+
+def transient_fault_rules(share: float) -> str:
+    """Rules of the judge server: this share of first attempts fails, a quarter each with a 429
+    (Retry-After: 1), a 500, a 503 and a lost connection; the retry succeeds."""
+    rules: list[dict[str, Any]] = []
+    left = 1.0
+    for kind in ("rate_limit_seconds", "server_error", "unavailable", "connection_reset"):
+        rules.append({"kind": kind, "retry_after": 1.0, "chance": share / 4 / left})
+        left -= share / 4
+    rules[2].pop("retry_after")  # a 503 names no time
+    return json.dumps([{**rule, "attempts": [1]} for rule in rules])

@@ -21,7 +21,7 @@ from .limiter import Cooldowns
 from .replies import WRONG_SHAPES, capped, completion, spoken
 from .settings import Settings
 from .tokens import Usage, prompt_tokens
-from .wire import DELIVERS, TRAVELS, send, send_refusal
+from .wire import DELIVERS, STREAMED, TRAVELS, send, send_refusal, send_stream
 
 LARGEST_REQUEST = 64 * 2**20  # images travel as data URLs
 
@@ -135,7 +135,11 @@ class JudgeApp:
         headers = limiter.headers(self.now()) if limiter else {}
         await asyncio.sleep(self.latency(call.index))
         body = self.body(asked, reply, usage, fault)
-        if fault is None or kind not in TRAVELS:
+        if asked.streams and (kind not in TRAVELS or kind in STREAMED):
+            response = await send_stream(
+                request, body, fault, headers, with_usage=asked.wants_usage
+            )
+        elif fault is None or kind not in TRAVELS:
             response = await send(request, body, headers=headers)
         else:
             response = await TRAVELS[kind](request, body, fault)

@@ -3,6 +3,8 @@ first cached."""
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -55,22 +57,25 @@ class PrefixCache:
     `minimum` tokens must match before anything counts as cached. `writes` makes the newly stored
     blocks
     a price of their own (`cache_write_tokens`). Past `capacity` blocks nothing new is stored.
+    `lag`: seconds after which a new block can be used, as long as the first call for it takes.
     """
 
     block: int = 64
     minimum: int = 128
     writes: bool = False
     capacity: int = 200_000
-    seen: set[bytes] = field(default_factory=set)
+    lag: float = 0.0
+    seen: dict[bytes, float] = field(default_factory=dict)
 
     def take(self, asked: Asked) -> tuple[int, int]:
         """(cached, cache_write) tokens of this prompt; its blocks are cached from now on."""
         marks = self._marks("\x00".join(f"{role}\x01{text}" for role, text in asked.turns))
-        known = 0
-        while known < len(marks) and marks[known] in self.seen:
+        now, known = time.monotonic(), 0
+        while known < len(marks) and self.seen.get(marks[known], math.inf) <= now:
             known += 1
         if len(self.seen) + len(marks) - known <= self.capacity:
-            self.seen.update(marks[known:])
+            for mark in marks[known:]:
+                self.seen.setdefault(mark, now + self.lag)
         cached = known * self.block if known * self.block >= self.minimum else 0
         written = len(marks) * self.block - cached if self.writes else 0
         return cached, written

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from .errors import HTML, JSON, Refusal
 from .faults import Fault
+from .stream_events import events_of
 
 LINGER_RESET = struct.pack("ii", 1, 0)  # close sends RST instead of FIN
 PAGE = (
@@ -64,6 +65,39 @@ async def _drip(request: web.BaseRequest, body: bytes, fault: Fault) -> web.Stre
     return response
 
 
+async def _silence(request: web.BaseRequest, body: bytes, fault: Fault) -> web.StreamResponse:
+    """For a client that does not stream: nothing at all for so long."""
+    await asyncio.sleep(fault.seconds)
+    return await _cut(request, body, fault)
+
+
+async def send_stream(
+    request: web.BaseRequest,
+    body: bytes,
+    fault: Fault | None,
+    headers: dict[str, str],
+    *,
+    with_usage: bool,
+) -> web.StreamResponse:
+    """The reply as server-sent events, a word each, after a comment that keeps the line open."""
+    kind = fault.kind if fault else ""
+    events = events_of(body, with_usage=with_usage)
+    whole = len(events)
+    if kind in ("silent_stream", "cut_stream"):
+        events = events[: whole // 2]
+    response = web.StreamResponse(headers={**headers, "Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    await response.write(b": processing\n\n")
+    for event in events:
+        await response.write(event)
+        if fault and kind == "slow_stream":
+            await asyncio.sleep(fault.seconds / whole)
+    if fault and kind == "silent_stream":
+        await asyncio.sleep(fault.seconds)
+    await response.write_eof()
+    return response
+
+
 async def _truncate(request: web.BaseRequest, body: bytes, fault: Fault) -> web.StreamResponse:
     return await send(request, body[: len(body) // 2])
 
@@ -107,10 +141,17 @@ Travel = Callable[[web.BaseRequest, bytes, Fault], Awaitable[web.StreamResponse]
 TRAVELS: dict[str, Travel] = {
     "timeout": _hang,
     "slow_drip": _drip,
+    "slow_stream": _hang,
+    "silent_stream": _silence,
+    "cut_stream": _truncate,
     "truncated_json": _truncate,
     "cut_body": _cut,
     "huge_body": _huge,
     "connection_reset": _reset,
     "wrong_content_type": _page,
 }
-DELIVERS = frozenset({"timeout", "slow_drip", "truncated_json", "huge_body", "wrong_content_type"})
+DELIVERS = frozenset(
+    {"timeout", "slow_drip", "slow_stream", "truncated_json", "huge_body", "wrong_content_type"}
+)
+STREAMED = frozenset({"slow_stream", "silent_stream", "cut_stream"})
+"""Kinds that change how a stream travels."""

@@ -208,3 +208,17 @@ def test_a_voter_who_stands_out_is_a_line_with_the_reason():
     (_, line) = render_tables({"agreement": {"voters": {"ann": {"flags": flags}}}})
     assert line.split("  ", 1)[0] == "voters"
     assert line.endswith("sides with the others on 30 % of 264")
+
+
+def test_sections_without_a_number_come_last() -> None:
+    missing = {"value": None, "low": None, "high": None, "n": 0, "unit": "", "note": "none"}
+    known = missing | {"value": 6.3, "low": 5.0, "high": 7.0, "n": 9}
+    lines = list(
+        render_tables({"elo": {}, "position": {"j": {"entropy": missing}}, "ratings": {"m": known}})
+    )
+    assert [line.strip() for line in lines if line.startswith("\n##")] == [
+        "## ratings",
+        "## elo",
+        "## position",
+    ]
+    assert "6.300" in lines[1]

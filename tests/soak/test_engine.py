@@ -14,7 +14,7 @@ import pytest
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeProcess
-from tests.judges.engine.test_endpoint_failures import check_kills
+from tests.judges.engine.test_endpoint_failures import check_kills, check_kills_under_faults
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, engine, study_plan
 
@@ -24,6 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_killed_at_twenty_random_points_nothing_committed_is_lost(tmp_path):
     points = sorted(random.Random(20).sample(range(20, 950), 20))
     check_kills(tmp_path, asks=1000, in_flight=32, kill_at=points)
+
+
+def test_killed_twenty_times_at_15_percent_faults_nothing_is_lost_and_no_key_is_stored(tmp_path):
+    points = sorted(random.Random(15).sample(range(20, 950), 20))
+    done = check_kills_under_faults(tmp_path, asks=1000, kill_at=points)
+    print(f"{done['kills']} kills, {done['again']} calls paid twice, {done['bill']['by_fault']}")
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
@@ -45,8 +51,8 @@ def test_a_hundred_thousand_asks_grow_memory_by_less_than_50_mb(tmp_path):
 PLANNING = """
 import sys
 from pathlib import Path
-from judges.plan import save_plan
-from studies.store import Store
+from judges.planning.plan import save_plan
+from studies.store.store import Store
 from tests.judges.small_studies import endpoint, study_plan
 folder, url = Path(sys.argv[1]), sys.argv[2]
 plan = study_plan(folder, [endpoint(url)], items=2000, repeats=50, concurrency=64)
@@ -56,12 +62,12 @@ save_plan(plan, Store(folder / "store.db"))
 ASKING = """
 import json, sys, time
 from pathlib import Path
-from judges.plan import stored_plan
-from judges.engine import Engine
-from studies.store import Store
-from tests.judges.test_runs import resident, until
+from judges.engine.engine import Engine
+from judges.planning.plan import load_stored_plan
+from studies.store.store import Store
+from tests.judges.engine.test_run import resident, until
 store = Store(Path(sys.argv[1]) / "store.db")
-run = Engine().start(stored_plan(store, "small"), store)
+run = Engine().start(load_stored_plan(store, "small"), store)
 until(lambda: run.snapshot().done > 2000, 600)
 before, began, at = resident(), time.monotonic(), run.snapshot().done
 run.wait()

@@ -96,6 +96,13 @@ def browser() -> Iterator[object]:
         chromium.close()
 
 
+def choose(page, door: str, *files: Path) -> None:
+    """Press the button of a door on Home and choose files in the picker that it opens."""
+    with page.expect_file_chooser() as chooser:
+        page.locator(f"#eh-door-{door}").click()
+    chooser.value.set_files([str(file) for file in files])
+
+
 @pytest.fixture
 def visit(browser, app):
     """Opens the page; afterwards no error may have been logged and no other host asked."""

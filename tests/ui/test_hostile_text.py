@@ -15,7 +15,7 @@ import pytest
 
 from components.results.results_tab import VIEWS
 from studies.store.store import Store
-from tests.ui.conftest import App, outside
+from tests.ui.conftest import App, choose, outside
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab, wait_for
 
@@ -108,9 +108,8 @@ def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     table = tmp_path / f"{name}.csv"
     heads = [f'"{text}"' for text in (PAYLOADS[2].replace('"', '""'), "b", "c", "d")]
     table.write_text(",".join(heads) + "\n" + '"<img src=x onerror=alert(1)>",2,3,4\n' * 3)
-    page = watched("tab=study")
-    page.locator("#eh-ways-box").get_by_text("Choose a file").click()
-    page.locator("#eh-upload input[type=file]").set_input_files(table)
+    page = watched("tab=home")
+    choose(page, "answers", table)
     page.get_by_text("Use these columns").wait_for()
     assert shows(page, PAYLOADS[2])
     harmless(page)

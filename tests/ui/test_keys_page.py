@@ -61,7 +61,7 @@ def judges(page) -> str:
 def test_a_key_typed_for_one_host_is_not_sent_to_another_under_the_same_name(visit, tmp_path):
     mine, theirs = Listener(), Listener()
     with JudgeServer(behaviour=mine) as first, JudgeServer(behaviour=theirs) as second:
-        page, path = visit(), tmp_path / "study.yaml"
+        page, path = visit("tab=study"), tmp_path / "study.yaml"
         open_file(page, path, STUDY.format(name="my own", url=first.base_url, more=""))
         page.get_by_label("Edit gpt").first.click()
         box = page.locator("#f-judge-0-key")
@@ -83,7 +83,7 @@ def test_a_key_typed_for_one_host_is_not_sent_to_another_under_the_same_name(vis
 def test_a_variable_goes_to_a_new_host_only_after_the_button_is_pressed(visit, tmp_path):
     listener = Listener()
     with JudgeServer(behaviour=listener) as server:
-        page, at = visit(), server.base_url.removesuffix("/v1")
+        page, at = visit("tab=study"), server.base_url.removesuffix("/v1")
         text = STUDY.format(name="wants", url=server.base_url, more=f", api_key_env: {VARIABLE}")
         open_file(page, tmp_path / "study.yaml", text)
         asked = f"This study wants to send ${VARIABLE} to {at}."

@@ -120,7 +120,7 @@ def test_a_filter_redraws_the_finding(visit):
 
 @pytest.mark.core
 def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
-    page = visit()
+    page = visit("tab=study")
     use_simulated(page, "From the form")
     assert "calls" in wait_for(lambda: page.locator("#eh-run").inner_text())
     page.locator("#eh-run").click()
@@ -151,7 +151,7 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
 
 @pytest.mark.core
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
-    page = visit()
+    page = visit("tab=study")
     use_simulated(page, "Broken")
     wait_for(page.get_by_label("Use firstish").is_checked)  # the form follows the file
     page.get_by_label("Use firstish").click()

@@ -14,6 +14,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
+from tests.ui.conftest import choose
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -38,7 +39,7 @@ def field(page, name: str):
 
 
 def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
-    page = visit()
+    page = visit("tab=study")
     page.get_by_label("Name of the study").fill("Burst")
     page.locator("#f-repeats + button").click()
     page.locator("#f-repeats + button").click()
@@ -57,7 +58,7 @@ def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
 
 
 def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(visit):
-    page = visit()
+    page = visit("tab=study")
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.type("\n# by hand\nrepeats: 4")
@@ -77,7 +78,7 @@ def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(v
 
 def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
     with JudgeServer(behaviour=say("Overall, Response A is better.")) as server:
-        page = visit()
+        page = visit("tab=study")
         page.locator("#eh-judges").get_by_text("Add a judge").click()
         field(page, "judge.1.base_url").fill(server.base_url)
         page.locator("#f-judge-1-key").fill(CANARY)
@@ -106,8 +107,7 @@ def test_an_unknown_table_is_mapped_and_a_bad_file_names_its_line(visit, tmp_pat
     table = tmp_path / "mine.csv"
     table.write_text("nr,question,m_response,n_response\n1,Why?,so it is,so be it\n", "utf-8")
     page = visit()
-    page.locator("#eh-ways-box").get_by_text("Choose a file").click()
-    page.locator("#eh-upload input[type=file]").set_input_files(table)
+    choose(page, "answers", table)
     page.get_by_text("Use these columns").click()
     wait_for(lambda: "mapping:" in file_of(page) and "m_response: responses.m" in file_of(page))
     wait_for(lambda: "1 of 1 items" in page.locator("#eh-source").inner_text())
@@ -137,8 +137,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     file = tmp_path / "battles.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     page = visit()
-    page.locator("#eh-ways-box").get_by_text("Open a file of verdicts").click()
-    page.locator("#eh-upload input[type=file]").set_input_files(file)
+    choose(page, "verdicts", file)
     wait_for(lambda: page.locator("#eh-study input").input_value() == "battles")
     page.wait_for_selector("#eh-over-bias h2")
     wait_for(lambda: "tab=results" in page.url)
@@ -155,8 +154,7 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     folder = tmp_path / "many-shards"
     write_shard(folder / "0.parquet", [AskOutcome(j) for j in done.judgements("s")])
     done.close()
-    page = visit()
-    page.locator("#eh-ways-box").get_by_text("Choose a file").click()
+    page = visit("tab=study")
     field(page, "kind").nth(1).check()
     field(page, "data.source").fill(str(folder))
     field(page, "data.source").press("Tab")
@@ -169,7 +167,7 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
 
 
 def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):
-    page = visit()
+    page = visit("tab=study")
     page.get_by_label("Edit brief-letters").click()
     editor = page.locator("#eh-draft .cm-content")
     wait_for(lambda: "brief-letters" in editor.inner_text())
@@ -185,7 +183,7 @@ def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):
 
 
 def test_on_a_phone_the_form_fits_and_run_is_at_hand(visit):
-    page = visit(width=390, theme="dark")
+    page = visit("tab=study", width=390, theme="dark")
     page.get_by_label("Edit embedded").click()
     page.wait_for_selector('[data-field="judge.0.kind"]')
     page.evaluate("document.querySelector('#eh-protocol').scrollIntoView()")

@@ -10,6 +10,7 @@ from components.filtering.filters import ALL_CHOICE
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.heatmap import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
+from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.measures import CellKey
 from metrics.position.order_tables import OrderTable, holm_adjust, pool_order_tables
 from metrics.position.order_tests import item_sign_test
@@ -295,6 +296,12 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     )
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     rate = share(flips / pairs, 0)
+    if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
+        return (
+            f"Only {count(pairs, 'pair')} had both orders shown to one person: too few to measure "
+            "position bias.",
+            "Position bias needs a person or judge who sees both orders; see Agreement.",
+        )
     if len(rows) == 1:
         title = f"Swapping the answers changes the verdict of {rows[0].judge} on {rate} of pairs."
         return title, _category_lead(rows[0]) or lead

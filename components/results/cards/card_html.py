@@ -31,6 +31,7 @@ from components.html.markup import (
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
 from components.html.range_table import range_table
 from components.html.table import TableCell, TableRow
+from components.results.cards.accuracy_table import show_accuracies
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures
 from components.results.cards.report_card import ReportCard
@@ -57,7 +58,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
         left = fill("<div>{}{}</div>", slots, _category_table(card))
         right = fill("<div>{}</div>", _flips_section(card))
         parts.append(fill('<div class="eh-two eh-card-two">{}{}</div>', left, right))
-    parts.append(_cost_html(card))
+    parts += [show_accuracies(card), _cost_html(card)]
     return wrap(fill('<article class="eh-report">{}</article>', join(parts))) + how_computed(
         _how_computed(card)
     )

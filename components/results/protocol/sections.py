@@ -130,11 +130,13 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
         "strict": "a win needs both orders, otherwise a tie (the authors' code)",
         "majority": "one win and one tie is a win (the authors' README)",
         "pooled": "each order counts separately (this app)",
+        "graded": "the mean of both orders' graded replies (this app)",
     }
     others = {
         "strict": "README: one win and one tie is a win. This app: each order counts.",
         "majority": "Code: a win needs both orders. This app: each order counts.",
         "pooled": "Code: a win needs both orders. README: one win and one tie is a win.",
+        "graded": "Code: a win needs both orders. README: one win and one tie is a win.",
     }
     combine = filtered.rule[0]
     return ProtocolRule("Two orders of a pair", on[combine], others[combine], combine == "strict")
@@ -210,6 +212,7 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         "strict": "unequal games are a tie, errors dropped (code)",
         "majority": "one win and one tie is a win",
         "pooled": "each game counts separately (this app)",
+        "graded": "the mean of both games' graded replies (this app)",
     }
     combine = filtered.rule[0]
     code = "Code: unequal games are a tie."

@@ -90,7 +90,8 @@ def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboa
 
     None for an order that was not judged.
     """
-    pairs = row_selection.select_picks(pairs[[*BATTLE_COLUMNS, "options", "comparison", "shown"]])
+    columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
+    pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
     case, cases = row_selection.group_codes(pairs, ["comparison"])
     listed = pairs["shown"].iloc[row_selection.first_rows(case, cases)]
     first = pairs["shown"].isin(listed)

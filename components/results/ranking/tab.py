@@ -8,7 +8,7 @@ from typing import Any, Final
 import gradio as gr
 
 from components.charts.figure_parts import empty_figure
-from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filtered_study import FilteredStudy, rule_clause
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import LegendMark, how_computed, panel_heading, wrap
@@ -105,7 +105,7 @@ def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
     ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
     return [
-        board_heading(ranking),
+        board_heading(ranking, rule_clause(filtered_study)),
         panels.leaderboard_html(ranking),
         elo_heading(ranking),
         panels.convergence_badge(ranking),
@@ -129,7 +129,7 @@ def render_curves(filtered_study: FilteredStudy, curves: str) -> list[Any]:
     return [drawn or empty_figure("Elo needs pairwise comparisons.", 200)]
 
 
-def board_heading(ranking: Ranking) -> Markup:
+def board_heading(ranking: Ranking, rule: str = "") -> Markup:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
@@ -138,7 +138,7 @@ def board_heading(ranking: Ranking) -> Markup:
     if ranking.board and panels.people_ratings(ranking.board, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
         keys = [("dot", who), ("diamond", "people")]
-    return panel_heading("Leaderboard", subtitle + count(items, "item"), keys)
+    return panel_heading("Leaderboard", subtitle + count(items, "item") + rule, keys)
 
 
 def elo_heading(ranking: Ranking) -> Markup:

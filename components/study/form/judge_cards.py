@@ -17,7 +17,14 @@ from components.study.file.controls import (
     select_menu,
 )
 from components.study.file.lenient_study import FormState, LenientStudy, judge_name
-from components.study.form.judge_settings import EMBEDDED, SIMULATED, judge_form, judge_kind
+from components.study.form.judge_settings import (
+    EMBEDDED,
+    SIMULATED,
+    judge_address,
+    judge_form,
+    judge_kind,
+    judge_variable,
+)
 from judges.money.costs import listed_prices
 from judges.operations.check_judge import JudgeCheck
 from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
@@ -90,12 +97,12 @@ def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
             and (judge[key.name] != 0 or key == SIMULATION.accuracy)
         ]
         return escape(f"simulated · {', '.join(settings) or 'no bias, always correct'}")
-    host = urlsplit(str(judge.get(JUDGE.base_url.name) or "")).netloc or "no address"
+    url = judge_address(judge)
+    host = urlsplit(url).netloc or "no address"
     model = str(judge.get(JUDGE.model.name) or "no model")
-    variable = judge.get(JUDGE.api_key_env.name)
+    variable = judge_variable(judge)
     sees = " · sees images" if judge.get(JUDGE.vision.name) else ""
     none = f"key from {variable}" if variable else "no key entered"
-    url = str(judge.get(JUDGE.base_url.name) or "")
     key = fill(
         '<span data-key-of="{}" data-key-url="{}" data-none="{}">{}</span>', name, url, none, none
     )

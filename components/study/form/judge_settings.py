@@ -27,6 +27,7 @@ from judges.money.host_key import load_host_key
 from judges.security.key_consents import origin_of
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
+from studies.spec.provider_presets import provider_presets
 
 _NAME, _MODEL, _URL = JUDGE.name.name, JUDGE.model.name, JUDGE.base_url.name
 EMBEDDED, SIMULATED, ENDPOINT = "embedded", "simulated", "endpoint"
@@ -52,6 +53,19 @@ _EFFORT_OPTIONS: Final = (
 def judge_kind(judge: Mapping[str, Any]) -> str:
     model = judge.get(_MODEL)
     return str(model) if model in (EMBEDDED, SIMULATED) else ENDPOINT
+
+
+def judge_address(judge: Mapping[str, Any]) -> str:
+    """Address of an endpoint: its own, or that of the provider it names."""
+    preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
+    return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
+
+
+def judge_variable(judge: Mapping[str, Any]) -> str:
+    """Variable with an endpoint's key: its own, or that of the provider it names."""
+    preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
+    given = judge.get(JUDGE.api_key_env.name)
+    return (preset.api_key_env if preset else "") if given is None else str(given)
 
 
 def simulation_default(key: StudyKey) -> float:
@@ -148,10 +162,10 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    url = str(judge.get(_URL) or "")
+    url = judge_address(judge)
     variable, vision = JUDGE.api_key_env, JUDGE.vision
     return [
-        _text_row(field, JUDGE.base_url, judge.get(_URL, ""), mono=True),
+        _text_row(field, JUDGE.base_url, url, mono=True),
         form_row(JUDGE.model.rule.label, _model_input(field, judge, name), to=f"{field}.{_MODEL}"),
         form_row(
             "Key",
@@ -162,7 +176,7 @@ def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[
         ),
         _host_key_row(judge, field)
         if is_public()
-        else _text_row(field, variable, judge.get(variable.name, ""), mono=True),
+        else _text_row(field, variable, judge_variable(judge), mono=True),
         form_row(
             JUDGE.price.rule.label,
             fill('<span class="eh-row">{}</span>', _price_inputs(judge, field)),

@@ -24,6 +24,7 @@ from components.study.file.lenient_study import LenientStudy, normalise_value
 from studies.domain import REFERENCE
 from studies.spec.keys import PROTOCOL_KEYS, STUDY, StudyKey
 from studies.spec.presets import PRESETS
+from studies.spec.study_fields import COMBINE_RULES, REMEDY_RULES
 
 PRESET_SUBTITLES: Final = {
     "visit-bench": "pairs on images, Elo",
@@ -165,13 +166,19 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
     ]
 
 
+def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
+    """The counting rules, and the name of a remedy if the file has one."""
+    used = study.text_value(*STUDY.combine)
+    return COMBINE_RULES | {k: v for k, v in REMEDY_RULES.items() if k == used}
+
+
 def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
     images = study.text_value(*STUDY.judge_sees) == "images"
     no_vision = "no judge of this study has vision: all get the description"
     pairs = protocols & set(_PAIR_PROTOCOLS) or not protocols
     return [
         _switch_row(study, STUDY.judge_sees, hint=no_vision if images and not sees else ""),
-        *([_switch_row(study, STUDY.combine)] if pairs else []),
+        *([_switch_row(study, STUDY.combine, options=_combine_choices(study))] if pairs else []),
         _switch_row(study, STUDY.unreadable),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -22,15 +22,18 @@ from components.study.file.controls import (
 )
 from components.study.file.lenient_study import FormState
 from components.study.form.data_source import original_file_name
+from components.study.form.mapping_preview import column_names, comparisons_html, source_table
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.eligibility import count_skipped
+from judges.verdicts.recorded_replies import RecordedReplyReader
 from studies.domain import Item
 from studies.errors import EvenhandError
-from studies.files.tables import SourceTable, is_table_file, read_table, text_of
+from studies.files.nested_columns import expand_columns
+from studies.files.tables import SourceTable, text_of
 from studies.sources.detect import matching_formats
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
-from studies.sources.load import image_folder, source_path
+from studies.sources.load import image_folder
 from studies.sources.mapping_guess import guess_mapping
 from studies.spec.keys import DATA, STUDY
 from studies.texts.slice_statistics import count_coverage
@@ -119,43 +122,48 @@ def mapping_form(preview: StudyPreview) -> Markup:
     table = table_to_map(preview)
     if table is None:
         return EMPTY
-    saved = preview.lenient_study.raw(*DATA.mapping)
+    study = preview.lenient_study
+    saved = study.raw(*DATA.mapping)
     guess = guess_mapping(table.columns, table.rows)
     mapping = {str(k): str(v) for k, v in saved.items()} if isinstance(saved, Mapping) else guess
     rows = join(
-        _column_row(table, column, mapping.get(column, "")) for column in table.columns[:60]
+        _column_row(table, column, mapping.get(column, "")) for column in column_names(table)
     )
     state = "saved with the study" if saved else "a guess, not applied yet"
     head = subheading("Meaning of the columns", state)
     use = "" if saved else form_button("Use these columns", {"do": "map", "mapping": guess})
-    return fill('{}{}<div class="eh-row">{}</div>', head, rows, use)
+    shown = comparisons_html(study, table, mapping)
+    reading = _reading_row(preview, mapping)
+    return fill('{}{}{}{}<div class="eh-row">{}</div>', head, rows, reading, shown, use)
+
+
+def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
+    """Menu for the verdict format of mapped replies; empty if no column holds replies."""
+    if "reply" not in mapping.values():
+        return EMPTY
+    chosen = str(preview.lenient_study.raw(*DATA.read) or "")
+    stated = {"winner", "winner_index", "score"} & set(mapping.values())
+    default = "from the mapped column" if stated else "detected from the replies"
+    options = [("", default), *((name, name) for name in RecordedReplyReader.formats)]
+    return form_row(
+        "Verdicts", select_menu("data.read", options, chosen), "read from replies", to="data.read"
+    )
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
     """The table of a source with a column mapping or of unknown format; else None."""
     study = preview.lenient_study
-    if study.source.startswith("hub:") or study.source == "probe":
+    mapped = bool(study.raw(*DATA.mapping))
+    if preview.records is not None and not mapped:
         return None
-    if preview.records is not None and not study.raw(*DATA.mapping):
-        return None
-    try:
-        path = source_path(read_data_spec(study), study.folder)
-        if not path.is_file() or not is_table_file(path):
-            return None
-        table = _read_cached(path, path.stat().st_mtime_ns)
-    except EvenhandError:
-        return None
-    known = not study.raw(*DATA.mapping) and matching_formats(table, path)
+    table = source_table(study)
+    known = table is not None and not mapped and matching_formats(table, Path(study.source))
     return None if known else table
 
 
-@lru_cache(maxsize=4)
-def _read_cached(path: Path, stamp: int) -> SourceTable:
-    return read_table(path)
-
-
 def _column_row(table: SourceTable, column: str, field: str) -> Markup:
-    examples = (text_of(one.get(column)).strip() for one in table.rows[:20])
+    shown = expand_columns(replace(table, rows=table.rows[:20]), [column]).rows
+    examples = (text_of(one.get(column)).strip() for one in shown)
     example = next((text for text in examples if text), "empty")
     options = [
         ("", "not used"),

@@ -61,6 +61,10 @@ class ForecastByJudge:
         return sum(one.completion_tokens for one in self.by_judge.values())
 
     @property
+    def cached_tokens(self) -> int:
+        return sum(one.cached_tokens for one in self.by_judge.values())
+
+    @property
     def dollars(self) -> float | None:
         costs = [one.dollars for one in self.by_judge.values()]
         known = [cost for cost in costs if cost is not None]
@@ -145,6 +149,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
         asks=round(one.asks * by),
         prompt_tokens=round(one.prompt_tokens * by),
         completion_tokens=round(one.completion_tokens * by),
+        cached_tokens=round(one.cached_tokens * by),
         dollars=None if one.dollars is None else one.dollars * by,
         seconds=None if one.seconds is None else one.seconds * by,
     )
@@ -162,6 +167,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
         again = f"new; {count(numbers.stored)} of {count(numbers.asks)} are stored"
     amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
     sent, back = tokens(numbers.prompt_tokens), tokens(numbers.completion_tokens)
+    if numbers.cached_tokens:
+        sent += f" (about {tokens(numbers.cached_tokens)} cached)"
     part = f", from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
     return kpi_strip(
         [

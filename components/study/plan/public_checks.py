@@ -21,6 +21,7 @@ from studies.domain import Item, JudgeSpec
 from studies.errors import StudyError
 from studies.files.read_limits import MEGABYTE, current_limits
 from studies.settings import is_public as is_public
+from studies.sources.hub import HUB_PREFIX
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.spec.records_folder import RECORDS_VARIABLE
 from studies.spec.study import DataSpec, Study
@@ -37,8 +38,11 @@ def check_data_source(spec: DataSpec) -> None:
     """Refuse data sources that would read a file of the server, in public mode."""
     if not is_public():
         return
-    for name in (spec.source, *spec.files.values()):
-        inside = ".." not in PurePath(name).parts
+    for name in (spec.source, *spec.parts, *spec.files.values()):
+        parts = PurePath(name).parts
+        # A pattern, or the folder of uploads itself, would name files that were not uploaded here.
+        inside = ".." not in parts and len(parts) > 1 and not set(name) & set("*?[")
+        inside = inside or name.startswith(HUB_PREFIX)
         if name not in BUILT_IN_SOURCES and not (name.startswith(ALLOWED_PREFIXES) and inside):
             raise StudyError(
                 f"data.source: {name!r} is a file of the machine that runs this page; upload "
@@ -67,10 +71,11 @@ def check_prompts_and_judges(study: Study) -> None:
 
 def _check_patience(judge: JudgeSpec) -> None:
     """Refuse call limits with which one visitor could hold connections for hours."""
-    if judge.timeout_s > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
+    longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
+    if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
-            f"judge {judge.name!r}: a public page accepts timeout_s up to {MAX_TIMEOUT_SECONDS:g} "
-            f"and max_attempts up to {MAX_ATTEMPTS}"
+            f"judge {judge.name!r}: a public page accepts timeout_s up to "
+            f"{MAX_TIMEOUT_SECONDS:g} and max_attempts up to {MAX_ATTEMPTS}"
         )
 
 

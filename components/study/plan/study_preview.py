@@ -122,7 +122,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
     found: list[int] = []
     try:
         path = source_path(spec, folder)
-        files = [path, *(folder / name for name in spec.files.values())]
+        files = [path, *(folder / name for name in (*spec.parts, *spec.files.values()))]
         for one in [*files, *(path.iterdir() if path.is_dir() else ())]:
             if one.exists():
                 found += [one.stat().st_mtime_ns, one.stat().st_size]

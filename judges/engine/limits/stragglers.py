@@ -1,4 +1,4 @@
-"""Calls that take far longer than usual for their judge.
+"""Calls that take far longer than usual for their judge and the length of their prompt.
 
 A call that hangs must not occupy one of the few calls in flight until its deadline: it is kept
 open, but no longer counted.
@@ -21,25 +21,38 @@ MIN_SLOW_SECONDS: Final = 2.0
 
 @dataclass(slots=True)
 class CallDurations:
-    """Durations of the last successful calls of one judge."""
+    """Durations of the last successful calls of one judge, by the length of their prompts.
+
+    Lengths are grouped by powers of four: prompts of 1,024 to 4,095 characters are one group.
+    """
 
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_CALLS))
+    _by_length: dict[int, deque[float]] = field(default_factory=dict)
 
-    def record(self, seconds: float) -> None:
+    def record(self, seconds: float, length: int = 0) -> None:
         self._seconds.append(seconds)
+        group = self._by_length.setdefault(_length_group(length), deque(maxlen=RECENT_CALLS))
+        group.append(seconds)
 
     @property
     def usual(self) -> float:
         """The median in seconds; 0 without any call."""
         return statistics.median(tuple(self._seconds)) if self._seconds else 0.0
 
-    @property
-    def slow_after(self) -> float | None:
-        """Seconds after which a call is slow; None with too few calls to tell."""
-        if len(self._seconds) < MIN_CALLS:
+    def slow_after(self, length: int = 0) -> float | None:
+        """Seconds after which a call is slow; None with too few calls to tell. While calls of this
+        length are few, calls of all lengths count."""
+        seconds = self._by_length.get(_length_group(length), self._seconds)
+        if len(seconds) < MIN_CALLS:
+            seconds = self._seconds
+        if len(seconds) < MIN_CALLS:
             return None
-        nine_of_ten = sorted(self._seconds)[int(0.9 * len(self._seconds))]
+        nine_of_ten = sorted(seconds)[int(0.9 * len(seconds))]
         return max(MIN_SLOW_SECONDS, SLOW_FACTOR * nine_of_ten)
+
+
+def _length_group(length: int) -> int:
+    return length.bit_length() // 2
 
 
 def describe_slow_calls(ages: list[float], usual: float) -> str:

@@ -41,6 +41,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 def _read_annotations(table: SourceTable) -> SourceBuilder:
     builder = SourceBuilder()
+    builder.labels_recorded = False  # the judge saw the outputs in a random order
     preferences = [
         parse_number(row, "preference", table.where(k)) for k, row in enumerate(table.rows)
     ]

@@ -1,7 +1,8 @@
 """Any table, read by a mapping of its columns to fields.
 
 A row is a question with one column per answer (`responses.<name>`), an answer of one contestant
-(`contestant`, `response`), or a comparison (`first`, `second`, `winner`).
+(`contestant`, `response`, `score`), or a comparison (`first`, `second`, `winner`). Columns may be
+nested (`answer1.name`, `answers[].text`).
 """
 
 from __future__ import annotations
@@ -9,12 +10,22 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from studies.errors import SourceError, StudyError
+from studies.files.nested_columns import expand_columns, nested_names
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
-from studies.sources.cells import add_verdict, id_from_text, parse_number
+from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.cells import id_from_text, parse_number
+from studies.sources.formats.mapped_verdicts import (
+    VERDICT_FIELDS,
+    add_comparison,
+    add_rating,
+    has_rating,
+    needs_reading,
+    read_winner,
+)
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.join import JoinReport, join_answers, join_key
 
@@ -39,40 +50,10 @@ MAPPING_FIELDS: Final = {
     "response_second": "the answer shown second",
     "response_a": "the answer of a",
     "response_b": "the answer of b",
-    "winner": "the winner, or tie",
-    "judge": "the judge's name",
-    "person": "the name of a human judge",
-    "prompt": "the judge's prompt",
-    "reply": "the judge's reply",
+    **VERDICT_FIELDS,
 }
 """Fields that a column can be mapped to, besides `responses.<model>` and `meta.<name>`."""
 
-PICK_BY_WINNER: Final[dict[str, Pick]] = {
-    **dict.fromkeys(
-        ("a", "model_a", "first", "left", "1", "response_a", "model_1", "output_1", "a>b", "a>>b"),
-        0,
-    ),
-    **dict.fromkeys(
-        (
-            "b",
-            "model_b",
-            "second",
-            "right",
-            "2",
-            "response_b",
-            "model_2",
-            "output_2",
-            "b>a",
-            "b>>a",
-        ),
-        1,
-    ),
-    **dict.fromkeys(
-        ("tie", "c", "-", "equal", "same", "both", "tie (bothbad)", "both_bad", "a=b", "b=a"), "tie"
-    ),
-}
-MUCH_BETTER: Final = ("a>>b", "b>>a")
-"""Winner words with a margin of 2."""
 _PAIR_FIELDS: Final = (("first", "second", True), ("a", "b", False))
 
 
@@ -81,7 +62,9 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    table, spec = source.rows, source.spec
+    spec = source.spec
+    source = replace(source, table=expand_columns(source.rows, spec.mapping))
+    table = source.rows
     fields = {field: column for column, field in check_mapping(spec.mapping, table).items()}
     builder = SourceBuilder()
     pair = next(
@@ -89,7 +72,7 @@ def read(source: OpenSource) -> SourceBuilder:
     )
     if pair:
         _read_comparisons(builder, table, fields, pair)
-    elif "contestant" in fields and "response" in fields:
+    elif "contestant" in fields and ("response" in fields or has_rating(fields)):
         _read_long(builder, table, fields)
     else:
         _read_wide(builder, source, fields)
@@ -103,7 +86,7 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
         if column not in table.columns:
             raise StudyError(
                 f"data.mapping: {table.name} has no column {column!r}; its columns: "
-                f"{', '.join(table.columns)[:300]}"
+                f"{', '.join([*table.columns, *nested_names(table)])[:400]}"
             )
         if field not in MAPPING_FIELDS and not field.startswith(("responses.", "meta.")):
             near = difflib.get_close_matches(field, MAPPING_FIELDS, n=1)
@@ -114,7 +97,8 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
             )
         if field in taken:
             raise StudyError(
-                f"data.mapping: both {taken[field]!r} and {column!r} are mapped to {field!r}"
+                f"data.mapping: both {taken[field]!r} and {column!r} are mapped to {field!r}; "
+                "map only one of them"
             )
         taken[field] = column
     return dict(mapping)
@@ -123,12 +107,12 @@ def check_mapping(mapping: Mapping[str, str], table: SourceTable) -> dict[str, s
 def _item_fields(row: Row, fields: Mapping[str, str]) -> dict[str, object]:
     """Return the fields of an item other than its id, question and answers."""
     found: dict[str, object] = {
-        name: text_of(row.get(fields[name]))
+        name: cell_text(row.get(fields[name]))
         for name in ("category", "context", "reference", "ground_truth")
         if name in fields
     }
     if "images" in fields:
-        found["images"] = tuple(split_list(text_of(row.get(fields["images"])).strip()))
+        found["images"] = _image_list(row.get(fields["images"]))
     for group in ("meta", "criteria"):
         values = {
             field.partition(".")[2]: text_of(row.get(column))
@@ -139,6 +123,20 @@ def _item_fields(row: Row, fields: Mapping[str, str]) -> dict[str, object]:
     return found
 
 
+def _image_list(value: object) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(text for part in value if (text := text_of(part).strip()))
+    return tuple(split_list(text_of(value).strip()))
+
+
+def cell_text(value: object) -> str:
+    """Convert a cell to text; the parts of a list, texts or messages, become paragraphs."""
+    if not isinstance(value, list):
+        return text_of(value)
+    parts = [part.get("content") if isinstance(part, dict) else part for part in value]
+    return "\n\n".join(text for part in parts if (text := text_of(part)))
+
+
 def _add_item(
     builder: SourceBuilder,
     row: Row,
@@ -147,7 +145,7 @@ def _add_item(
     where: str,
     fallback: str,
 ) -> str:
-    question = text_of(row.get(fields["instruction"])) if "instruction" in fields else ""
+    question = cell_text(row.get(fields["instruction"])) if "instruction" in fields else ""
     id = text_of(row.get(fields["id"])).strip() if "id" in fields else ""
     if not id:
         id = id_from_text("q", question) if question else fallback
@@ -158,7 +156,8 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
     table = source.rows
     if "instruction" not in fields:
         raise StudyError(
-            "data.mapping: a table of questions needs a column mapped to 'instruction'"
+            "data.mapping: a table of questions needs a column mapped to 'instruction'; map "
+            "the column that holds the question"
         )
     own = {
         field.partition(".")[2]: column
@@ -175,9 +174,11 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
     seen: dict[str, int] = {}
     for index, row in enumerate(table.rows):
         where = table.where(index)
-        mine = {name: text_of(row.get(column)) for name, column in own.items()}
+        mine = {name: cell_text(row.get(column)) for name, column in own.items()}
         if not text_of(row.get(fields["instruction"])).strip():
-            raise SourceError(f"{where}: column {fields['instruction']!r} is empty")
+            raise SourceError(
+                f"{where}: column {fields['instruction']!r} is empty; fill it or remove the row"
+            )
         id = _add_item(builder, row, fields, mine | answers[index], where, f"row-{index + 1:06}")
         if id in seen or id in builder.split_items:
             also = seen.get(id, seen.get(id.rpartition("~")[0], 0))
@@ -186,6 +187,10 @@ def _read_wide(builder: SourceBuilder, source: OpenSource, fields: Mapping[str, 
                 "unique values to 'id'"
             )
         seen[id] = index
+        if "gold" in fields:
+            names = [*mine, *answers[index]]
+            gold = read_winner(text_of(row.get(fields["gold"])).strip(), names, where, "gold")
+            builder.add_gold(id, names, gold)
 
 
 def _join_files(
@@ -197,21 +202,26 @@ def _join_files(
     on = spec.join or (fields.get("id") or fields["instruction"],)
     for column in on:
         if column not in table.columns:
-            raise StudyError(f"data.join: {table.name} has no column {column!r}")
+            raise StudyError(
+                f"data.join: {table.name} has no column {column!r}; name one of its columns"
+            )
     files = {name: source.read_other_file(path) for name, path in spec.files.items()}
     answers, report = join_answers([join_key(row, on) for row in table.rows], on, files)
     return answers, report
 
 
 def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
-    """Read one answer per row; the ranks of a question form one ranking."""
+    """Read one answer per row, with its score; the ranks of a question form one ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
+    builder.needs_reading = needs_reading(fields)
     for index, row in enumerate(table.rows):
         where = table.where(index)
         name = text_of(row.get(fields["contestant"]))
-        text = text_of(row.get(fields["response"]))
+        text = cell_text(row.get(fields["response"])) if "response" in fields else ""
         item = _add_item(builder, row, fields, {name: text}, where, f"row-{index + 1:06}")
-        if item in builder.split_items:
+        if has_rating(fields):
+            add_rating(builder, row, fields, item, where)
+        elif item in builder.split_items:
             raise SourceError(
                 f"{where}: a second answer of {name!r} to the same question; keep one of them, or "
                 "map a column that differs between the questions to 'id'"
@@ -230,52 +240,16 @@ def _read_comparisons(
     pair: tuple[str, str, bool],
 ) -> None:
     first, second, known = pair
+    builder.needs_reading = needs_reading(fields, (first, second))
     for index, row in enumerate(table.rows):
         where = table.where(index)
         names = (text_of(row.get(fields[first])), text_of(row.get(fields[second])))
         if builder.skip_self_comparison(names, where):
             continue
         texts = {
-            name: text_of(row.get(fields[f"response_{side}"]))
+            name: cell_text(row.get(fields[f"response_{side}"]))
             for name, side in zip(names, (first, second), strict=True)
             if f"response_{side}" in fields
         }
         item = _add_item(builder, row, fields, texts, where, f"row-{index + 1:06}")
-        if "winner" in fields:
-            winner = text_of(row.get(fields["winner"])).strip()
-            much_better = winner.casefold() in MUCH_BETTER and winner not in names
-            add_verdict(
-                builder,
-                item,
-                _judge_name(row, fields),
-                _prompt_name(row, fields),
-                names,
-                _read_winner(winner, names, where),
-                known=known,
-                margin=2 if much_better else None,
-                reply=text_of(row.get(fields.get("reply", ""))),
-            )
-
-
-def _read_winner(text: str, names: tuple[str, str], where: str) -> Pick:
-    """Look up a winner given as a contestant's name or a word; None for an empty cell."""
-    if not text:
-        return None
-    if text in names:
-        return names.index(text)
-    if text.casefold() not in PICK_BY_WINNER:
-        raise SourceError(
-            f"{where}: winner {text!r} is neither {names[0]!r} nor {names[1]!r} nor one of "
-            f"{', '.join(PICK_BY_WINNER)}"
-        )
-    return PICK_BY_WINNER[text.casefold()]
-
-
-def _judge_name(row: Row, fields: Mapping[str, str]) -> str:
-    if "person" in fields and (name := text_of(row.get(fields["person"])).strip()):
-        return f"human:{name}"
-    return text_of(row.get(fields.get("judge", ""))).strip() or "recorded"
-
-
-def _prompt_name(row: Row, fields: Mapping[str, str]) -> str:
-    return text_of(row.get(fields.get("prompt", ""))).strip() or "recorded"
+        add_comparison(builder, row, fields, item, names, (first, second), known, where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from studies.domain import QUESTION_META
 from studies.files.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
@@ -79,6 +80,7 @@ def _read_battles(
             {} if same else dict(zip(names, answers, strict=True)),
             where=where,
             category=_find_category(row),
+            meta=_turn_meta(row),
         )
         judge = _judge_name(row)
         prompt = first_text(row, "judge_prompt", "prompt_name") or "battle"
@@ -103,6 +105,12 @@ def _item_id(row: Row, question: str, index: int) -> str:
         return id_from_text("q", question) if question else f"row-{index + 1:06}"
     turn = text_of(row.get("turn"))
     return f"{id}-turn-{turn}" if turn not in ("", "0", "1") else id
+
+
+def _turn_meta(row: Row) -> dict[str, str]:
+    """Return the turn of a row and the question that the turns of a conversation share."""
+    turn, id = text_of(row.get("turn")), first_text(row, *_ITEM_COLUMNS)
+    return {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
 
 
 def _find_category(row: Row) -> str:

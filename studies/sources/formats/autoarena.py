@@ -20,7 +20,7 @@ _WINNERS: Final[dict[str, Pick]] = {"A": 0, "B": 1, "-": "tie"}
 def matches_table(table: SourceTable) -> str:
     if table.has("model_a", "model_b", "winner") and winner_words(table) <= set(_WINNERS):
         return "winner is A, B or -: AutoArena's head-to-heads" if winner_words(table) else ""
-    if table.has("prompt", "response") and not table.has("winner"):
+    if table.has("prompt", "response") and not {"winner", "gradingResult"} & {*table.columns}:
         return "prompt and response are AutoArena's answers of one model"
     return ""
 

@@ -147,7 +147,7 @@ def _add_item(
 def _item_number(row: Row, where: str) -> str:
     number = text_of(row.get("index")).strip()
     if not number:
-        raise SourceError(f"{where}: column 'index' is empty")
+        raise SourceError(f"{where}: column 'index' is empty; fill it or remove the row")
     return number.zfill(4) if number.isdigit() else number
 
 
@@ -160,7 +160,9 @@ def build_instruction(row: Row, description: str, where: str) -> str:
             for name in _QUERY_PARTS
         }
         if not parts["instruction"]:
-            raise SourceError(f"{where}: columns 'question' and 'instruction' are both empty")
+            raise SourceError(
+                f"{where}: columns 'question' and 'instruction' are both empty; fill one of them"
+            )
         question = build_query(**parts)
     return f"{question}\n\n{description_note(description)}" if description else question
 
@@ -198,7 +200,9 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
     if not text.startswith("{"):
         return text
     if len(text) > MAX_LITERAL_CHARS or _bracket_depth(text) > MAX_LITERAL_DEPTH:
-        raise SourceError(f"{where}: column 'criteria': too large or nested too deeply to be read")
+        raise SourceError(
+            f"{where}: column 'criteria': too large or nested too deeply to be read; shorten it"
+        )
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -38,7 +38,7 @@ def read(source: OpenSource) -> SourceBuilder:
     for index, example in enumerate(contents.get("examples") or []):
         where = f"{table.name}, example {index + 1}"
         if not isinstance(example, dict):
-            raise SourceError(f"{where}: expected an object")
+            raise SourceError(f"{where}: expected an object; correct or remove the example")
         _add_example(builder, example, names, (judge, prompt), where)
     return builder
 

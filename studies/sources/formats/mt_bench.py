@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from studies.domain import Status
+from studies.domain import QUESTION_META, Status
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, is_table_file, read_table, text_of
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
@@ -125,7 +125,9 @@ def _add_questions(
 def _question_turns(row: Row) -> list[str]:
     turns = row.get("turns")
     if not isinstance(turns, list) or not turns:
-        raise SourceError(f"question {row.get('question_id')}: field 'turns': expected a list")
+        raise SourceError(
+            f"question {row.get('question_id')}: field 'turns': expected a list; correct it"
+        )
     return [text_of(turn.get("content") if isinstance(turn, dict) else turn) for turn in turns]
 
 
@@ -146,8 +148,13 @@ def _add_question(
         answers,
         category=text_of(row.get("category")),
         reference=text_of(references[0]) if references else "",
-        meta={"turn": str(turn)},
+        meta=_turn_meta(id, turn),
     )
+
+
+def _turn_meta(question: str, turn: int) -> dict[str, str]:
+    """Return the turn, and the question that the turns share, which intervals count once."""
+    return {"turn": str(turn), QUESTION_META: item_id(question, 1)}
 
 
 def item_id(question: str, turn: int) -> str:
@@ -165,7 +172,7 @@ def _add_judged_item(
     id, turn = required_text(row, "question_id", where), int(parse_number(row, "turn", where) or 1)
     if id in questions and turn <= len(_question_turns(questions[id])):
         return _add_question(builder, id, turn, questions[id], answers.get(id, {}))
-    return builder.add_item(item_id(id, turn), "", where=where, meta={"turn": str(turn)})
+    return builder.add_item(item_id(id, turn), "", where=where, meta=_turn_meta(id, turn))
 
 
 def _judge_and_prompt(row: Row) -> tuple[str, str]:

@@ -92,7 +92,7 @@ def join_conversation(turns: Sequence[Row], where: str) -> str:
     """Return the instruction: the prompt, or the whole conversation if there were earlier turns."""
     texts = [text_of(turn.get("text", turn.get("content"))) for turn in turns]
     if not texts or not texts[-1].strip():
-        raise SourceError(f"{where}: the prompt is empty")
+        raise SourceError(f"{where}: the prompt is empty; fill it or remove the row")
     if len(texts) == 1:
         return texts[0]
     roles = [_ROLE_NAMES.get(str(turn.get("role")), str(turn.get("role"))) for turn in turns]

@@ -92,7 +92,8 @@ def parse_judgements(table: SourceTable) -> list[Judgement]:
             out.append(parse_judgement(drop_nulls(row) if table.kind == "parquet" else row))
         except (ValueError, KeyError, TypeError) as error:
             raise SourceError(
-                f"{table.where(index)}: not a judgement: {type(error).__name__} {error}"
+                f"{table.where(index)}: not a judgement: {type(error).__name__} {error}; "
+                "export it again"
             ) from None
     return out
 

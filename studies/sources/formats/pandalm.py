@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
+from studies.domain import QUESTION_META
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
@@ -38,16 +39,14 @@ def read(source: OpenSource) -> SourceBuilder:
         names = _model_names(row)
         instruction = _instruction_text(row, where)
         texts = (text_of(row.get("response1")), text_of(row.get("response2")))
+        row_id = first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts)
         item = builder.add_item(
-            questions.find_id(
-                instruction,
-                names,
-                first_text(row, "idx", "id") or id_from_text("panda", instruction, *texts),
-            ),
+            questions.find_id(instruction, names, row_id),
             instruction,
             dict(zip(names, texts, strict=True)),
             where=where,
             category=first_text(row, "motivation_app", "category"),
+            meta={QUESTION_META: questions.first_id(instruction)},
         )
         for name in people:
             builder.add_person_verdict(
@@ -62,10 +61,10 @@ def read(source: OpenSource) -> SourceBuilder:
                 parse_winner(row, name, _PICK_BY_WORD, where),
                 reply=text_of(row.get(name)),
             )
-    if questions.shared:
+    if len(questions) < len(table.rows):
         builder.notes.append(
-            f"{len(table.rows):,} rows are comparisons of {len(builder.items()):,} items: rows "
-            "with the same instruction and input, on different models, are one item"
+            f"{len(table.rows):,} rows are comparisons of {len(questions):,} questions: rows with "
+            "the same instruction and input are one question"
         )
     if people:
         builder.notes.append("the order in which annotators saw the responses is not recorded")
@@ -75,20 +74,26 @@ def read(source: OpenSource) -> SourceBuilder:
 class _QuestionIds:
     """Ids of questions: `idx` numbers the rows, and several rows compare answers to one question.
 
-    A question has the id of its first row. A second row on the same two models starts another
-    item, because in one item it would be a repeat and the annotator's vote would not count.
+    A question has the id of its first row. A second row on the same two models, or without models,
+    starts another item of the question, because in one item it would be a repeat and the
+    annotator's vote would not count.
     """
 
     def __init__(self) -> None:
         self._pairs: dict[str, dict[str, set[frozenset[str]]]] = defaultdict(dict)
-        self.shared = 0
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def first_id(self, question: str) -> str:
+        """Return the id of the first item of a question."""
+        return next(iter(self._pairs[question]))
 
     def find_id(self, question: str, names: tuple[str, str], row_id: str) -> str:
         """Return the id of the first item of the question without this pair, or the row's own."""
         pair = frozenset(names)
         known = self._pairs[question]
         id = next((id for id, pairs in known.items() if pair not in pairs), row_id)
-        self.shared += id in known
         known.setdefault(id, set()).add(pair)
         return id
 

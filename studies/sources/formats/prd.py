@@ -61,7 +61,7 @@ def _read_tables(source: OpenSource) -> list[SourceTable]:
 def _add_question(builder: SourceBuilder, row: Row, where: str) -> None:
     responses = row["responses"]
     if not isinstance(responses, Mapping):
-        raise SourceError(f"{where}: field 'responses': expected answers by model")
+        raise SourceError(f"{where}: field 'responses': expected answers by model; correct the row")
     builder.add_item(
         required_text(row, "prompt_id", where),
         required_text(row, "prompt", where),

@@ -40,7 +40,7 @@ def _add_item(builder: SourceBuilder, row: Row, columns: list[str], index: int, 
     if len(chosen) == 1 and not question:
         question, (chosen, rejected) = _split_transcripts(chosen[0], rejected, where)
     if not chosen or not rejected:
-        raise SourceError(f"{where}: 'chosen' or 'rejected' is empty")
+        raise SourceError(f"{where}: 'chosen' or 'rejected' is empty; fill it or remove the row")
     answers = _name_answers("chosen", chosen) | _name_answers("rejected", rejected)
     id = first_text(row, "id", "prompt_id", "pair_id") or id_from_text("pair", question, *chosen)
     models = {name: text_of(row.get(name)) for name in ("chosen_model", "rejected_model", "subset")}

@@ -75,7 +75,9 @@ def _read_tables(source: OpenSource) -> tuple[SourceTable, dict[str, SourceTable
         return source.table, named
     base = _question_file(source.path)
     if base is None:
-        raise SourceError(f"{source.path.name}: no table with VisIT-Bench's columns in this folder")
+        raise SourceError(
+            f"{source.path.name}: no table with VisIT-Bench's columns in this folder; name a file"
+        )
     found = named or {name: read_table(path) for name, path in _answer_files(source.path).items()}
     return read_table(base), found
 
@@ -116,7 +118,7 @@ def _add_item(
 ) -> None:
     instruction = text_of(row.get("instruction"))
     if not instruction.strip():
-        raise SourceError(f"{where}: column 'instruction' is empty")
+        raise SourceError(f"{where}: column 'instruction' is empty; fill it or remove the row")
     correct = _parse_flag(row, "human_ratings_gpt4_correct", where)
     images = split_list(_first_cell(row, _IMAGE_COLUMNS))
     captions = (

@@ -49,3 +49,14 @@ def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -
 def _sum_known(values: list[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
+    """Mean dollars of a call by (judge, prompt), where every reply has a price."""
+    rows = store.read(
+        "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) "
+        "GROUP BY p.judge, p.prompt HAVING count(*) = count(j.cost)",
+        (study,),
+    ).fetchall()
+    return {(judge, prompt): float(dollars) for judge, prompt, dollars in rows}

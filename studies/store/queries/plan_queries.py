@@ -38,22 +38,27 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, name: str) -> set[str]:
-        """Keys of the live asks of a study that have a judgement other than an error."""
+        """Planned keys of the live asks of a study that have a judgement other than an error."""
         rows = self.read(
-            f"SELECT p.key FROM plan p JOIN judgements j ON j.key=p.key WHERE p.study={STUDY_ID} "
+            "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
+            f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
             "AND p.origin='live' AND j.status!='error'",
             (name,),
         )
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Those of the keys that have a judgement other than an error, in any study."""
+        """Those of the keys that have a judgement other than an error, in any study; a call that
+        was made without refused parameters counts under its planned key."""
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
             marks = ",".join("?" * len(part))
             rows = self.read(
-                f"SELECT key FROM judgements WHERE key IN ({marks}) AND status!='error'", part
+                f"SELECT key FROM judgements WHERE key IN ({marks}) AND status!='error' UNION "
+                "SELECT a.key FROM adapted_requests a JOIN judgements j ON j.key=a.adapted "
+                f"WHERE a.key IN ({marks}) AND j.status!='error'",
+                (*part, *part),
             )
             found.update(key for (key,) in rows)
         return found

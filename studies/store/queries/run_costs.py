@@ -22,6 +22,8 @@ class AttemptTotals(NamedTuple):
     cost: float
     unknown: int
     """Calls of unknown cost: no price, or no token counts."""
+    reasoning_tokens: int
+    """Completion tokens of the reasoning before the answers."""
 
 
 REFUSED_SQL: Final = (
@@ -44,7 +46,8 @@ def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
         "SELECT mine.judge, COALESCE(a.outcome, 'unknown'), count(*), "
         "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
         "COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), "
-        "sum(a.cost IS NULL) FROM attempts a JOIN mine USING(key) GROUP BY 1, 2 ORDER BY 1, 2",
+        "sum(a.cost IS NULL), COALESCE(sum(a.reasoning_tokens), 0) "
+        "FROM attempts a JOIN mine USING(key) GROUP BY 1, 2 ORDER BY 1, 2",
         (study,),
     )
     return [AttemptTotals(*row) for row in rows]
@@ -60,7 +63,8 @@ def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[Atte
         "WHERE p.study=(SELECT id FROM studies WHERE name=?2)) "
         "SELECT COALESCE(mine.judge, ''), COALESCE(a.outcome, 'unknown'), count(*), "
         "COALESCE(sum(a.prompt_tokens), 0), COALESCE(sum(a.completion_tokens), 0), "
-        f"COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), {UNKNOWN_USAGE_SQL} "
+        f"COALESCE(sum(a.cached_tokens), 0), COALESCE(sum(a.cost), 0.0), {UNKNOWN_USAGE_SQL}, "
+        "COALESCE(sum(a.reasoning_tokens), 0) "
         "FROM attempts a LEFT JOIN mine USING(key) WHERE a.owner=?1 GROUP BY 1, 2 ORDER BY 1, 2",
         (owner, study),
     )
@@ -154,7 +158,9 @@ def put_settled_attempt(
     """Store the attempt of a call that was made elsewhere and whose outcome is known."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
-        "completion_tokens, cached_tokens, cache_write, cost) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "
+        "VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         (judgement.ask.key, owner, judgement.time, judgement.time, judgement.status, usage.prompt,
-         usage.completion, usage.cached, usage.cache_write, cost),
+         usage.completion, usage.cached, usage.cache_write, cost,
+         usage.reasoning_tokens),
     )  # fmt: skip

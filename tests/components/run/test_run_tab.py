@@ -311,6 +311,29 @@ def test_a_first_retry_is_a_line_and_no_box():
     assert "1 waiting" in words(show_progress(known))
 
 
+def test_a_refused_parameter_is_told_once_with_its_effect():
+    text = words(show_notices(running(missing_parameters=(("gpt", "temperature, top_p"),))))
+    assert "Asked without temperature, top_p. gpt refuses temperature, top_p." in text
+    assert "keys of their own" in text
+
+
+def test_slow_calls_are_a_line_with_their_age():
+    known = running(waits=(JudgeWait("gpt", "slow", "2 calls are slow: 95 s, usual 4 s"),))
+    assert show_notices(known) == ""
+    assert "2 calls are slow: 95 s, usual 4 s" in words(show_progress(known))
+
+
+def test_the_bill_of_a_run_names_cached_and_reasoning_tokens(store, tmp_path, engine):
+    thinking = Reply("Overall, Response A is better.", reasoning="thought " * 50)
+    with JudgeServer(behaviour=lambda _: thinking) as server:
+        run = asked(store, engine, study_plan(tmp_path, [endpoint(server.base_url)], items=4))
+        cached = server.bill.totals.cached
+    text = words(show_run(store, run.id, "small"))
+    assert "out (400 reasoning)" in text
+    assert cached
+    assert f"({cached:,} cached)" in text.replace("\u202f", ",").replace("\u2009", ",")
+
+
 def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
     known = replace(running(unknown_usage=3, unpriced=2), maybe_paid_twice=4)
     text = words(show_notices(known))

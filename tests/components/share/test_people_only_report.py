@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results.bias import panels
-from components.share.paper_text import position_table
+from components.share.paper_text import latex_table, paper_tables, people_table, position_table
+from components.share.report import report_html
 from metrics.position.position_measures import consistency, noise_floor
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -34,10 +36,7 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
     view = view_of(tmp_path, votes)
     assert noise_floor(view.machines).n == 0
     assert consistency(view.machines).n == 0
-    table = position_table(view)
-    assert table is not None
-    noise = table.head.index("Noise")
-    assert [row[noise] for row in table.rows] == ["–"]
+    assert position_table(view) is None
     kpis = panels.show_kpis(view.frame, view.failed, len(view.machines))
     assert "Changes on a repeat" in kpis and "noise floor; [" not in kpis
 
@@ -49,3 +48,24 @@ def test_one_person_who_saw_both_orders_is_measured(tmp_path: Path) -> None:
     votes += [vote(k, "bob", "x", "y", "model_a") for k in range(4)]
     found = consistency(view_of(tmp_path, votes).machines)
     assert (found.value, found.n) == (0.0, 4)
+
+
+def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_path: Path) -> None:
+    votes = []
+    for k in range(6):
+        bob = "model_b" if k < 3 else "model_a"
+        votes += [vote(k, "ann", "x", "y", "model_a"), vote(k, "bob", "x", "y", bob)]
+    votes.append(vote(0, "ann", "y", "x", "model_a"))
+    view = view_of(tmp_path, votes)
+    html = report_html(view.store, "votes")
+    told = re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.DOTALL)
+    assert "Two people agree on 50" in told and "Agreement among people" in told
+    assert "noise" not in told.lower() and "changes the verdict" not in told
+    assert "2 people cast 13 votes on the answers to 6 items" in told
+    table = people_table(view)
+    assert table is not None
+    assert table.rows[0][:2] == ("Two people agree", "50.0") and table.rows[0][-1] == "6"
+    latex = "".join(latex_table(one) for one in paper_tables(view).values())
+    assert "Two people agree" in latex and "oise" not in latex
+    title, _ = panels.show_finding(view.frame)
+    assert title.startswith("Only 1 pair had both orders shown to one person")

@@ -25,11 +25,13 @@ from studies.store.database import connect
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import Store
 from studies.store.writer import StoreWriter
-from tests.judge_server import JudgeProcess, JudgeServer
+from tests.canary_forms import CANARY, found_in
+from tests.judge_server import JudgeProcess, JudgeServer, transient_fault_rules
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
 
 ROOT = Path(__file__).resolve().parents[3]
+KEY_VARIABLE = "EVENHAND_TEST_KEY"
 
 
 @pytest.fixture
@@ -174,11 +176,15 @@ def study_file(folder: Path, plan: Plan) -> Path:
     return path
 
 
-def asking(study: Path, store: Path) -> subprocess.Popen[bytes]:
+def asking(study: Path, store: Path, key: str = "") -> subprocess.Popen[bytes]:
+    """A run in a process of its own; `key`: the API key in its environment."""
     command = [sys.executable, "-m", "judges", "run", str(study), "--store", str(store)]
+    environment = os.environ | ({KEY_VARIABLE: key} if key else {})
+    command += ["--allow-keys"] if key else []
     # A test runner in the background of a shell hands down an ignored Ctrl-C: heed it again.
     return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        command, cwd=ROOT, env=environment, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
@@ -194,26 +200,37 @@ def judged(path: Path) -> int:
             return 0
 
 
-def kill_and_resume(folder: Path, asks: int, in_flight: int, kill_at: list[int]) -> dict[str, Any]:
+def kill_and_resume(
+    folder: Path,
+    asks: int,
+    in_flight: int,
+    kill_at: list[int],
+    *,
+    faults: str = "[]",
+    key: str = "",
+    **judge: Any,
+) -> dict[str, Any]:
     """Kills a run whenever so many judgements are stored, then lets it finish."""
     path = folder / "store.db"
-    with JudgeProcess("--latency", "0.02:0.06") as server:
-        plan = study_plan(folder, [endpoint(server.base_url)], items=asks, concurrency=in_flight)
+    judge |= {"api_key_env": KEY_VARIABLE} if key else {}
+    with JudgeProcess("--latency", "0.02:0.06", "--echo-key", "--faults", faults) as server:
+        asked = [endpoint(server.base_url, **judge)]
+        plan = study_plan(folder, asked, items=asks, concurrency=in_flight)
         file = study_file(folder, plan)
         stored_after_kills = []
         for point in kill_at:
             if judged(path) >= point:  # the last child was quicker than our looking
                 continue
-            child = asking(file, path)
+            child = asking(file, path, key)
             until(
                 lambda point=point, child=child: judged(path) >= point or child.poll() is not None,
-                60,
+                120,
             )  # type: ignore[misc]
             os.kill(child.pid, signal.SIGKILL)
             child.communicate()
             stored_after_kills.append((point, judged(path)))
-        child = asking(file, path)
-        out, err = child.communicate(timeout=120)
+        child = asking(file, path, key)
+        out, err = child.communicate(timeout=240)
         return {
             "code": child.returncode,
             "out": out.decode() + err.decode(),
@@ -222,8 +239,10 @@ def kill_and_resume(folder: Path, asks: int, in_flight: int, kill_at: list[int])
         }
 
 
-def check_kills(folder: Path, asks: int, in_flight: int, kill_at: list[int]) -> None:
-    done = kill_and_resume(folder, asks, in_flight, kill_at)
+def check_kills(
+    folder: Path, asks: int, in_flight: int, kill_at: list[int], **more: Any
+) -> dict[str, Any]:
+    done = kill_and_resume(folder, asks, in_flight, kill_at, **more)
     assert done["code"] == 0, done["out"]
     assert f"planned {asks:,}, done {asks:,}" in done["out"]
     kills = len(done["stored"])
@@ -244,10 +263,26 @@ def check_kills(folder: Path, asks: int, in_flight: int, kill_at: list[int]) -> 
     assert len(interrupted) == kills
     assert "start the study again" in interrupted[0].reason
     store.close()
+    return {**done, "again": again, "kills": kills}
 
 
 def test_killed_at_three_points_nothing_committed_is_lost(tmp_path):
     check_kills(tmp_path, asks=150, in_flight=16, kill_at=[5, 60, 120])
+
+
+def check_kills_under_faults(folder: Path, asks: int, kill_at: list[int]) -> dict[str, Any]:
+    """Kills at 15 % transient faults, with an endpoint that repeats the key in its errors."""
+    faults = transient_fault_rules(0.15)
+    done = check_kills(folder, asks, 16, kill_at, faults=faults, key=CANARY)
+    assert sum(done["bill"]["by_fault"].values()) > 0.1 * asks
+    assert found_in(done["out"]) == []
+    leaks = {p.name: found_in(p.read_bytes()) for p in folder.rglob("*") if p.is_file()}
+    assert {name: forms for name, forms in leaks.items() if forms} == {}
+    return done
+
+
+def test_killed_at_two_points_with_faults_nothing_is_lost_and_no_key_is_stored(tmp_path):
+    check_kills_under_faults(tmp_path, asks=120, kill_at=[20, 70])
 
 
 def test_two_processes_with_one_study_pay_once(tmp_path):

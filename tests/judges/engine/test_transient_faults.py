@@ -105,10 +105,21 @@ def test_a_call_is_slow_relative_to_the_usual_duration():
     durations = CallDurations()
     for _ in range(9):
         durations.record(1.0)
-    assert durations.slow_after is None
+    assert durations.slow_after() is None
     durations.record(1.0)
-    assert durations.slow_after == 4.0
+    assert durations.slow_after() == 4.0
     assert describe_slow_calls([95.0, 20.0], 4.0) == "2 calls are slow: 95 s, usual 4 s"
+
+
+def test_long_prompts_are_compared_with_long_prompts():
+    durations = CallDurations()
+    for _ in range(10):
+        durations.record(1.0, length=2_000)
+    assert durations.slow_after(100_000) == 4.0, "no long prompt yet: all lengths count"
+    for _ in range(10):
+        durations.record(9.0, length=90_000)
+    assert durations.slow_after(100_000) == 36.0
+    assert durations.slow_after(1_500) == 4.0
 
 
 # --- whole runs against the loopback server -----------------------------------------------------

@@ -259,3 +259,30 @@ def test_every_format_it_claims_to_speak_is_one_it_is_tested_in() -> None:
     verdicts = {load_prompt(name).verdict for name in formats()}
     assert verdicts <= set(SIMULATED_FORMATS)
     assert {"overall-response", "selection-option", "mt-bench", "label"} <= verdicts
+
+
+GRADED = {"graded_signal": 0.8, "graded_first": 0.7, "graded_noise": 1.0}
+
+
+def test_graded_replies_carry_the_probability_of_the_first_slot():
+    made = plan(items(600), read="probabilities", **GRADED)
+    read = [(shown, got.verdict) for shown, got in answers(made)]
+    logits = [
+        math.log(verdict.label_probabilities[0] / verdict.label_probabilities[1])
+        * (1 if shown[0] == "x" else -1)
+        for shown, verdict in read
+    ]
+    by_order = {True: [], False: []}
+    for (shown, _), logit in zip(read, logits, strict=True):
+        by_order[shown[0] == "x"].append(logit)
+    # In terms of the better answer: signal + first when it is shown first, signal - first if not.
+    assert sum(by_order[True]) / 600 == pytest.approx(1.5, abs=0.15)
+    assert sum(by_order[False]) / 600 == pytest.approx(0.1, abs=0.15)
+    assert all((v.label_probabilities[0] > 0.5) == (v.pick == 0) for _, v in read)
+
+
+def test_graded_replies_in_five_levels_are_strong_from_a_logit_on():
+    made = plan(items(400), "arena-hard", graded_much=1.0, **GRADED)
+    margins = Counter(got.verdict.margin for _, got in answers(made))
+    # P(|N(1.5, 1)| > 1) = .698 and P(|N(.1, 1)| > 1) = .320
+    assert margins[2] / sum(margins.values()) == pytest.approx((0.698 + 0.320) / 2, abs=0.05)

@@ -195,3 +195,19 @@ def test_llmbar_counts_are_the_authors(part, judge, prompt):
 def test_a_long_run_of_ties_is_half_with_an_interval():
     got = win_rates.win_rate(patterns({"CC": 12}))["x"]
     assert got.value == 0.5 and got.low < 0.5 < got.high
+
+
+def test_graded_replies_decide_where_hard_verdicts_cancel():
+    # First slot both times, but far more surely when x is first: .8 - .2 = .6 for x.
+    rows = pair("q", 0, 0)
+    rows[0]["p"], rows[1]["p"] = (0.9, 0.1), (0.6, 0.4)
+    frame = build(rows)
+    assert win_rates.win_rate(frame, "majority")["x"].value == 0.5
+    assert win_rates.win_rate(frame, "graded")["x"].value == 1.0
+    plain = build(pair("q", 0, "tie"))  # not graded: as majority
+    assert win_rates.win_rate(plain, "graded")["x"].value == 1.0
+
+
+def test_remedies_are_names_of_counting_rules():
+    names = {"single": "pooled", "agree": "strict", "pool": "majority", "graded": "graded"}
+    assert {name: win_rates.counting_rule(name) for name in names} == names

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from metrics.position.position_measures import first_share
+from metrics.ratings.battles import extract_battles
+from metrics.summary.summary import status_counts
 from studies.__main__ import main
+from studies.domain import Estimate
 from studies.errors import SourceError, StudyError
+from studies.exchange.injection_flags import InjectionFlags
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.truth import better_answer
 from studies.sources.formats.any_table import MAPPING_FIELDS
@@ -94,7 +98,7 @@ def test_pandalm_rows_on_one_question_are_comparisons_of_one_item(
     assert {item.id for item in found.items} == {str(k) for k in range(0, 30, 3)}
     assert len(found.judgements) == 30 * 4
     (note,) = [note for note in found.notes if "same instruction and input" in note]
-    assert note.startswith("30 rows are comparisons of 10 items")
+    assert note.startswith("30 rows are comparisons of 10 questions")
     frame = store.frame("mine")
     share = first_share(frame[frame["judge"] == "pandalm"])
     assert (share.value, share.n, share.items) == (0.5, 30, 10)
@@ -109,9 +113,72 @@ def test_pandalm_rows_on_one_question_are_comparisons_of_one_item(
     assert better_answer(ties, "bloom", "opt") == "tie"
 
 
-def test_a_second_pandalm_row_on_the_same_models_stays_an_item(tmp_path: Path) -> None:
+def test_a_second_pandalm_row_on_the_same_models_is_an_item_of_the_same_question(
+    tmp_path: Path,
+) -> None:
     rows = [pandalm_row(0, "why?", ""), pandalm_row(1, "why?", "", "llama_opt")]
-    assert [i.id for i in loaded(write_json(tmp_path / "p.json", rows)).items] == ["0", "1"]
+    items = loaded(write_json(tmp_path / "p.json", rows)).items
+    assert [(i.id, i.meta["question"]) for i in items] == [("0", "0"), ("1", "0")]
+
+
+def test_pandalm_rows_without_models_count_by_question(tmp_path: Path, store: Store) -> None:
+    rows = [pandalm_row(k, f"question {k // 3}", "") for k in range(30)]
+    for k, row in enumerate(rows):
+        del row["cmp_key"]
+        row |= {"response1": f"text {k}", "pandalm_result": "12"[k // 3 % 2]}
+    found = import_verdicts(store, write_json(tmp_path / "p.json", rows), "mine")
+    assert any("30 items are about 10 questions" in note for note in found.notes)
+    frame = store.frame("mine")
+    share = first_share(frame[frame["judge"] == "pandalm"])
+    assert (share.value, share.n, share.items) == (0.5, 30, 10)
+    assert share.low is not None and share.low < 0.25
+
+
+# ---- MT-Bench ------------------------------------------------------------------------------------
+
+
+def interval_width(estimate: Estimate) -> float:
+    assert estimate.low is not None and estimate.high is not None
+    return estimate.high - estimate.low
+
+
+def test_two_turns_of_a_question_count_once_in_every_interval(tmp_path: Path, store: Store) -> None:
+    rows = [
+        {"question_id": k // 2, "turn": k % 2 + 1, "model_1": "x", "model_2": "y",
+         "g1_winner": ("model_1", "model_2")[k // 2 % 2], "g2_winner": "tie",
+         "g1_judgment": "a", "g2_judgment": "b", "judge": ["gpt-4", "pair-v2"]}
+        for k in range(40)
+    ]  # fmt: skip
+    found = import_verdicts(store, jsonl(tmp_path / "gpt-4_pair.jsonl", rows), "turns")
+    assert any("40 items are about 20 questions" in note for note in found.notes)
+    frame = store.frame("turns")
+    assert frame["item"].nunique() == 40
+    share = first_share(frame)
+    battles = extract_battles(frame)
+    assert share.items == 20
+    assert status_counts(frame)["items"] == 20
+    alone = first_share(frame[frame["item"].astype(str).str.endswith("turn-2")])
+    # The second turn repeats the first turn's verdict: it must not make the interval narrower.
+    assert interval_width(share) >= interval_width(alone)
+    assert battles.items == 20
+
+
+def test_turns_of_votes_count_once(tmp_path: Path, store: Store) -> None:
+    rows = [
+        {"question_id": k // 2, "turn": k % 2 + 1, "model_a": "x", "model_b": "y",
+         "winner": ("model_a", "model_b")[k // 2 % 2], "judge": "expert_1"}
+        for k in range(20)
+    ]  # fmt: skip
+    import_verdicts(store, jsonl(tmp_path / "human.jsonl", rows), "votes")
+    assert first_share(store.frame("votes")).items == 10
+
+
+def test_other_answers_under_the_same_names_are_items_of_one_question(tmp_path: Path) -> None:
+    rows = [{"prompt": "why?", "model_a": "x", "model_b": "y", "winner": "model_a",
+             "response_a": f"text {k}", "response_b": "b"} for k in range(2)]  # fmt: skip
+    found = loaded(jsonl(tmp_path / "battles.jsonl", rows))
+    assert len(found.items) == 2
+    assert len({item.meta["question"] for item in found.items}) == 1
 
 
 # ---- kinds of files ------------------------------------------------------------------------------
@@ -224,6 +291,17 @@ def test_a_null_model_is_flagged_by_its_words_and_by_its_repetition(tmp_path: Pa
     suspects = profile_slice(found.items).suspects
     assert {one.where for one in suspects} == {"null"}
     assert {rule for one in suspects for rule in one.rules} == {"override", "repeated"}
+
+
+def test_a_repeated_answer_is_stored_as_a_suspect(tmp_path: Path, store: Store) -> None:
+    rows = [{**RATED, "instruction": f"question {k}", "output_1": f"a true answer to {k}",
+             "output_2": "The same long words every time."} for k in range(4)]  # fmt: skip
+    import_verdicts(store, write_json(tmp_path / "a.json", rows), "null")
+    assert {tuple(facts["suspects"]) for facts in store.item_facts("null").values()} == {("y",)}
+    assert store.frame("null")["injection_suspect"].all()
+    flags = InjectionFlags(store, "null")
+    (rules,) = {one.rules for j in store.judgements("null") for one in flags.suspects_shown(j.ask)}
+    assert rules == ("repeated",)
 
 
 def test_short_or_rare_repetitions_are_no_suspects(tmp_path: Path) -> None:

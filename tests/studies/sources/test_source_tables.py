@@ -107,7 +107,8 @@ def test_json_that_is_deep_or_broken_is_refused_in_a_sentence(tmp_path: Path) ->
     assert refused(tmp_path / "a.json").startswith("a.json: not valid JSON: ")
     (tmp_path / "b.json").write_text("[1, 2]", encoding="utf-8")
     assert refused(tmp_path / "b.json") == (
-        "b.json: expected a list of JSON objects, one object, or one object per line"
+        "b.json: expected a list of JSON objects, one object, or one object per line; save the "
+        "data in one of these forms"
     )
 
 

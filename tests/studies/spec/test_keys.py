@@ -14,8 +14,8 @@ STUDY_FILES_IN_PYTHON = {"studies/spec/presets.py"}
 OTHER_USES = {
     "option of another key, action, or part of the Study form": "data preset source new baseline "
     "mapping extraction protocol prompts judges judge name model read unrelated labels files",
-    "column of judgements, items and their exports": "contestants options orders unreadable family "
-    "cache_write split where input output",
+    "column of judgements, items and their exports, or a method": "contestants options orders "
+    "unreadable family cache_write split where input output join",
     "measure or section of the results": "accuracy tie_rate self_preference noise_floor repeats "
     "reading",
     "parameter of the chat completions API": "temperature top_p max_tokens reasoning_effort seed",

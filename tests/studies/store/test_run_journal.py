@@ -231,6 +231,11 @@ def without(script: str, start: str, end: str) -> str:
 def as_of(version: int) -> str:
     """The schema as it was at a version."""
     script = SCHEMA_FILE.read_text()
+    if version < 7:  # what came with version 7
+        script = without(script, "CREATE TABLE adapted_requests", "CREATE TABLE plan (")
+        script = without(
+            script, ",\n    reasoning_tokens", "\n) STRICT;\nCREATE INDEX attempts_by_key"
+        )
     if version < 5:  # what came with version 5
         script = script[: script.index("CREATE TABLE allowance")]
     if version < 6:  # what came with version 6

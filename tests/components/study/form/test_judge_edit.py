@@ -1,4 +1,4 @@
-"""Edits of a simulated judge: values equal to the default leave the study file, others stay."""
+"""Edits of a judge: values equal to the default leave the study file; providers are suggested."""
 
 from __future__ import annotations
 
@@ -35,3 +35,9 @@ def test_other_simulation_settings_leave_the_file_at_zero() -> None:
     made = edit_judge(JUDGE, "first_bias", "0")
     assert "first_bias" not in made
     assert slider_value(made, "first_bias") == 0.0
+
+
+def test_a_judge_that_names_a_provider_shows_its_address_and_key_variable() -> None:
+    html = judge_form({"name": "j", "model": "llama", "provider": "groq"}, "judge.0", "j")
+    assert 'value="https://api.groq.com/openai/v1"' in html
+    assert 'value="GROQ_API_KEY"' in html

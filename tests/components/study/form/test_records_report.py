@@ -137,3 +137,49 @@ def test_a_known_format_with_a_fault_in_it_is_no_unknown_table(tmp_path):
     html = records_html(build_preview(on("items.jsonl"), tmp_path), FormState())
     assert "These records cannot be used." in html and "line 1" in html
     assert "Meaning of the columns" not in html
+
+
+def pair_lines(*replies: str) -> str:
+    rows = [
+        {"Frage": f"question {k}", "answer1": {"name": "x", "text": f"<b>one {k}</b>"},
+         "answer2": {"name": "y", "text": f"two {k}"}, "said": reply}
+        for k, reply in enumerate(replies)
+    ]  # fmt: skip
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_a_mapping_shows_the_first_three_comparisons_as_they_will_be_read(tmp_path):
+    replies = ("I say [[A]]", "no, [[B]]", "[[C]]", "[[A]]", "[[B]]")
+    (tmp_path / "mine.jsonl").write_text(pair_lines(*replies), encoding="utf-8")
+    mapping = {"Frage": "instruction", "answer1.name": "first", "answer2.name": "second",
+               "answer1.text": "response_first", "answer2.text": "response_second",
+               "said": "reply"}  # fmt: skip
+    text = put_value(on("mine.jsonl"), ("data", "mapping"), mapping)
+    html = records_html(build_preview(text, tmp_path), FormState())
+    assert "First comparisons" in html and "mapping.answer1.name" in html
+    shown = html[html.index("First comparisons") :]
+    assert [shown.count(f"question {k}") >= 1 for k in range(4)] == [True, True, True, False]
+    assert "Verdict of recorded: x wins" in shown and "Verdict of recorded: tie" in shown
+    assert "&lt;b&gt;one 0&lt;/b&gt;" in shown and "<b>one 0" not in shown
+    made, _ = apply_changes(text, FormState(), [
+        {"n": 1, "set": "data.read", "to": "arena-hard"}], tmp_path)  # fmt: skip
+    look = build_preview(made, tmp_path)
+    assert look.lenient_study.raw("data", "read") == "arena-hard"
+    assert "no usable verdict (unreadable)" in records_html(look, FormState())
+
+
+def test_a_preview_tells_what_a_mapping_lacks(tmp_path):
+    (tmp_path / "mine.jsonl").write_text(pair_lines("hm"), encoding="utf-8")
+    text = put_value(on("mine.jsonl"), ("data", "mapping"), {"said": "meta.said"})
+    html = records_html(build_preview(text, tmp_path), FormState())
+    assert "These columns cannot be read yet." in html
+    assert "a column mapped to &#x27;instruction&#x27;" in html
+
+
+def test_one_change_of_a_guessed_mapping_keeps_the_rest_of_the_guess(tmp_path):
+    (tmp_path / "mine.csv").write_text(TABLE, encoding="utf-8")
+    made, _ = apply_changes(on("mine.csv"), FormState(), [
+        {"n": 1, "set": "mapping.Frage", "to": "instruction"}], tmp_path)  # fmt: skip
+    mapping = build_preview(made, tmp_path).lenient_study.raw("data", "mapping")
+    assert mapping == {"gpt4_response": "responses.gpt4", "llama answer": "responses.llama",
+                       "Frage": "instruction"}  # fmt: skip

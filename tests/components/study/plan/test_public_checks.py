@@ -15,7 +15,16 @@ from tests.judges.small_studies import write_items
 
 @pytest.mark.parametrize(
     "source",
-    ["items.jsonl", "/etc/passwd", "~/x.csv", "uploads/../items.jsonl", "${EVENHAND_RECORDS}/../x"],
+    [
+        "items.jsonl",
+        "/etc/passwd",
+        "~/x.csv",
+        "uploads/../items.jsonl",
+        "${EVENHAND_RECORDS}/../x",
+        "uploads",
+        "uploads/*.jsonl",
+        "uploads/a[b].jsonl",
+    ],
 )
 def test_a_file_of_the_machine_is_not_read_for_a_stranger(source, tmp_path, monkeypatch):
     write_items(tmp_path / "items.jsonl", 2)
@@ -26,6 +35,8 @@ def test_a_file_of_the_machine_is_not_read_for_a_stranger(source, tmp_path, monk
     assert "is a file of the machine that runs this page" in look.data_error
     further = put_value(START_YAML, ("data", "files"), {"m": "/etc/passwd"})
     assert "/etc/passwd" in build_preview(further, tmp_path).data_error
+    parts = put_value(START_YAML, ("data", "parts"), ["/etc/passwd"])
+    assert "/etc/passwd" in build_preview(parts, tmp_path).data_error
 
 
 def test_uploads_and_the_built_in_set_are_read(tmp_path, monkeypatch):

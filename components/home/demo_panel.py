@@ -1,0 +1,97 @@
+"""The recorded demo on Home: the verdicts of a small judge on twenty pairs, in both orders."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+
+from components.html.forest_tables import first_visit_table
+from components.html.format import count, share
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.pieces import data_note, empty_state, finding_html, legend_key, wrap
+from components.results.bias import panels as bias_view
+from components.results.bias.panels import first_visit_rows
+from components.study.plan import demo_studies
+from metrics.estimation.row_selection import select_picks
+from studies.store.store import Store
+
+SHOWN_PAIRS: Final = 20
+SLOT_CLASSES: Final = ("first", "second")
+DATA_TEXT: Final = (
+    "Real replies of SmolLM2-135M-Instruct to the built-in probe set, recorded. It is far too "
+    "small to rank models: it is here to show what position bias looks like."
+)
+
+
+def demo_parts(store: Store) -> list[Markup]:
+    """HTML of the demo: headline, squares, table by prompt, source of the data."""
+    if demo_studies.PAIRS_STUDY not in {line.name for line in store.studies()}:
+        missing = finding_html("Is your judge even-handed?", "No recorded demo in this store.")
+        nothing = empty_state("Nothing is recorded here.", "Choose one of the doors below.")
+        return [missing, nothing, EMPTY, EMPTY]
+    return [*_computed_demo(store), data_note(DATA_TEXT)]
+
+
+def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
+    """Headline, squares and table of the demo, computed once for all visitors."""
+    study = demo_studies.PAIRS_STUDY
+
+    def compute() -> tuple[Markup, Markup, Markup]:
+        frame = store.frame(study)
+        table = first_visit_table(first_visit_rows(frame))
+        return finding_html(*_demo_sentences(frame)), squares_html(frame), table
+
+    return store.memoised(study, ("home demo",), compute)
+
+
+def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
+    rows, pairs = first_visit_rows(frame), bias_view.leans_from_frame(frame)
+    flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
+    rate = share(flips / max(1, asked), 0)
+    lead = (
+        f"A small judge on this machine compared {asked // max(1, len(rows))} pairs of answers to "
+        f"{frame['item'].nunique()} questions in both orders, with "
+        f"{count(len(rows), 'prompt')}. Its replies were recorded."
+    )
+    return (
+        f"When the two answers are swapped, this judge changes its verdict on {rate} of pairs.",
+        lead,
+    )
+
+
+def squares_html(frame: pd.DataFrame) -> Markup:
+    """The position picked in each order of the first pairs, one column a pair.
+
+    The same colour twice in a column means that only the order decided.
+    """
+    picks = select_picks(frame)
+    picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]
+    orders = [
+        rows["pick"].tolist()[:2]
+        for _, rows in picks.groupby(["item", "comparison"], observed=True, sort=False)
+        if len(rows) >= 2
+    ][:SHOWN_PAIRS]
+    lines = join(
+        fill(
+            '<div class="r"><span class="eh-small eh-mute">{}</span>{}</div>',
+            name,
+            join(fill('<i class="{}"></i>', SLOT_CLASSES[pair[at]]) for pair in orders),
+        )
+        for at, name in enumerate(("one order", "swapped"))
+    )
+    keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
+    same = sum(pair[0] == pair[1] for pair in orders)
+    told = (
+        f"Same colour twice: only the order decided. {same} of these {count(len(orders), 'pair')}."
+    )
+    return wrap(
+        fill(
+            '<div class="eh-squares" role="img" aria-label="{}">{}</div>'
+            '<p class="eh-small">{} {}</p><p class="eh-small">{}</p>',
+            told,
+            lines,
+            *keys,
+            told,
+        )
+    )

@@ -1,0 +1,156 @@
+"""The studies of the store on Home: state, actions, and examples to begin with."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from components.html.format import count, share
+from components.html.markup import Markup, escape, fill, join, link_button
+from components.html.pieces import empty_state, panel_html, wrap
+from components.study.plan import demo_studies
+from components.study.plan.example_files import example_names
+from studies.store.store import Store, StudySummary
+
+Question = Literal["", "rename", "delete"]
+MAX_NAME: Final = 120
+"""Characters of a study's name that Home accepts."""
+
+EXAMPLES: Final = (
+    ("grade-score-probe", "Four options, rotated", "Grade Score on the built-in questions"),
+    ("mt-bench-probe", "Two answers, both orders", "MT-Bench prompts on the built-in questions"),
+    ("visit-bench-probe", "A leaderboard by Elo", "VisIT-Bench on the built-in questions"),
+    ("creation-mmbench-probe", "Against a baseline", "Creation-MMBench on the built-in questions"),
+    ("label-probability-probe", "Label probabilities", "the verdict as a share, not a word"),
+    ("arena-hard-probe", "Five levels", "Arena-Hard prompts against a baseline"),
+)
+"""Example file, title, one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyState:
+    """State of a study in the list, and the tab that it opens."""
+
+    text: str
+    tab: str
+
+
+def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
+    if line.name in running:
+        return StudyState(f"Running, {share(line.judged / max(1, line.planned), 0)}", "run")
+    if line.recorded:
+        return StudyState("Recorded", "results")
+    if not line.judged:
+        return StudyState(f"Ready: {count(line.planned, 'call')}", "study")
+    if line.judged < line.planned:
+        return StudyState(f"{count(line.planned - line.judged, 'call')} left", "run")
+    return StudyState("Done", "results")
+
+
+def studies_html(
+    store: Store, running: Sequence[str], question: Question = "", asked: str = "", notice: str = ""
+) -> Markup:
+    """The list of studies; one row may ask for a new name or whether to delete."""
+    rows = [
+        _row_html(store, line, study_state(line, running), question if line.name == asked else "")
+        for line in store.studies()
+    ]
+    if not rows:
+        return empty_state("No studies yet.", "They are listed here.")
+    heads = fill(
+        "<thead><tr><th>Name</th><th>Changed</th>"
+        '<th class="eh-num">Calls</th><th>State</th><th></th></tr></thead>'
+    )
+    table = fill('<table class="eh-tbl eh-studies">{}<tbody>{}</tbody></table>', heads, join(rows))
+    return panel_html("My studies", notice or "a click opens one", table)
+
+
+def _row_html(store: Store, line: StudySummary, state: StudyState, question: Question) -> Markup:
+    calls = (
+        count(line.planned)
+        if line.recorded or line.judged == line.planned
+        else f"{count(line.judged)} of {count(line.planned)}"
+    )
+    return fill(
+        '<tr><th>{}</th><td class="eh-mute">{}</td><td class="eh-num">{}</td><td>{}</td>'
+        '<td class="op">{}</td></tr>',
+        _name_html(line, state, question),
+        day_text(line.updated, time.time()),
+        calls,
+        state.text,
+        _actions_html(store, line, question),
+    )
+
+
+def _name_html(line: StudySummary, state: StudyState, question: Question) -> Markup:
+    if question == "rename":
+        return fill(
+            '<input class="eh-in" data-field="{}" value="{}" maxlength="{}" aria-label="{}">',
+            line.name,
+            line.name,
+            MAX_NAME,
+            f"New name of {line.name}",
+        )
+    return link_button(line.name, _click("open", line.name, state.tab))
+
+
+def _click(act: str, name: str, tab: str = "") -> dict[str, object]:
+    words = {"open": "Open", "rename": "Rename", "duplicate": "Duplicate", "delete": "Delete"}
+    told = f"{words.get(act, act.capitalize())} {name}"
+    return {"data-select": json.dumps({"do": act, "study": name, "tab": tab}), "aria-label": told}
+
+
+def _actions_html(store: Store, line: StudySummary, question: Question) -> Markup:
+    name = line.name
+    if question == "delete":
+        return join(
+            [
+                fill("<span>Delete {} and its replies? </span>", name),
+                link_button("Delete", _click("delete now", name)),
+                escape(" "),
+                link_button("Keep", _click("show", name)),
+            ]
+        )
+    acts = [("Duplicate", "duplicate")]
+    if store.owns(name) and not is_demo(name):
+        acts = [("Rename", "rename"), *acts, ("Delete", "delete")]
+    return join((link_button(words, _click(act, name)) for words, act in acts), " ")
+
+
+def is_demo(name: str) -> bool:
+    return name in (demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY)
+
+
+def day_text(then: float, now: float) -> str:
+    """A day relative to now: "today, 14:20", "yesterday", "9 Nov", or with the year."""
+    day, today = time.localtime(then), time.localtime(now)
+    if day[:3] == today[:3]:
+        return time.strftime("today, %H:%M", day)
+    if day[:3] == time.localtime(now - 86_400)[:3]:
+        return "yesterday"
+    text = time.strftime("%d %b", day).lstrip("0")
+    return text if day[0] == today[0] else f"{text} {day[0]}"
+
+
+def examples_html() -> Markup:
+    """Example studies as cards: title and one line each."""
+    known = example_names()
+    cards = [
+        fill(
+            '<li><span class="eh-lead">{}</span><span class="eh-small eh-mute">{}</span></li>',
+            link_button(title, _click("example", name)),
+            text,
+        )
+        for name, title, text in EXAMPLES
+        if name in known
+    ]
+    return wrap(
+        panel_html(
+            "Examples",
+            "each opens as a study that you can change; no call before you press Run",
+            fill('<ul class="eh-plain eh-examples">{}</ul>', join(cards)),
+        )
+    )

@@ -1,0 +1,274 @@
+"""Home tab: what Evenhand is, the recorded demo, three ways to begin, the studies of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import gradio as gr
+
+from components.home.demo_panel import demo_parts
+from components.home.study_actions import active_studies, delete_study, rename_study
+from components.home.study_list import examples_html, studies_html
+from components.html.markup import EMPTY, Markup, fill
+from components.html.pieces import finding_html, notice_html, wrap
+from components.layout.header import Header
+from components.layout.widgets import ClickableHTML
+from components.run import tab as run_tab
+from components.server.gradio_private import click_data
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import put_value
+from components.study.form_layout_tab import UPLOAD_SUFFIXES, StudyTab
+from components.study.form_updates_tab import form_outputs, form_updates
+from components.study.jobs import (
+    REPORTED_ERRORS,
+    open_recorded_verdicts,
+    stored_study_yaml,
+    use_upload,
+)
+from components.study.plan import demo_studies
+from components.study.plan.example_files import example_text
+from judges.engine.engine import Engine
+from judges.planning.plan import assign_owner, free_name, save_plan
+from studies.store.store import Store
+
+QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
+DOORS: Final = (
+    (
+        "verdicts",
+        "Open somebody's verdicts",
+        "See the bias in verdicts that exist already. No call is made.",
+        "PRD, MT-Bench, LLMBar, AlpacaEval, Arena, or any table",
+        "Choose files",
+    ),
+    (
+        "answers",
+        "Compare my models' answers",
+        "A table with a question and two or more answers; you choose the judge.",
+        "CSV, JSONL, Parquet, Excel",
+        "Choose a file",
+    ),
+    (
+        "labels",
+        "Check my pass-fail judge",
+        "A table with verdicts and labels: how often is it right, and the true pass rate.",
+        "two columns are enough: verdict, label",
+        "Choose a file",
+    ),
+)
+"""Name, title, text, formats and button of each way to begin."""
+
+
+@dataclass(frozen=True)
+class HomeTab:
+    finding: gr.HTML
+    again: gr.Button
+    squares: gr.HTML
+    table: gr.HTML
+    data: gr.HTML
+    notice: gr.HTML
+    uploads: dict[str, gr.UploadButton]
+    studies: gr.HTML
+    new: gr.Button
+    examples: gr.HTML
+
+
+def build() -> HomeTab:
+    with gr.Row(elem_classes="eh-hero"):
+        with gr.Column(scale=5):
+            ClickableHTML(
+                finding_html(
+                    "Is your LLM judge even-handed?",
+                    "Evenhand asks a judge the same question twice, changing only the order of the "
+                    "answers, and shows how often and which way its verdict changes.",
+                ),
+                elem_id="eh-home-title",
+            )
+            again = gr.Button(
+                "Try it live: 20 questions, 40 calls, free",
+                variant="primary",
+                elem_classes="eh-fit eh-big",
+                elem_id="eh-again",
+            )
+            ClickableHTML(
+                wrap(fill('<p class="eh-small eh-mute">{}</p>', "On this machine. No key needed."))
+            )
+        with gr.Column(scale=6, elem_classes="eh-panel"):
+            finding = ClickableHTML(elem_id="eh-first-finding")
+            squares = ClickableHTML(elem_id="eh-first-squares")
+    notice = ClickableHTML(elem_id="eh-home-notice")
+    uploads = {}
+    with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns eh-doors"):
+        for name, *texts in DOORS:
+            with gr.Column(elem_classes="eh-panel"):
+                uploads[name] = _build_door(name, *texts)
+    studies = _clickable_list("eh-home-studies")
+    with gr.Row():
+        new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
+    examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
+    table = ClickableHTML(elem_id="eh-first-visit")
+    return HomeTab(
+        finding, again, squares, table, ClickableHTML(), notice, uploads, studies, new, examples
+    )
+
+
+def _build_door(name: str, title: str, text: str, formats: str, words: str) -> gr.UploadButton:
+    ClickableHTML(
+        wrap(fill("<h2>{}</h2><p>{}</p><p class='eh-small eh-mute'>{}</p>", title, text, formats))
+    )
+    return gr.UploadButton(
+        words,
+        file_count="multiple",
+        file_types=UPLOAD_SUFFIXES,
+        elem_classes="eh-fit",
+        elem_id=f"eh-door-{name}",
+    )
+
+
+def _clickable_list(elem_id: str) -> gr.HTML:
+    """HTML whose buttons and fields send their data to `.select`."""
+    return gr.HTML(
+        "",
+        js_on_load=(
+            "evenhand.clicks(element, trigger, watch); evenhand.fields(element, trigger, watch);"
+            " /* triggers 'select' */"
+        ),
+        apply_default_css=False,
+        elem_id=elem_id,
+        elem_classes=["eh-html"],
+    )
+
+
+def opening_outputs(tab: HomeTab) -> list[Any]:
+    """The outputs of `show_home`, in its order."""
+    return [tab.finding, tab.squares, tab.table, tab.data, tab.studies]
+
+
+def show_home(store: Store, engine: Engine) -> list[Any]:
+    return [*demo_parts(store), studies_html(store, active_studies(store, engine))]
+
+
+def bind(
+    tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, on_tab: gr.Tab,
+    store: Store, engine: Engine,
+) -> None:  # fmt: skip
+    _bind_demo(tab, header, tabs, store, engine)
+    _bind_doors(tab, study, header, tabs, store)
+    _bind_studies(tab, study, header, tabs, store, engine)
+
+    def refresh() -> Markup:
+        return studies_html(store, active_studies(store, engine))
+
+    on_tab.select(refresh, None, tab.studies, **QUIET)
+
+
+def _names(store: Store) -> list[str]:
+    return [line.name for line in store.studies()]
+
+
+def _bind_demo(tab: HomeTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
+    def run_demo() -> list[Any]:
+        plan = assign_owner(demo_studies.live_plan(store), store)
+        save_plan(plan, store)
+        run_tab.start_run(store, engine, plan.study.name)
+        name = plan.study.name
+        return [gr.Dropdown(choices=_names(store), value=name), gr.Tabs(selected="run")]
+
+    tab.again.click(run_demo, None, [header.study, tabs], **QUIET).success(
+        None, None, None, js="() => evenhand.remember({tab: 'run'})"
+    )
+
+
+def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
+    form = form_outputs(study)
+    outputs = [*form, header.study, tabs, tab.notice]
+
+    def stay(notice: Markup) -> list[Any]:
+        return [*[gr.skip()] * (len(outputs) - 1), notice]
+
+    def read_file(door: str, paths: list[str], view: FormState, tested: Any) -> list[Any]:
+        try:
+            text = use_upload(START_YAML, [Path(path) for path in paths], store.folder)
+            if door == "answers":
+                fresh = FormState(last_change=view.last_change)
+                made = form_updates(text, fresh, tested, "", store.folder)
+                return [*made, gr.skip(), gr.Tabs(selected="study"), EMPTY]
+            name = open_recorded_verdicts(text, store)
+        except REPORTED_ERRORS as error:
+            return stay(notice_html("bad", "This file cannot be opened.", str(error)))
+        shown = gr.Dropdown(choices=_names(store), value=name)
+        return [*[gr.skip()] * len(form), shown, gr.Tabs(selected="results"), EMPTY]
+
+    for door, button in tab.uploads.items():
+
+        def opened(paths: list[str], view: FormState, tested: Any, door: str = door) -> list[Any]:
+            return read_file(door, paths, view, tested)
+
+        event = button.upload(opened, [button, study.view, study.tested], outputs, **QUIET)
+        event.then(None, None, None, **REMEMBER_TAB)
+
+
+def _bind_studies(
+    tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine
+) -> None:
+    form = form_outputs(study)
+    outputs = [*form, header.study, tabs, tab.studies, tab.notice]
+    keep: list[Any] = [gr.skip()] * len(form)
+
+    def shown(**options: str) -> Markup:
+        return studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
+
+    def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
+        fresh = FormState(last_change=view.last_change)
+        made = form_updates(text, fresh, tested, "", store.folder)
+        return [*made, gr.skip(), gr.Tabs(selected="study"), gr.skip(), EMPTY]
+
+    def act(view: FormState, tested: Any, event: gr.EventData) -> list[Any]:
+        asked = click_data(event)
+        try:
+            return handle(asked if isinstance(asked, Mapping) else {}, view, tested)
+        except REPORTED_ERRORS as error:
+            told = notice_html("bad", "Not changed.", str(error))
+            return [*keep, gr.skip(), gr.skip(), shown(), told]
+
+    def handle(asked: Mapping[str, Any], view: FormState, tested: Any) -> list[Any]:
+        if isinstance(asked.get("set"), Mapping):
+            (name, wanted), *_ = asked["set"].items()
+            new = rename_study(store, engine, str(name), str(wanted))
+            names = gr.Dropdown(choices=_names(store), value=new)
+            return [*keep, names, gr.skip(), shown(), EMPTY]
+        do, name = str(asked.get("do")), str(asked.get("study"))
+        if do == "example":
+            return open_form(example_text(name), view, tested)
+        if name not in _names(store):
+            return [*keep, gr.skip(), gr.skip(), shown(), EMPTY]
+        if do == "open":
+            at = str(asked.get("tab") or "results")
+            if at == "study":
+                made = open_form(stored_study_yaml(store, name), view, tested)
+                return [*made[: len(form)], name, *made[len(form) + 1 :]]
+            return [*keep, name, gr.Tabs(selected=at), gr.skip(), EMPTY]
+        if do == "duplicate":
+            text = stored_study_yaml(store, name)
+            return open_form(put_value(text, ("name",), free_name(store, name)), view, tested)
+        if do == "delete now":
+            gone = delete_study(store, engine, name)
+            names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
+            told = notice_html("calm", f"{name} was deleted.", f"{gone:,} replies with it.")
+            return [*keep, names, gr.skip(), shown(), told]
+        question = do if do in ("rename", "delete") else ""
+        return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]
+
+    inputs = [study.view, study.tested]
+    for part in (tab.studies, tab.examples):
+        event = part.select(act, inputs, outputs, **QUIET)
+        event.then(None, None, None, **REMEMBER_TAB)
+
+    def begin(view: FormState, tested: Any) -> list[Any]:
+        text = put_value(START_YAML, ("name",), free_name(store, "My study"))
+        return open_form(text, view, tested)
+
+    tab.new.click(begin, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)

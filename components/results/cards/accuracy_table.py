@@ -1,0 +1,46 @@
+"""Table of a report card: the accuracies that papers print, beside our own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.filtering.raters import accuracy_label
+from components.html.format import DASH, count, interval, number
+from components.html.markup import EMPTY, Markup, fill
+from components.html.table import plain_table
+from components.results.cards.report_card import ReportCard
+from metrics.position.position_measures import accuracy
+from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
+from studies.domain import Estimate
+
+_NAMES: Final = {
+    "average_of_orders": "Average of both orders",
+    "right_in_both_orders": "Right in both orders",
+    "orders_merged": "Both orders merged",
+    "unusable_as_tie": "Ties and unusable replies count half",
+}
+_OWN_RULE: Final = "here: each readable verdict alone; a tie is wrong"
+
+
+def show_accuracies(card: ReportCard) -> Markup:
+    """The table; empty where no better answer is known, or the judge chooses among several."""
+    found = printed_accuracies(card.planned_rows)
+    if not found:
+        return EMPTY
+    own = accuracy_label(card.raters.filtered_study)
+    rows = [_row(own, accuracy(card.planned_rows), _OWN_RULE)]
+    rows += [_row(_NAMES[name], got, PRINTED_BY[name]) for name, got in found.items()]
+    table = plain_table(("Accuracy", "%", "95 % CI", "n", "Printed by"), rows)
+    return fill("<section><h3>Accuracy, as papers print it</h3>{}</section>", table)
+
+
+def _row(name: str, estimate: Estimate, source: str) -> tuple[str, ...]:
+    if estimate.value is None:
+        return (name, DASH, "", "0", source)
+    return (
+        name,
+        number(100 * estimate.value, 1),
+        interval(estimate, 1, scale=100),
+        count(estimate.n),
+        source,
+    )

@@ -1,0 +1,181 @@
+"""Numbers of the Remedies view: rules, recommendation, risk-coverage curve, prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
+from components.filtering.memo import memoise_by_study
+from metrics.remedies.order_identity import OrderPatterns, order_patterns
+from metrics.remedies.recommendation import PriceGain, Recommendation
+from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
+from metrics.remedies.rule_table import RuleEstimate
+from metrics.summary.remedy_section import RemedyInputs, rule_dollars
+from metrics.summary.study_inputs import remedy_inputs
+from studies.store.store import Store
+
+PILOT_MARK: Final = ", pilot: "
+"""Between the name of a study and the kind of its pilot, in the name of the pilot."""
+
+
+@dataclass(frozen=True, eq=False)
+class RemedyView:
+    """Everything the view shows for one judge and prompt of a study."""
+
+    filtered: FilteredStudy
+    study: RemedyStudy
+    inputs: RemedyInputs
+    cell: int | None
+
+    @property
+    def judge(self) -> str:
+        return self.study.cells[self.cell][0] if self.cell is not None else ""
+
+    @property
+    def prompt(self) -> str:
+        return self.study.cells[self.cell][1] if self.cell is not None else ""
+
+    @property
+    def comparisons(self) -> int:
+        return self.study.grid.size
+
+    @property
+    def by_people(self) -> bool:
+        """Whether the better answers are the majority of people."""
+        return self.study.grid.source != "known answers"
+
+    @cached_property
+    def table(self) -> list[RuleEstimate]:
+        """Estimates of the rules, the baseline first; those that ask people last."""
+        lines = self.study.judge_table(self.cell) if self.cell is not None else []
+        return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
+
+    @property
+    def pilot_lines(self) -> list[tuple[str, RuleEstimate]]:
+        """(pilot, rule) of the finished pilots of this study, estimated on their comparisons."""
+        known = {line.rule.id for line in self.table if line.complete}
+        start = f"{self.filtered.name}{PILOT_MARK}"
+        found = []
+        for name in pilot_names(self.filtered.store, self.filtered.name):
+            lines = _pilot_tables(FilteredStudy(self.filtered.store, name)).get(self.judge, [])
+            kind = name.removeprefix(start)
+            found += [(kind, one) for one in lines if one.rule.id not in known]
+        return found
+
+    @cached_property
+    def advice(self) -> Recommendation | None:
+        return self.study.advice(self.cell, self.table) if self.cell is not None else None
+
+    @cached_property
+    def next_price(self) -> PriceGain | None:
+        """The cheapest further rule with a higher gain on held-out items than the chosen one."""
+        chosen = self.advice.chosen if self.advice else None
+        if chosen is None or self.advice is None:
+            return None
+        later = (one for one in self.advice.prices if one.price > chosen.price)
+        return next((one for one in later if _gain(one) > _gain(chosen) + 0.005), None)
+
+    @cached_property
+    def others(self) -> list[RuleEstimate]:
+        """One call of this judge, then of every other judge with the same prompt."""
+        return self.study.other_judges(self.cell) if self.cell is not None else []
+
+    @cached_property
+    def patterns(self) -> OrderPatterns | None:
+        return order_patterns(self.study.grid, self.cell) if self.cell is not None else None
+
+    @cached_property
+    def curve(self) -> tuple[list[CoveragePoint], str]:
+        """Risk-coverage curve and its caption: by graded scores, else by votes of a jury."""
+        if self.cell is None:
+            return [], ""
+        points = graded_curve(self.study.grid, self.cell)
+        if points:
+            return points, "margin of the mean score required, 0 to 1"
+        panel = [self.cell, *self.study.partners(self.cell)[:2]]
+        if len(panel) < 2:
+            return votes_curve(self.study.grid, panel), "one or both orders required"
+        votes = votes_curve(self.study.grid, panel)
+        return votes, f"margin required of {len(panel)} judges: 1 to {2 * len(panel)} votes"
+
+    def dollars(self, line: RuleEstimate) -> float | None:
+        """Dollars per 1,000 comparisons; None where a price is unknown."""
+        one = rule_dollars(line, self.inputs.prices)
+        return None if one is None else 1000 * one
+
+    @property
+    def priced(self) -> bool:
+        """Whether the dollars of every rule in the table are known."""
+        return bool(self.table) and all(self.dollars(line) is not None for line in self.table)
+
+    def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
+        """Rules that agree more than every rule that costs no more, cheapest first."""
+        lines = [line for line in self.table if line.complete and not line.rule.votes]
+        best: list[RuleEstimate] = []
+        for line in sorted(lines, key=lambda one: (self.cost(one, by_dollars), -_agreement(one))):
+            if not best or _agreement(line) > _agreement(best[-1]):
+                best.append(line)
+        return best
+
+    def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
+        return (self.dollars(line) or 0.0) if by_dollars else line.rule.price
+
+
+def _gain(one: PriceGain) -> float:
+    return one.gain.value or 0.0
+
+
+def _agreement(line: RuleEstimate) -> float:
+    return line.agreement.value or 0.0
+
+
+@memoise_by_study
+def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
+    inputs = remedy_inputs(filtered.store, filtered.name)
+    frame = filtered.filter.apply(filtered.stored_frame)
+    return study_remedies(frame, inputs.judges, inputs.source), inputs
+
+
+@memoise_by_study
+def load_remedies(filtered: FilteredStudy) -> RemedyView:
+    """Compute the remedies of the filtered study, for the judge and prompt of the filter.
+
+    The judge filter chooses the judge that is shown; the other judges stay, as partners in juries.
+    Without a choice, the judge that agrees most often with one call is shown.
+    """
+    shown = filtered.filter
+    whole = replace(shown, judge=ALL_CHOICE, prompt=ALL_CHOICE)
+    study, inputs = _load_study(FilteredStudy(filtered.store, filtered.name, whole))
+    return RemedyView(filtered, study, inputs, _shown_cell(study, shown.judge, shown.prompt))
+
+
+def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
+    if not study.grid.size:
+        return None
+    fitting = [
+        k
+        for k, (name, words) in enumerate(study.cells)
+        if judge in (ALL_CHOICE, name) and prompt in (ALL_CHOICE, words)
+    ]
+    best = study.best_judge()
+    return best if best in fitting else fitting[0] if fitting else None
+
+
+def pilot_names(store: Store, name: str) -> list[str]:
+    """Names of the stored pilots of a study."""
+    start = f"{name}{PILOT_MARK}"
+    return [one.name for one in store.studies() if one.name.startswith(start)]
+
+
+@memoise_by_study
+def _pilot_tables(pilot: FilteredStudy) -> dict[str, list[RuleEstimate]]:
+    """Judge -> the rules of a pilot, with the judge's first prompt."""
+    inputs = remedy_inputs(pilot.store, pilot.name)
+    study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
+    judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}
+    cells = {judge: study.index(judge) for judge in judges}
+    return {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}

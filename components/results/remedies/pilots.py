@@ -1,0 +1,145 @@
+"""Pilots: small studies of remedies that the stored replies do not allow, with calls and price."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count, dollars
+from components.results.remedies.computed import PILOT_MARK, RemedyView, load_remedies
+from studies.domain import JudgeSpec
+from studies.frames.frame import SEP
+from studies.spec.study import Study, dump_study
+
+PILOT_ITEMS: Final = 40
+REPEATS: Final = 3
+WARNING_PROMPT: Final = "brief-warning"
+EXAMPLES_PROMPT: Final = "brief-examples"
+PROBABILITY_PROMPT: Final = "label-probability"
+EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabilities")
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A study to run before a remedy can be compared; `calls` are all calls that it makes."""
+
+    kind: str
+    title: str
+    detail: str
+    calls: int
+    cost: float | None
+    local: bool
+    study: Study
+
+    @property
+    def price(self) -> str:
+        """Calls and dollars in words, before anything is asked."""
+        if self.local:
+            return f"{count(self.calls, 'call')}, free (local)"
+        known = dollars(self.cost) if self.cost is not None else "price unknown"
+        return f"{count(self.calls, 'call')}, {known}"
+
+    @property
+    def yaml(self) -> str:
+        """The study file."""
+        return dump_study(self.study)
+
+
+def pilot_name(study: str, kind: str) -> str:
+    """Name of a pilot of a study; the rules of finished ones join the table of the study."""
+    return f"{study}{PILOT_MARK}{kind}"
+
+
+def offered_pilots(view: RemedyView) -> list[Pilot]:
+    """Pilots of what cannot be computed from the store, for the judge shown."""
+    return list(_pilots(view)) if view.cell is not None else []
+
+
+def pilot_file(filtered: FilteredStudy, kind: str) -> str:
+    """Text of the study file of a pilot; empty for a kind that is not offered."""
+    found = offered_pilots(load_remedies(filtered)) if kind else []
+    return next((pilot.yaml for pilot in found if pilot.kind == kind), "")
+
+
+def _pilots(view: RemedyView) -> Iterator[Pilot]:
+    study, judge = view.filtered.study, _judge_spec(view)
+    grid, cell = view.study.grid, view.cell
+    graded = any(line.rule.id == "graded" for line in view.table)
+    if not graded and judge.read != "probabilities":
+        spec = replace(judge, read="probabilities")
+        prompt = PROBABILITY_PROMPT
+        yield _pilot(
+            view, "probabilities", "Token probabilities, both orders",
+            "small judges: 56.7 to 73.1 % (arXiv 2503.03064)",
+            replace(study, judges=(spec,), prompts=(prompt,)), 2,
+        )  # fmt: skip
+    if (
+        grid.repeats is None
+        or cell is None
+        or not any(line.rule.id.startswith("repeats") and line.complete for line in view.table)
+    ):
+        spec = replace(judge, temperature=judge.temperature or 1.0)
+        again = replace(study, judges=(spec,), prompts=_prompts(view), repeats=REPEATS)
+        yield _pilot(
+            view, "repeats", "Three repeats in both orders",
+            "majority of six calls; at a temperature above 0",
+            replace(again, noise_floor=0.0),
+            2 * REPEATS,
+        )  # fmt: skip
+    for kind, prompt, title, detail in (
+        ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
+         "consistency of gpt-4: 65.0 to 77.5 % at four times the price (arXiv 2306.05685)"),
+        ("warning", WARNING_PROMPT, "Another prompt: brief-warning",
+         "warned against position; under one call and both orders"),
+    ):  # fmt: skip
+        if prompt not in study.prompts:
+            changed = replace(study, judges=(judge,), prompts=(*_prompts(view), prompt))
+            yield _pilot(view, kind, title, detail, changed, 2 * len(changed.prompts))
+    if len({name for name, _ in view.study.cells}) < 2 and judge.kind != "embedded":
+        changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(view))
+        detail = "nine judges carry about two effective votes (arXiv 2605.29800)"
+        yield _pilot(view, "jury", "A second judge: the embedded model", detail, changed, 4)
+
+
+def _pilot(
+    view: RemedyView, kind: str, title: str, detail: str, study: Study, calls_each: int
+) -> Pilot:
+    items = min(PILOT_ITEMS, len(set(view.study.grid.items.tolist())))
+    small = replace(
+        study,
+        name=pilot_name(view.filtered.name, kind),
+        data=replace(study.data, count=items, per={}),
+        contestants=_one_pair(view),
+        pairing="all",
+        orders="",
+        preset="",
+        combine="pooled",
+    )
+    calls = items * calls_each
+    local = all(judge.kind != "endpoint" for judge in small.judges)
+    price = view.inputs.prices.get((view.judge, view.prompt))
+    cost = calls * price if price is not None else None
+    return Pilot(kind, title, detail, calls, cost, local, small)
+
+
+def _prompts(view: RemedyView) -> tuple[str, ...]:
+    """The prompt shown if the study file names it; recorded verdicts have none to ask with."""
+    known = view.filtered.study.prompts
+    return (view.prompt,) if view.prompt in known else known[:1] or ("brief-letters",)
+
+
+def _judge_spec(view: RemedyView) -> JudgeSpec:
+    """The judge of the study file; for recorded verdicts a judge of the same name to fill in."""
+    known = {judge.name: judge for judge in view.filtered.study.judges}
+    return known.get(view.judge) or JudgeSpec(name=view.judge, model=view.judge)
+
+
+def _one_pair(view: RemedyView) -> tuple[str, ...]:
+    """The pair of contestants compared most often: one comparison per item."""
+    frame = view.filtered.stored_frame
+    pairs = frame["comparison"].iloc[view.study.grid.row]
+    (most, _), *_ = Counter(map(str, pairs)).most_common(1)
+    return tuple(most.split(SEP))

@@ -1,0 +1,34 @@
+"""Report section on remedies: recommendation, frontier, table, and the reason in numbers."""
+
+from __future__ import annotations
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE, count
+from components.html.markup import EMPTY, Markup, join
+from components.html.panel import finding_html
+from components.results.remedies.computed import load_remedies
+from components.results.remedies.panels import (
+    panel,
+    patterns_panel,
+    remedy_finding,
+    rules_table,
+    wrapped,
+)
+from components.results.remedies.svg_charts import frontier_chart
+
+
+def remedies_report(filtered: FilteredStudy) -> Markup:
+    """The section as HTML; empty where no better answer is known."""
+    view = load_remedies(filtered)
+    if view.cell is None:
+        return EMPTY
+    what = "the majority of people" if view.by_people else "known answers"
+    subtitle = (
+        f"% agreement with {what}, undecided counts half; 95{NARROW_SPACE}% CI, "
+        f"n {count(view.comparisons)}"
+    )
+    title = f"All rules on the same {count(view.comparisons, 'comparison')}"
+    head = finding_html(*remedy_finding(view))
+    charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
+    rules = panel(title, "differences adjusted for all rules", rules_table(view))
+    return join([head, wrapped(charts, rules, patterns_panel(view))])

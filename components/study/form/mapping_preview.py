@@ -1,0 +1,130 @@
+"""Preview of a column mapping: the first comparisons of a table as they will be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from components.html.format import count
+from components.html.markup import Markup, fill, join
+from components.html.pieces import notice_html
+from components.study.file.controls import subheading
+from components.study.file.lenient_study import LenientStudy
+from components.study.plan.study_preview import read_data_spec
+from studies.domain import HUMAN_PREFIX, Item, Judgement
+from studies.errors import EvenhandError
+from studies.files.nested_columns import nested_names
+from studies.files.tables import SourceTable, is_table_file, read_table
+from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source_path
+from studies.sources.mapping_guess import guess_mapping
+
+SHOWN: Final = 3
+"""Comparisons in the preview."""
+_ROWS_READ: Final = 60
+_MAX_TEXT: Final = 160
+_MAX_COLUMNS: Final = 60
+
+
+def source_table(study: LenientStudy) -> SourceTable | None:
+    """Read the table of a study's source; None if the source is no single table."""
+    if study.source.startswith("hub:") or study.source == "probe":
+        return None
+    try:
+        path = source_path(read_data_spec(study), study.folder)
+        if not path.is_file() or not is_table_file(path):
+            return None
+        return _read_cached(path, path.stat().st_mtime_ns)
+    except EvenhandError:
+        return None
+
+
+@lru_cache(maxsize=4)
+def _read_cached(path: Path, stamp: int) -> SourceTable:
+    return read_table(path)
+
+
+def column_names(table: SourceTable) -> list[str]:
+    """List the columns and the parts of nested ones, which can be mapped too."""
+    return [*table.columns, *nested_names(table)][:_MAX_COLUMNS]
+
+
+def guessed_mapping(study: LenientStudy) -> dict[str, str]:
+    """Guess the mapping of the study's table; the form starts from it until one is saved."""
+    table = source_table(study)
+    return guess_mapping(table.columns, table.rows) if table is not None else {}
+
+
+def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> Markup:
+    """The first three comparisons under a mapping, or the reason why there are none."""
+    try:
+        found = _read_start(study, table, mapping)
+    except EvenhandError as error:
+        text = str(error)
+        return notice_html("warn", "These columns cannot be read yet.", text[:400])
+    items = {item.id: item for item in found.items}
+    if found.judgements:
+        shown = [_judgement_html(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
+        head = subheading("First comparisons", "as they will be read")
+    else:
+        shown = [_item_html(item) for item in found.items[:SHOWN]]
+        head = subheading("First items", "as they will be read; no verdict is mapped")
+    return head + join(shown)
+
+
+def _read_start(
+    study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]
+) -> LoadedSource:
+    spec = read_data_spec(study)
+    path = source_path(spec, study.folder)
+    start = replace(table, rows=table.rows[:_ROWS_READ])
+    return read_source(
+        replace(spec, format=TABLE_FORMAT, mapping=dict(mapping)), path, study.folder, start
+    )
+
+
+def _judgement_html(judgement: Judgement, item: Item | None) -> Markup:
+    ask, verdict = judgement.ask, judgement.verdict
+    answers = item.responses if item else {}
+    listed = join(
+        _answer_html(f"{_place(slot, len(ask.shown), bool(ask.orders))}{name}", answers.get(name))
+        for slot, name in enumerate(ask.shown)
+    )
+    if verdict is None:
+        said = f"no usable verdict ({judgement.status})"
+    elif verdict.pick is None:
+        said = f"score {', '.join(f'{score:g}' for score in verdict.scores)}"
+    else:
+        said = "tie" if verdict.pick == "tie" else f"{ask.shown[verdict.pick]} wins"
+    kind = "Vote of" if ask.judge.startswith(HUMAN_PREFIX) else "Verdict of"
+    who = ask.judge.removeprefix(HUMAN_PREFIX)
+    return fill("{}{}<p>{}</p>", _question_html(item), listed, f"{kind} {who}: {said}")
+
+
+def _answer_html(name: str, text: str | None) -> Markup:
+    return fill("<p><b>{}</b> {}</p>", name, _truncate(text)) if text else fill("<p>{}</p>", name)
+
+
+def _place(slot: int, shown: int, known: bool) -> str:
+    if shown == 1:
+        return ""
+    return f"{slot + 1}. " if known else "? "
+
+
+def _item_html(item: Item) -> Markup:
+    answers = join(_answer_html(name, text) for name, text in item.responses.items())
+    return fill(
+        "{}{}<p>{}</p>", _question_html(item), answers, count(len(item.responses), "answer")
+    )
+
+
+def _question_html(item: Item | None) -> Markup:
+    text = item.instruction if item and item.instruction else "no question in the table"
+    return fill('<p class="eh-small eh-q" dir="auto">{}</p>', _truncate(text))
+
+
+def _truncate(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TEXT else line[:_MAX_TEXT].rstrip() + " …"

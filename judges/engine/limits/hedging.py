@@ -1,0 +1,101 @@
+"""Second calls for asks whose first call takes far longer than usual, for judges with `hedge`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+MAX_HEDGE_SHARE: Final = 0.02
+"""Second calls per first call at most."""
+
+
+@dataclass(slots=True)
+class HedgeBudget:
+    """Counts the calls of a judge, of which at most 2 % may be second calls."""
+
+    calls: int = 0
+    hedges: int = 0
+
+    def take(self) -> bool:
+        """Count one more second call; False if there may be none."""
+        if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
+            return False
+        self.hedges += 1
+        return True
+
+
+class HedgeableCall(Protocol):
+    """The attempts at one ask, as far as a race between two of them needs them."""
+
+    slow_event: asyncio.Event
+    attempt: int | None
+
+    async def run(self) -> Any: ...
+    async def run_hedge(self) -> Any: ...
+    def abandon(self) -> None: ...
+    async def record_loss(self) -> None: ...
+
+
+C = TypeVar("C", bound=HedgeableCall)
+Background = Callable[["asyncio.Task[Any]"], None]
+
+
+async def race(
+    first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
+) -> tuple[C, Any]:
+    """Make an ask, with a second call if the first becomes slow; return the call that was answered
+    first and its outcome.
+
+    The other call goes on in the background, because it is billed: `background` receives its task.
+    """
+    one = asyncio.create_task(first.run())
+    await _wait_until_slow(one, first.slow_event)
+    if one.done() or not budget.take():
+        return first, await _await_or_cancel(one)
+    second = make_second()
+    two = asyncio.create_task(second.run_hedge())
+    try:
+        await asyncio.wait({one, two}, return_when=asyncio.FIRST_COMPLETED)
+        if not one.done() and two.result() is not None:
+            _leave(first, one, background)
+            return second, two.result()
+        if not one.done():  # the second call failed
+            await asyncio.wait({one})
+    except asyncio.CancelledError:
+        one.cancel()
+        two.cancel()
+        raise
+    if not two.done():
+        _leave(second, two, background)
+    elif second.attempt is not None:  # answered at the same moment
+        await second.record_loss()
+    return first, one.result()
+
+
+async def _wait_until_slow(call: asyncio.Task[Any], slow: asyncio.Event) -> None:
+    waiting = asyncio.create_task(slow.wait())
+    try:
+        await asyncio.wait({call, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        call.cancel()
+        raise
+    finally:
+        waiting.cancel()
+
+
+async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
+    try:
+        return await call
+    except asyncio.CancelledError:
+        call.cancel()
+        raise
+
+
+def _leave(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
+    """Let a call that lost go on in the background; one that was not sent yet is not made."""
+    loser.abandon()
+    background(task)
+    if loser.attempt is None:
+        task.cancel()

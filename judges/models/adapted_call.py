@@ -1,0 +1,38 @@
+"""Calls without the parameters that their endpoint refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from judges.models.interface import JudgeCall
+from studies.domain import JudgeSpec
+from studies.spec.provider_presets import preset_for_url
+from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
+
+
+def known_refusals(judge: JudgeSpec) -> set[str]:
+    """Parameters that a judge's provider is known to refuse for its model."""
+    preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
+    return set() if preset is None else set(preset.refused_parameters(judge.model))
+
+
+def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
+    """Return the call without a parameter; None if the call does not have it."""
+    if parameter in call.stream_parameters:
+        return replace(call, stream_refusals=call.stream_refusals | {parameter})
+    values = dict(call.parameters)
+    if parameter not in values:
+        return None
+    value = values.pop(parameter)
+    if parameter == "max_tokens":
+        values["max_completion_tokens"] = value  # its name for reasoning models
+    return replace(call, parameters=values)
+
+
+def missing_parameters(dropped: Collection[str]) -> list[str]:
+    """Those of the dropped parameters without which a call is another one.
+
+    A dropped max_tokens is sent under its other name, and streaming does not change the reply.
+    """
+    return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

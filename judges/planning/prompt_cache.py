@@ -1,0 +1,86 @@
+"""Discounts for repeated starts of prompts: the order of calls, and the expected cached tokens.
+
+A provider's cache holds the start of a prompt once its first call has been processed. The calls for
+one item and prompt share their start (instructions, question, context), and stand side by side in
+the plan; made at the same moment they would all be processed at the full price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from judges.models.interface import JudgeCall
+from judges.money.costs import price_of
+from studies.domain import Ask, JudgeSpec
+from studies.spec.provider_presets import preset_for_url
+
+DEFAULT_MINIMUM: Final = 1024
+"""Tokens from which on a start is cached, if the provider has no preset."""
+
+
+def cached_from(judge: JudgeSpec) -> int | None:
+    """Tokens from which on a repeated start of a prompt costs less; None without a discount.
+
+    A discount is known from the provider's preset, or from a price for cached tokens.
+    """
+    if judge.kind != "endpoint":
+        return None
+    preset, price = preset_for_url(judge.endpoint), price_of(judge)
+    if preset is not None and preset.prompt_cache is not None:
+        return preset.prompt_cache
+    if price is None or price.cache_read is None or price.cache_read >= price.input:
+        return None
+    return DEFAULT_MINIMUM
+
+
+def order_for_cache(asks: Sequence[Ask]) -> list[Ask]:
+    """Order a block of consecutive asks: the first one of each item and prompt, then the second
+    ones, and so on, so that the start of a prompt is cached when it is repeated."""
+    rounds: dict[int, list[Ask]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for ask in asks:
+        start = (ask.item, ask.prompt)
+        seen[start] = seen.get(start, -1) + 1
+        rounds.setdefault(seen[start], []).append(ask)
+    return [ask for number in sorted(rounds) for ask in rounds[number]]
+
+
+@dataclass(slots=True)
+class CacheForecast:
+    """Expected cached tokens of the calls of a plan, one after the other."""
+
+    characters_per_token: float
+    _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
+        """Tokens that a call has in common with the start of the call before it with the same
+        prompt, if they are at least `minimum`."""
+        if minimum is None:
+            return 0
+        text = "\x00".join(_texts(call.messages))
+        name = (call.judge.name, call.prompt.name)
+        shared = common_start(text, self._last_texts.get(name, ""))
+        self._last_texts[name] = text
+        tokens = int(shared / self.characters_per_token)
+        return tokens if tokens >= minimum else 0
+
+
+def common_start(one: str, other: str) -> int:
+    """Number of characters at the start in which two texts agree."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _texts(messages: Iterable[dict[str, Any]]) -> Iterable[str]:
+    for message in messages:
+        content = message["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
+        yield from (str(part.get("text", "")) for part in parts)

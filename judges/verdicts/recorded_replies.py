@@ -1,0 +1,56 @@
+"""Reader of verdicts in imported replies, registered with the sources, which cannot import it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from judges.verdicts.verdict import parse_verdict
+from judges.verdicts.verdict_formats import FORMATS
+from studies.sources.reply_reading import RecordedReading, register_reader
+
+MARKED_FORMATS: Final = (
+    "five-level",
+    "arena-hard",
+    "mt-bench",
+    "rating-pair",
+    "rating",
+    "factuality",
+    "selection-option",
+    "overall-response",
+    "final-answer",
+    "json-winner",
+    "result-n",
+    "grade-letter",
+)
+"""Formats with markers of their own, the stricter first. A bare label can stand in any reply, so
+the format `label` is read only if it is named."""
+MIN_DETECTED_SHARE: Final = 0.8
+"""Share of replies a format must read to be detected."""
+
+
+class RecordedReplyReader:
+    """Verdict reader of the sources: all verdict formats of the judges."""
+
+    formats: Final = tuple(name for name in FORMATS if name != "none")
+
+    def read(self, format: str, reply: str, options: int) -> RecordedReading:
+        found = parse_verdict(format, reply, options)
+        return RecordedReading(found.verdict, found.rule or format, found.reason)
+
+    def detect(self, replies: Sequence[tuple[str, int]]) -> str:
+        shares = {name: _readable_share(name, replies) for name in MARKED_FORMATS}
+        best = max(shares, key=lambda name: shares[name])  # of equal ones the first, the stricter
+        return best if shares[best] >= MIN_DETECTED_SHARE else ""
+
+
+def _readable_share(format: str, replies: Sequence[tuple[str, int]]) -> float:
+    read = [parse_verdict(format, reply, options).verdict for reply, options in replies]
+    usable = [
+        verdict is not None and (verdict.pick is not None or len(verdict.scores) == options)
+        for verdict, (_, options) in zip(read, replies, strict=True)
+    ]
+    return sum(usable) / max(len(usable), 1)
+
+
+register_reader(RecordedReplyReader())

@@ -1,0 +1,43 @@
+"""Graded scores of verdicts on pairs, from −1 (second slot) to 1 (first slot).
+
+By label probabilities (difference of the two), else by five-level margins (better ½, much better
+1), else by scores (their difference over the range of scores that the judge gave).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats
+from metrics.estimation.prompt_kinds import five_level_mask
+from studies.frames.frame import NO_PICK
+
+
+def first_slot_scores(frame: pd.DataFrame) -> Floats:
+    """Graded score of each row for the first slot; nan where the reply is not graded."""
+    score = np.full(len(frame), np.nan)
+    if {"score_0", "score_1"} <= set(frame.columns):
+        score = _score_differences(frame)
+    five = five_level_mask(frame)
+    if five.any():
+        pick, margin = frame["pick"].to_numpy(), frame["margin"].to_numpy()
+        side = np.where(pick == 0, 0.5, np.where(pick == 1, -0.5, 0.0)) * margin
+        score = np.where(five & (pick != NO_PICK), side, score)
+    if {"p_0", "p_1"} <= set(frame.columns):
+        chance = frame["p_0"].to_numpy(np.float64) - frame["p_1"].to_numpy(np.float64)
+        score = np.where(np.isfinite(chance), chance, score)
+    return np.where(row_selection.evidence_mask(frame), score, np.nan)
+
+
+def _score_differences(frame: pd.DataFrame) -> Floats:
+    """First score minus second, over the range of the scores that the judge gave."""
+    scores = frame[["score_0", "score_1"]].to_numpy(np.float64)
+    group, groups = row_selection.group_codes(frame, ("judge", "prompt"))
+    high, low = np.full(groups, -np.inf), np.full(groups, np.inf)
+    known = np.isfinite(scores).all(axis=1)
+    np.maximum.at(high, group[known], scores[known].max(axis=1))
+    np.minimum.at(low, group[known], scores[known].min(axis=1))
+    spread = np.where(high > low, high - low, 1.0)[group]
+    return np.where(known, (scores[:, 0] - scores[:, 1]) / spread, np.nan)

@@ -1,0 +1,85 @@
+"""Accuracies as papers print them: they differ in orders, ties and unusable replies.
+
+All are shares of comparisons or calls whose better answer is known. Our own measure, `accuracy`,
+counts each readable verdict; a tie is wrong, and an unusable reply is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import proportion, unknown_estimate
+from metrics.estimation.row_selection import Floats, Ints, Mask
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK, TIE
+
+PRINTED_BY: Final[Mapping[str, str]] = {
+    "average_of_orders": "LLMBar (average accuracy): each order alone; a tie or an unusable reply "
+    "is wrong",
+    "right_in_both_orders": "LLMBar (correct in both), position-consistent accuracy: both orders "
+    "right; a tie or an unusable reply is wrong",
+    "orders_merged": "JudgeBench: the orders merged, right if more verdicts are right than wrong; "
+    "ties and unusable replies do not count for either side",
+    "unusable_as_tie": "RewardBench (generative judges): each verdict alone; a tie or an unusable "
+    "reply is half right",
+}
+"""Accuracy -> the source that prints it and its rule."""
+_ONE_ORDER_NOTE: Final = "no pair was asked in both orders"
+
+
+def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Compute the accuracies of one judge and prompt; empty without known better answers."""
+    rows = _known_pairs(frame)
+    if rows.empty:
+        return {}
+    pick, truth = rows["pick"].to_numpy(), rows["truth"].to_numpy()
+    read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
+    right = read & (pick == truth)
+    wrong = read & (pick != truth) & (pick != TIE)
+    half = np.where(right, 1.0, np.where(wrong, 0.0, 0.5))
+    item = row_selection.item_codes(rows)
+    found = {
+        "average_of_orders": proportion(right, item),
+        "unusable_as_tie": proportion(half, item),
+        **_by_comparison(rows, right, wrong, item),
+    }
+    return {name: _with_source(name, found[name]) for name in PRINTED_BY}
+
+
+def _known_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Select the calls on two answers of which one is known to be better, without repeats."""
+    rows = row_selection.select_pairs(frame)
+    known = (rows["truth"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
+    return row_selection.select_rows(rows, known)
+
+
+def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> dict[str, Estimate]:
+    """Accuracies of the comparisons that were asked in both orders."""
+    case, cases = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    first = row_selection.first_rows(case, cases)
+    both = (rows["orders"].to_numpy()[first] > 1) & (np.bincount(case, minlength=cases) > 1)
+    if not both.any():
+        missing = unknown_estimate(_ONE_ORDER_NOTE, "share")
+        return {"right_in_both_orders": missing, "orders_merged": missing}
+    rights, wrongs, asked = (
+        _count(mask, case, cases) for mask in (right, wrong, np.ones(len(rows), bool))
+    )
+    return {
+        "right_in_both_orders": proportion((rights == asked)[both], item[first][both]),
+        "orders_merged": proportion((rights > wrongs)[both], item[first][both]),
+    }
+
+
+def _count(mask: Mask, case: Ints, cases: int) -> Floats:
+    return np.asarray(np.bincount(case, mask, minlength=cases), np.float64)
+
+
+def _with_source(name: str, estimate: Estimate) -> Estimate:
+    source = f"printed by {PRINTED_BY[name]}"
+    return replace(estimate, note="; ".join(filter(None, (estimate.note, source))))

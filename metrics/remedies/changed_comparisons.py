@@ -1,0 +1,42 @@
+"""Comparisons whose credit a remedy changes against one call of the judge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.rule_sets import Rule
+from metrics.remedies.rule_table import SAME_CREDIT
+
+SEPARATOR = "|"
+
+
+def rule_key(rule: Rule) -> str:
+    """Text that identifies a rule in an address: its id, and for a jury its judges."""
+    judges = [judge for judge, _ in rule.members]
+    return SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
+
+
+def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
+    """Mask of the judge's rows on the comparisons that a rule decides otherwise than one call.
+
+    Without a prompt, the judge's first one. An unknown judge or rule changes nothing.
+    """
+    nothing = np.zeros(len(frame), bool)
+    study = study_remedies(frame)
+    cell = study.index(judge, prompt)
+    if cell is None or not study.grid.size:
+        return nothing
+    rules = study.judge_rules(cell)
+    rule = next((one for one in rules if rule_key(one) == key), None)
+    if rule is None:
+        return nothing
+    truth = study.grid.truth
+    gap = np.abs(rule.decisions.credit(truth) - rules[0].decisions.credit(truth))
+    case, cases = row_selection.group_codes(frame, ("item", "comparison"))
+    changed = np.zeros(cases, bool)
+    changed[case[study.grid.row[gap > SAME_CREDIT]]] = True
+    own = (frame["judge"] == judge) & (frame["prompt"] == study.cells[cell][1])
+    return np.asarray(changed[case] & own.to_numpy(), np.bool_)

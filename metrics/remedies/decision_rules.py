@@ -1,0 +1,207 @@
+"""Decision rules over the stored verdicts of a comparison, as pure functions of arrays.
+
+Verdicts and scores are positive for the contestant that is first by name (see
+metrics/remedies/order_grid.py). A rule that leaves something to chance (which order is asked,
+which judge starts) returns the exact probabilities of its decisions instead of a drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.estimation.intervals import Floats, Ints, safe_divide
+
+Values = NDArray[np.floating[Any]]
+
+ZERO: Final = 1e-6
+"""A graded score closer to zero than this is undecided: probabilities are stored as 32-bit
+floats."""
+FOLDS: Final = 5
+"""Folds of items by which the position effect of a judge is estimated on other items."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Probabilities that a rule decides for the first and for the second contestant by name.
+
+    The rest is undecided; nan where the rule lacks a verdict that it needs. `chance` is the credit
+    of an undecided comparison: 1/N among N options.
+    """
+
+    first: Floats
+    second: Floats
+    chance: float | Floats = 0.5
+
+    @property
+    def decided(self) -> Floats:
+        return self.first + self.second
+
+    @property
+    def sign(self) -> Floats:
+        """+1, −1, or 0 undecided, of a rule without chance; the expected sign of one with it."""
+        return self.first - self.second
+
+    def right(self, truth: Floats) -> Floats:
+        """Probability of deciding for the better answer (truth +1 or −1)."""
+        return np.where(truth > 0, self.first, self.second)
+
+    def credit(self, truth: Floats) -> Floats:
+        """Right 1, wrong 0, undecided as much as a coin: 1/2 between two answers."""
+        return self.right(truth) + (1 - self.decided) * self.chance
+
+
+def decide_by_sign(score: Values) -> Decisions:
+    """Decide for the contestant that the score favours; zero is undecided."""
+    first, second = (score > ZERO).astype(np.float64), (score < -ZERO).astype(np.float64)
+    missing = np.isnan(score)
+    if missing.any():
+        first[missing] = second[missing] = np.nan
+    return Decisions(first, second)
+
+
+def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
+    """One of several rules, chosen with equal probability."""
+    first = reduce(np.add, [one.first for one in parts]) / len(parts)
+    second = reduce(np.add, [one.second for one in parts]) / len(parts)
+    return Decisions(first, second)
+
+
+# -- one judge, hard verdicts: verdicts are [order, comparison] -----------------------------------
+
+
+def single_call(verdicts: Values) -> Decisions:
+    """One call in a random order."""
+    return mean_decisions([decide_by_sign(verdicts[0]), decide_by_sign(verdicts[1])])
+
+
+def both_orders_agree(verdicts: Values) -> Decisions:
+    """Both orders; decided only if both name the same winner."""
+    same = np.where(verdicts[0] == verdicts[1], verdicts[0], 0 * (verdicts[0] + verdicts[1]))
+    return decide_by_sign(same)
+
+
+def pooled_orders(verdicts: Values) -> Decisions:
+    """Both orders, added up: a win and a tie is a win, a win and a loss is undecided."""
+    return decide_by_sign(verdicts[0] + verdicts[1])
+
+
+def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
+    """Majority of k calls in one order, chosen at random; repeats are [order, repeat, comparison].
+
+    A tie between the two answers is undecided.
+    """
+    return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
+
+
+def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
+    """Majority of k calls in each of the two orders."""
+    return decide_by_sign(repeats[:, :k].sum(axis=(0, 1)))
+
+
+# -- one judge, graded replies ---------------------------------------------------------------------
+
+
+def graded_orders(graded: Values) -> Decisions:
+    """Sign of the mean graded score of both orders."""
+    return decide_by_sign(graded[0] + graded[1])
+
+
+def graded_with_margin(graded: Values, margin: float) -> Decisions:
+    """`graded_orders`, undecided where the mean score is smaller than the margin."""
+    score = (graded[0].astype(np.float64) + graded[1]) / 2
+    return decide_by_sign(np.where(np.abs(score) < margin, 0 * score, score))
+
+
+def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
+    """One call, minus the judge's position and label effect as measured on other items.
+
+    The effect is the mean score for the position shown first, in both orders of the comparisons of
+    the other folds, for each arrangement of labels. Content cancels in that mean, because every
+    comparison enters in both orders.
+    """
+    side = np.array([[1.0], [-1.0]])
+    effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
+    return mean_decisions([decide_by_sign(order) for order in graded - effect * side])
+
+
+def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
+    """Mean of the slot scores with the same labels in the other folds; 0 where there is none."""
+    whole = np.isfinite(slot).all(axis=0)
+    group = (labels.astype(np.int64) + 1) * FOLDS + fold
+    size = int(group.max(initial=0) // FOLDS + 1) * FOLDS
+    total = np.zeros(size)
+    count = np.zeros(size)
+    for order in range(2):
+        total += np.bincount(group[order][whole], slot[order][whole], minlength=size)
+        count += np.bincount(group[order][whole], minlength=size)
+    by_label_total, by_label_count = total.reshape(-1, FOLDS), count.reshape(-1, FOLDS)
+    rest = safe_divide(
+        by_label_total.sum(axis=1, keepdims=True) - by_label_total,
+        by_label_count.sum(axis=1, keepdims=True) - by_label_count,
+    )
+    return np.asarray(np.nan_to_num(rest).ravel()[group], np.float64)
+
+
+# -- several judges: a list of verdicts [order, comparison] ----------------------------------------
+
+
+def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
+    """One call of each judge, orders alternating from judge to judge; sign of the sum.
+
+    Which order comes first is chosen at random. With two judges: opposite orders.
+    """
+    starts = []
+    for start in range(2):
+        calls = [one[(place + start) % 2] for place, one in enumerate(verdicts)]
+        starts.append(decide_by_sign(reduce(np.add, calls)))
+    return mean_decisions(starts)
+
+
+def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
+    """Both orders of each judge; sign of the sum of all verdicts."""
+    return decide_by_sign(jury_votes(verdicts))
+
+
+def jury_votes(verdicts: Sequence[Values]) -> Floats:
+    """Sum of all verdicts of several judges in both orders."""
+    return np.asarray(reduce(np.add, [one[0] + one[1] for one in verdicts]), np.float64)
+
+
+def round_robin(verdicts: Sequence[Values]) -> Decisions:
+    """One call of one judge for each item; judges take turns."""
+    return mean_decisions([single_call(one) for one in verdicts])
+
+
+# -- judges and people -----------------------------------------------------------------------------
+
+
+def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
+    """`pooled_orders`, but the share with the highest order entropy is decided by one vote.
+
+    With two hard verdicts the order entropy is one bit if they differ and zero if not. Where the
+    share falls inside such a group, its members are asked with equal probability. `votes` are the
+    shares of votes for each answer; nan without votes.
+    """
+    pooled = pooled_orders(verdicts)
+    differs = (verdicts[0] != verdicts[1]).astype(np.float64)
+    known = np.isfinite(pooled.first) & np.isfinite(votes[0])
+    asked = _top_share(np.where(known, differs, np.nan), share)
+    first = pooled.first * (1 - asked) + votes[0] * asked
+    second = pooled.second * (1 - asked) + votes[1] * asked
+    return Decisions(np.where(known, first, np.nan), np.where(known, second, np.nan))
+
+
+def _top_share(entropy: Floats, share: float) -> Floats:
+    """Probability of being among the share with the highest entropy (0 or 1)."""
+    known = int(np.isfinite(entropy).sum())
+    high = int(np.nansum(entropy))
+    wanted = share * known
+    for_high = min(1.0, wanted / high) if high else 0.0
+    for_low = max(0.0, wanted - high) / (known - high) if known > high else 0.0
+    return np.where(entropy > 0, for_high, for_low)

@@ -1,0 +1,50 @@
+"""Effective number of votes of a jury whose judges make the same errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from metrics.estimation.intervals import Floats, Ints, jackknife_estimate, safe_divide
+from metrics.remedies.decision_rules import pooled_orders
+from metrics.remedies.order_grid import OrderGrid
+from studies.domain import Estimate
+
+
+def error_correlation(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
+    """Mean correlation r of the errors of every two judges, both orders added up."""
+    return _from_errors(grid, cells, lambda r: r, "correlation", (-1.0, 1.0))
+
+
+def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
+    """n / (1 + (n − 1) r) for n judges with mean error correlation r: at most n if r ≥ 0."""
+    n = len(cells)
+    return _from_errors(grid, cells, lambda r: safe_divide(n, 1 + (n - 1) * r), "votes", (0.0, n))
+
+
+def _from_errors(
+    grid: OrderGrid,
+    cells: Sequence[int],
+    of_correlation: Callable[[Floats], Floats],
+    unit: str,
+    bounds: tuple[float, float],
+) -> Estimate:
+    errors = [1 - pooled_orders(grid.verdicts[cell]).credit(grid.truth) for cell in cells]
+    left, right = np.triu_indices(len(cells), 1)
+    products = [errors[i] * errors[j] for i, j in zip(left, right, strict=True)]
+    squares = [one**2 for one in errors]
+    sums = grid.sum_by_item([*errors, *squares, *products, np.ones(grid.size)])
+
+    def statistic(totals: Floats) -> Floats:
+        return np.asarray(of_correlation(_mean_correlation(totals, len(cells), left, right)))
+
+    return jackknife_estimate(sums, statistic, grid.size, unit, bounds)
+
+
+def _mean_correlation(totals: Floats, judges: int, left: Ints, right: Ints) -> Floats:
+    n = totals[..., -1:]
+    mean = totals[..., :judges] / n
+    deviation = np.sqrt(np.maximum(totals[..., judges : 2 * judges] / n - mean**2, 0))
+    product = totals[..., 2 * judges : -1] / n - mean[..., left] * mean[..., right]
+    return np.asarray(safe_divide(product, deviation[..., left] * deviation[..., right]).mean(-1))

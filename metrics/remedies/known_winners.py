@@ -1,0 +1,72 @@
+"""Better answer of each comparison: by design, from a gold label, or by the majority of people.
+
+People's majority needs more than half of the votes on a comparison; a majority for a tie, or none,
+leaves the better answer unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints, safe_divide
+
+TruthSource = Literal["people's majority", "known answers"]
+PEOPLE: Final[TruthSource] = "people's majority"
+DESIGN: Final[TruthSource] = "known answers"
+
+
+def default_truth_source(frame: pd.DataFrame) -> TruthSource:
+    """Source of the better answers where the caller does not name it.
+
+    Votes, unless an answer is recorded as better where no person voted: then it is known by design.
+    """
+    people = row_selection.people_mask(frame)
+    if not people.any():
+        return DESIGN
+    case, cases = row_selection.group_codes(frame, ("item", "comparison"))
+    voted = np.bincount(case[people], minlength=cases) > 0
+    recorded = ~people & (frame["truth"] >= 0).to_numpy()
+    return DESIGN if (recorded & ~voted[case]).any() else PEOPLE
+
+
+def known_winners(
+    case: Ints, cases: int, signs: Floats, people: row_selection.Mask, truth: Floats
+) -> Floats:
+    """Better answer of each comparison: +1 the first by name, −1 the second, 0 unknown.
+
+    `signs` are the rows' verdicts in the same terms, `truth` the better answers recorded in the
+    rows (0 unknown). Votes count only in the rows of `people`; a comparison without votes has its
+    recorded answer.
+    """
+    recorded = _first_recorded(case, cases, truth)
+    if not people.any():
+        return recorded
+    votes, where = signs[people], case[people]
+    cast = np.bincount(where, minlength=cases)
+    for_a = safe_divide(np.bincount(where[votes > 0], minlength=cases), cast)
+    for_b = safe_divide(np.bincount(where[votes < 0], minlength=cases), cast)
+    majority = (np.nan_to_num(for_a) > 0.5).astype(np.float64) - (np.nan_to_num(for_b) > 0.5)
+    return np.where(cast > 0, majority, recorded)
+
+
+def _first_recorded(case: Ints, cases: int, truth: Floats) -> Floats:
+    recorded = np.zeros(cases)
+    known = truth != 0
+    recorded[case[known]] = truth[known]
+    return recorded
+
+
+def vote_shares(
+    case: Ints, cases: int, signs: Floats, people: row_selection.Mask
+) -> tuple[Floats, Floats]:
+    """Share of the votes for the first and for the second answer by name; nan without votes."""
+    votes, where = signs[people], case[people]
+    cast = np.bincount(where, minlength=cases)
+    return (
+        safe_divide(np.bincount(where[votes > 0], minlength=cases), cast),
+        safe_divide(np.bincount(where[votes < 0], minlength=cases), cast),
+    )

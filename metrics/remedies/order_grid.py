@@ -1,0 +1,294 @@
+"""Verdicts on pairs as arrays [judge and prompt, order, comparison], the input of every remedy.
+
+A verdict is +1 for the contestant that is first by name, −1 for the other, 0 for a tie and nan
+where no usable reply is stored. Order 0 shows the first by name first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.estimation import row_selection
+from metrics.estimation.graded_scores import first_slot_scores
+from metrics.estimation.integer_codes import codes_by_appearance, unique_codes
+from metrics.estimation.intervals import Floats, Ints
+from metrics.remedies.known_winners import (
+    DESIGN,
+    PEOPLE,
+    TruthSource,
+    default_truth_source,
+    known_winners,
+    vote_shares,
+)
+from studies.frames.frame import NO_PICK, SEP
+
+Singles = NDArray[np.float32]
+Cell = tuple[str, str]
+"""A judge and a prompt."""
+
+COMPARISON: Final = ("item", "comparison")
+MAX_REPEATS: Final = 9
+"""Repeats of one order that are used at most; further ones are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderGrid:
+    """Stored verdicts of every judge and prompt on every comparison of two answers.
+
+    `graded` holds scores in [−1, 1] (positive: the first by name) where replies are graded, and
+    `repeats` the verdicts of the same call asked again, the first one included; both are None where
+    no row has any. `row` is the position in the frame of a row of each comparison.
+    """
+
+    cells: tuple[Cell, ...]
+    items: Ints
+    row: Ints
+    truth: Floats
+    source: TruthSource
+    verdicts: Singles
+    graded: Singles | None
+    labels: NDArray[np.int16]
+    repeats: Singles | None
+    votes: tuple[Floats, Floats] | None
+
+    @property
+    def size(self) -> int:
+        """Number of comparisons."""
+        return len(self.items)
+
+    @cached_property
+    def item_codes(self) -> tuple[Ints, int]:
+        """Dense code 0…n−1 of the item of each comparison, and n."""
+        present, code = unique_codes(self.items)
+        return code, len(present)
+
+    def sum_by_item(self, values: Sequence[Floats]) -> Floats:
+        """Sum each array over the comparisons of each item, [item, array]."""
+        code, count = self.item_codes
+        sums = [np.bincount(code, one, minlength=count) for one in values]
+        return np.stack(sums, axis=1).astype(np.float64, copy=False)
+
+    def select(self, keep: row_selection.Mask) -> OrderGrid:
+        """The grid of some of its comparisons."""
+        return replace(
+            self,
+            items=self.items[keep],
+            row=self.row[keep],
+            truth=self.truth[keep],
+            verdicts=self.verdicts[..., keep],
+            graded=None if self.graded is None else self.graded[..., keep],
+            labels=self.labels[..., keep],
+            repeats=None if self.repeats is None else self.repeats[..., keep],
+            votes=None if self.votes is None else (self.votes[0][keep], self.votes[1][keep]),
+        )
+
+
+def empty_grid(items: Ints, row: Ints) -> OrderGrid:
+    """A grid without verdicts, for rules whose decisions are in terms of right and wrong."""
+    n = len(items)
+    return OrderGrid(
+        (),
+        items,
+        row,
+        np.ones(n),
+        DESIGN,
+        np.zeros((0, 2, n), np.float32),
+        None,
+        np.zeros((0, 2, n), np.int16),
+        None,
+        None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _PairRows:
+    """Rows on pairs with their comparison, order and verdict in contestant terms."""
+
+    frame: pd.DataFrame
+    position: Ints
+    case: Ints
+    cases: int
+    order: Ints
+    people: row_selection.Mask
+
+    @property
+    def side(self) -> Floats:
+        """+1 where the first by name is shown first, else −1."""
+        return np.asarray(1.0 - 2.0 * self.order, np.float64)
+
+
+def build_order_grid(
+    frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
+) -> OrderGrid:
+    """Arrange the verdicts on pairs of a frame, people's votes as truth or beside it.
+
+    `judges` gives the order of the judges (default: by name). `source` says whether the better
+    answers are known or are people's majority; without it, votes in the frame decide.
+    """
+    source = source or default_truth_source(frame)
+    rows = _pair_rows(frame)
+    signs = _signs(rows)
+    judged = np.flatnonzero(~rows.people)
+    cells, cell = _cells(rows.frame, judged, judges)
+    truth = known_winners(
+        rows.case,
+        rows.cases,
+        signs,
+        rows.people if source == PEOPLE else np.zeros_like(rows.people),
+        _recorded_truth(rows, use=source == DESIGN or not rows.people.any()),
+    )
+    graded = _graded_signs(rows)
+    usable = row_selection.evidence_mask(rows.frame) & ~(np.isnan(signs) & np.isnan(graded))
+    signs = np.where(np.isnan(signs), np.sign(graded), signs)
+    judged = judged[usable[judged]]
+    where = (cell[judged], rows.order[judged], rows.case[judged])
+    shape = (len(cells), 2, rows.cases)
+    plain = ~rows.frame["noise"].to_numpy()[judged]
+    return OrderGrid(
+        cells,
+        _first_values(row_selection.item_codes(rows.frame), rows),
+        _first_values(rows.position, rows),
+        truth,
+        source,
+        _scatter(shape, where, signs[judged], plain),
+        _scatter(shape, where, graded[judged], plain) if np.isfinite(graded).any() else None,
+        _label_grid(shape, where, rows.frame, judged, plain),
+        _repeat_grid(shape, where, rows.frame, signs, judged, plain),
+        vote_shares(rows.case, rows.cases, signs, rows.people) if rows.people.any() else None,
+    )
+
+
+def _pair_rows(frame: pd.DataFrame) -> _PairRows:
+    """Rows that show two different answers in a known order; of people, their first votes."""
+    shown = frame["shown"].astype("category").cat
+    parts = [str(name).split(SEP) for name in shown.categories]
+    pair = np.array([len(part) == 2 and part[0] != part[1] for part in parts], bool)
+    turned = np.array([part != sorted(part) for part in parts], np.int64)
+    codes = shown.codes.to_numpy()
+    keep = pair[codes] if len(parts) else np.zeros(len(frame), bool)
+    people = row_selection.people_mask(frame)
+    if "orders" in frame:
+        keep = keep & (people | (frame["orders"] != 0).to_numpy())
+    position = np.flatnonzero(keep)
+    rows = row_selection.select_rows(frame, keep)
+    first = row_selection.keep_first_votes(rows.set_axis(pd.RangeIndex(len(rows))))
+    if len(first) < len(rows):
+        chosen = first.index.to_numpy()
+        rows, position = rows.iloc[chosen], position[chosen]
+    case, cases = row_selection.group_codes(rows, COMPARISON)
+    order = turned[codes[position]] if len(parts) else np.zeros(0, np.int64)
+    return _PairRows(rows, position, case, cases, order, people[position])
+
+
+def _signs(rows: _PairRows) -> Floats:
+    pick = rows.frame["pick"].to_numpy()
+    usable = row_selection.evidence_mask(rows.frame) & (pick != NO_PICK)
+    slot = np.where(pick == 0, 1.0, np.where(pick == 1, -1.0, 0.0))
+    return np.where(usable, slot * rows.side, np.nan)
+
+
+def _recorded_truth(rows: _PairRows, *, use: bool) -> Floats:
+    truth = rows.frame["truth"].to_numpy()
+    slot = np.where(truth == 0, 1.0, np.where(truth == 1, -1.0, 0.0))
+    return np.where(use & ~rows.people, slot * rows.side, 0.0)
+
+
+def _graded_signs(rows: _PairRows) -> Floats:
+    """Graded score of each row in contestant terms."""
+    return first_slot_scores(rows.frame) * rows.side
+
+
+def _cells(
+    frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
+) -> tuple[tuple[Cell, ...], Ints]:
+    """Judges and prompts that occur, judges in the given order, and the cell of each row."""
+    judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
+    width = max(len(prompt.categories), 1)
+    key = judge.codes.to_numpy().astype(np.int64) * width + prompt.codes.to_numpy()
+    present = np.unique(key[judged])
+    rank = {name: place for place, name in enumerate(judges)}
+    named = [
+        (str(judge.categories[k // width]), str(prompt.categories[k % width])) for k in present
+    ]
+    order = sorted(range(len(named)), key=lambda k: (rank.get(named[k][0], len(rank)), named[k]))
+    table = np.zeros(max(len(judge.categories), 1) * width, np.int64)
+    table[present[order]] = np.arange(len(order))
+    return tuple(named[k] for k in order), table[key]
+
+
+def _first_values(values: Ints, rows: _PairRows) -> Ints:
+    return values[row_selection.first_rows(rows.case, rows.cases)]
+
+
+Places = tuple[Ints, Ints, Ints]
+"""(cell, order, comparison) of each row."""
+
+
+def _scatter(
+    shape: tuple[int, int, int], where: Places, values: Floats, keep: row_selection.Mask
+) -> Singles:
+    """Write the first value of each place; nan where there is none."""
+    grid = np.full(shape, np.nan, np.float32)
+    backwards = np.flatnonzero(keep)[::-1]
+    grid[tuple(part[backwards] for part in where)] = values[backwards]
+    return grid
+
+
+def _label_grid(
+    shape: tuple[int, int, int],
+    where: Places,
+    frame: pd.DataFrame,
+    judged: Ints,
+    keep: row_selection.Mask,
+) -> NDArray[np.int16]:
+    codes = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
+    grid = np.full(shape, -1, np.int16)
+    backwards = np.flatnonzero(keep)[::-1]
+    grid[tuple(part[backwards] for part in where)] = codes[backwards]
+    return grid
+
+
+def _repeat_grid(
+    shape: tuple[int, int, int],
+    where: Places,
+    frame: pd.DataFrame,
+    signs: Floats,
+    judged: Ints,
+    plain: row_selection.Mask,
+) -> Singles | None:
+    """Verdicts of repeated calls, [cell, order, repeat, comparison]; None without repeats.
+
+    Noise-floor repeats are repeats here. Calls with other labels are not the same call: only those
+    with the labels of the first one count.
+    """
+    labels = _label_grid(shape, where, frame, judged, plain)
+    mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]
+    same = labels[where] == mine
+    key = (where[0] * 2 + where[1]) * shape[2] + where[2]
+    key, rows = key[same], judged[same]
+    code, count = codes_by_appearance(key, int(np.prod(shape)))
+    if count == len(key):
+        return None
+    place = _place_in_group(code.astype(np.int64), count)
+    deep = min(int(place.max()) + 1, MAX_REPEATS)
+    kept = place < deep
+    grid = np.full((shape[0], 2, deep, shape[2]), np.nan, np.float32)
+    cell, order, case = (part[same][kept] for part in where)
+    grid[cell, order, place[kept], case] = signs[rows][kept]
+    return grid
+
+
+def _place_in_group(code: Ints, count: int) -> Ints:
+    """Number of earlier rows of the same group, for each row."""
+    order = np.argsort(code, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=count))[:-1]])
+    place = np.empty(len(code), np.int64)
+    place[order] = np.arange(len(code)) - starts[code[order]]
+    return place

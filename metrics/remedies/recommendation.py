@@ -1,0 +1,144 @@
+"""Recommended remedy of a judge, with a gain that survives the selection of the best of many rules.
+
+The best rule up to each price is chosen on half of the items, and its gain over one call measured
+on the other half; both ways, for several random halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.intervals import Floats, Ints, jackknife_estimate
+from metrics.estimation.measures import first_over_last
+from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies.rule_names import imperative
+from metrics.remedies.rule_sets import Rule
+from metrics.remedies.rule_table import RuleEstimate, credit_totals
+from studies.domain import Estimate
+
+REPETITIONS: Final = 20
+COIN: Final = 0.5
+
+
+@dataclass(frozen=True)
+class PriceGain:
+    """The best rule up to a price, and the gain on items that were not used to choose it."""
+
+    price: float
+    rule: Rule
+    gain: Estimate
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Advice for one judge and prompt; `chosen` is None where no remedy helps.
+
+    `prices` are the best rules by price, cheapest first. `coin` says that one call is not
+    distinguishable from a coin.
+    """
+
+    judge: str
+    prompt: str
+    chosen: PriceGain | None
+    prices: tuple[PriceGain, ...]
+    coin: bool
+    sentence: str
+
+
+def recommend(
+    grid: OrderGrid,
+    table: Sequence[RuleEstimate],
+    further: Sequence[Rule],
+    rng: np.random.Generator,
+) -> Recommendation:
+    """Recommend the cheapest rule whose gain on held-out items is above zero.
+
+    A recommendation also needs a difference in the table whose adjusted interval is above zero.
+    `further` are rules that compete in the selection without a line in the table.
+    """
+    baseline = table[0]
+    candidates = [one.rule for one in table if one.complete and not one.rule.votes]
+    prices = held_out_gains(grid, [*candidates, *further], rng)
+    helped = any(_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes)
+    chosen = next((one for one in prices if helped and _above_zero(one.gain)), None)
+    coin = _covers(baseline.agreement, COIN)
+    judge, prompt = baseline.rule.members[0]
+    sentence = _advice(chosen) if chosen else _no_advice(judge, coin)
+    return Recommendation(judge, prompt, chosen, prices, coin, sentence)
+
+
+def _above_zero(got: Estimate | None) -> bool:
+    return got is not None and got.low is not None and got.low > 0
+
+
+def _covers(got: Estimate, value: float) -> bool:
+    return got.low is None or got.high is None or got.low <= value <= got.high
+
+
+def _advice(chosen: PriceGain) -> str:
+    return f"{imperative(chosen.rule)}: {points(chosen.gain.value)} points."
+
+
+def _no_advice(judge: str, coin: bool) -> str:
+    if coin:
+        return (
+            f"No remedy helps {judge} here: one call is not distinguishable from a coin. "
+            "A better judge would help."
+        )
+    return (
+        f"No remedy helps {judge} here: no difference to one call is significantly above zero. "
+        "A better judge, or graded replies, would help."
+    )
+
+
+def points(value: float | None, digits: int = 1) -> str:
+    """A difference of shares in signed percentage points, with a minus sign."""
+    if value is None:
+        return "–"
+    text = f"{100 * value:+.{digits}f}".replace("-", "−")
+    return text.lstrip("+−") if not text.strip("+−0.") else text
+
+
+def held_out_gains(
+    grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
+) -> tuple[PriceGain, ...]:
+    """Gain over the first rule, at each price, of the rule that is best on the other items."""
+    if len(rules) < 2 or not grid.size:
+        return ()
+    totals = credit_totals(grid, rules)
+    credit, count = np.asfortranarray(totals[:, :-1]), totals[:, -1]
+    halves = _random_halves(len(count), rng)
+    chosen_on = np.concatenate([halves @ credit, (1 - halves) @ credit])
+    held_out = np.concatenate([1 - halves, halves])
+    found = []
+    for price in sorted({rule.price for rule in rules}):
+        allowed = np.flatnonzero([rule.price <= price + 1e-9 for rule in rules])
+        if len(allowed) < 2:
+            continue
+        best = allowed[chosen_on[:, allowed].argmax(axis=1)]
+        gain = _held_out_gain(credit, count, best, held_out)
+        overall = rules[int(allowed[credit[:, allowed].sum(axis=0).argmax()])]
+        found.append(PriceGain(price, overall, gain))
+    return tuple(found)
+
+
+def _random_halves(items: int, rng: np.random.Generator) -> Floats:
+    """Random halves of the items as rows of zeros and ones."""
+    rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
+    return np.stack(rows).astype(np.float64)
+
+
+def _held_out_gain(credit: Floats, count: Floats, best: Ints, held_out: Floats) -> Estimate:
+    """Mean gain over column 0 on the held-out items of the column that was best on the others."""
+    gained = np.zeros(len(count))
+    for column in np.unique(best):
+        weight = held_out[best == column].sum(axis=0) / REPETITIONS
+        gained += weight * (credit[:, column] - credit[:, 0])
+    sums = np.stack([gained, count], axis=1)
+    return jackknife_estimate(
+        sums, first_over_last, round(float(count.sum())), "share", (-1.0, 1.0), effect=1.0
+    )

@@ -1,0 +1,212 @@
+"""Remedies of a study: all rules of all judges on the same comparisons, juries, recommendations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, jackknife_estimate
+from metrics.estimation.measures import first_over_last
+from metrics.remedies.decision_rules import pooled_orders
+from metrics.remedies.known_winners import TruthSource
+from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
+from metrics.remedies.recommendation import Recommendation, recommend
+from metrics.remedies.rule_sets import Rule, jury_rules, own_rules, prompt_rules, single_rule
+from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
+
+SEED: Final = 7
+MIN_COMPLETE: Final = 0.5
+"""Share of the comparisons with a known better answer that a judge needs in both orders to be in
+the common table; otherwise it would shrink the table for all others."""
+MIN_AVAILABLE: Final = 0.9
+"""Share of the comparisons on which a rule needs its replies to restrict the table to them."""
+MAX_PANEL: Final = 6
+"""Judges up to which every pair and triple competes in the selection of the best rule."""
+
+MAX_SELECTED: Final = 100_000
+"""Comparisons up to which they do: with more, the best partner is no matter of chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class RemedyStudy:
+    """Verdicts on the common comparisons, with the numbers of those left out and why."""
+
+    grid: OrderGrid
+    left_out: Mapping[str, int]
+    incomplete_cells: tuple[Cell, ...]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Judges and prompts of the common table."""
+        return self.grid.cells
+
+    @cached_property
+    def pool_agreement(self) -> tuple[float, ...]:
+        """Agreement of every cell with both orders added up."""
+        if not self.grid.size:
+            return tuple(0.0 for _ in self.cells)
+        return tuple(
+            float(pooled_orders(verdicts).credit(self.grid.truth).mean())
+            for verdicts in self.grid.verdicts
+        )
+
+    def best_cells(self, among: Iterable[int]) -> list[int]:
+        """Cells by decreasing agreement of both orders added up; ties in study order."""
+        return sorted(among, key=lambda cell: -self.pool_agreement[cell])
+
+    def panel(self, prompt: str) -> list[int]:
+        """Cells of all judges that were asked with a prompt."""
+        return [k for k, (_, name) in enumerate(self.cells) if name == prompt]
+
+    def index(self, judge: str, prompt: str = "") -> int | None:
+        """Cell of a judge and prompt; without a prompt the judge's first one."""
+        return next(
+            (
+                k
+                for k, cell in enumerate(self.cells)
+                if cell[0] == judge and prompt in ("", cell[1])
+            ),
+            None,
+        )
+
+    def judge_rules(self, cell: int) -> list[Rule]:
+        """Rules shown for one judge and prompt: its own, other prompts, and juries with it."""
+        return [
+            *own_rules(self.grid, cell),
+            *prompt_rules(self.grid, cell),
+            *self._juries_with(cell),
+        ]
+
+    @cached_property
+    def _single_credits(self) -> Floats:
+        """Credit of one call of every cell and, last, the comparisons, summed by item."""
+        return credit_totals(
+            self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
+        )
+
+    def partners(self, cell: int) -> list[int]:
+        """Other judges with the same prompt that are not significantly better, best first.
+
+        With a better judge the remedy would be that judge: `other_judges` lists it.
+        """
+        panel = self.panel(self.cells[cell][1])
+        return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
+
+    def _is_better(self, other: int, cell: int) -> bool:
+        """Whether one call of another cell agrees significantly more often."""
+        credit = self._single_credits
+        sums = np.stack([credit[:, other] - credit[:, cell], credit[:, -1]], axis=1)
+        got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
+        return got.low is not None and got.low > 0
+
+    def other_judges(self, cell: int) -> list[RuleEstimate]:
+        """One call of this judge, then one call of each other judge with the same prompt."""
+        panel = self.panel(self.cells[cell][1])
+        order = [cell, *(k for k in panel if k != cell)]
+        return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
+
+    def _juries_with(self, cell: int) -> list[Rule]:
+        """Juries of this judge with the best partner, the two best, and all judges."""
+        panel = self.panel(self.cells[cell][1])
+        others = self.partners(cell)
+        found: list[Rule] = []
+        if others:
+            found += jury_rules(self.grid, [cell, others[0]], picked=len(others) > 1)
+        if len(others) > 1:
+            three = jury_rules(self.grid, [cell, *others[:2]], picked=len(others) > 2)
+            found += [rule for rule in three if rule.id != "round-robin"]
+        if len(others) > 2 and len(others) == len(panel) - 1:
+            found += [r for r in jury_rules(self.grid, panel) if r.id == "jury-both"]
+        return found
+
+    def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
+        """Juries with this judge that compete in the selection without a line of their own."""
+        others = self.partners(cell)
+        if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
+            return []
+        listed = {(rule.id, frozenset(rule.members)) for rule in shown}
+        juries = [[cell, *part] for size in (1, 2) for part in combinations(others, size)]
+        rules = (rule for jury in juries for rule in jury_rules(self.grid, jury, picked=True))
+        return [rule for rule in rules if (rule.id, frozenset(rule.members)) not in listed]
+
+    def judge_table(self, cell: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
+        """Estimates of all rules shown for one judge and prompt; one family of differences."""
+        return estimate_rules(self.grid, self.judge_rules(cell), rng or _generator())
+
+    def advice(self, cell: int, table: Sequence[RuleEstimate]) -> Recommendation:
+        """Recommendation for one judge and prompt, from its table."""
+        further = self.further_rules(cell, [one.rule for one in table])
+        return recommend(self.grid, table, further, _generator())
+
+    def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
+        """One call of the best member, then the rules of a jury, as one family."""
+        best = max(cells, key=lambda cell: self._single_agreement(cell))
+        baseline = single_rule(self.grid, best)
+        return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
+
+    def best_judge(self) -> int | None:
+        """Cell with the highest agreement of one call."""
+        return max(range(len(self.cells)), key=self._single_agreement, default=None)
+
+    def _single_agreement(self, cell: int) -> float:
+        return float(self._single_credits[:, cell].sum())
+
+
+def _generator() -> np.random.Generator:
+    """The same draws for the same records."""
+    return np.random.default_rng(SEED)
+
+
+def study_remedies(
+    frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
+) -> RemedyStudy:
+    """Select the comparisons on which every judge has both orders and the better answer is known.
+
+    Judges with both orders on less than half of them are left out and listed. Graded replies
+    restrict the comparisons further where nearly all have them.
+    """
+    grid = build_order_grid(frame, judges, source)
+    known = grid.truth != 0
+    complete = np.asarray(np.isfinite(grid.verdicts).all(axis=1), np.bool_)
+    enough = _share(complete, known) >= MIN_COMPLETE
+    incomplete = tuple(cell for cell, ok in zip(grid.cells, enough, strict=True) if not ok)
+    grid = _select_cells(grid, enough)
+    common = known & complete[enough].all(axis=0) & _nearly_everywhere(grid, known)
+    if not enough.any():
+        common = np.zeros_like(known)
+    left_out = {"no truth": int((~known).sum()), "incomplete": int((known & ~common).sum())}
+    return RemedyStudy(grid.select(common), left_out, incomplete)
+
+
+def _share(mask: row_selection.Mask, among: row_selection.Mask) -> Floats:
+    return np.asarray(mask[..., among].sum(axis=-1) / max(int(among.sum()), 1), np.float64)
+
+
+def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
+    return replace(
+        grid,
+        cells=tuple(cell for cell, ok in zip(grid.cells, keep, strict=True) if ok),
+        verdicts=grid.verdicts[keep],
+        graded=None if grid.graded is None else grid.graded[keep],
+        labels=grid.labels[keep],
+        repeats=None if grid.repeats is None else grid.repeats[keep],
+    )
+
+
+def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
+    """Comparisons with graded replies of every cell that has them nearly everywhere."""
+    keep = np.ones(grid.size, bool)
+    if grid.graded is None:
+        return keep
+    for graded in grid.graded:
+        whole = np.asarray(np.isfinite(graded).all(axis=0), np.bool_)
+        if _share(whole, known) >= MIN_AVAILABLE:
+            keep &= whole
+    return keep

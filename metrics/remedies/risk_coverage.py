@@ -1,0 +1,61 @@
+"""Risk-coverage curve: share right among the decided comparisons, against the share decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.intervals import Floats
+from metrics.remedies.decision_rules import Values, decide_by_sign, jury_votes
+from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies.rule_sets import Rule
+from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from studies.domain import Estimate
+
+MARGINS: Final = tuple(round(0.05 * step, 2) for step in range(21))
+
+
+@dataclass(frozen=True)
+class CoveragePoint:
+    """Coverage and accuracy when at least this margin (of scores, or of votes) is required."""
+
+    margin: float
+    decided: Estimate
+    right_when_decided: Estimate
+
+
+def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
+    """Curve over margins 0 to 1 of the mean graded score; empty without graded replies."""
+    if grid.graded is None:
+        return []
+    graded = grid.graded[cell].astype(np.float64)
+    return _curve(grid, (graded[0] + graded[1]) / 2, MARGINS)
+
+
+def votes_curve(grid: OrderGrid, cells: Sequence[int]) -> list[CoveragePoint]:
+    """Curve over the margin of votes, from 1 to all, of several judges in both orders."""
+    votes = jury_votes([grid.verdicts[cell] for cell in cells])
+    return _curve(grid, votes, range(1, 2 * len(cells) + 1))
+
+
+def _curve(grid: OrderGrid, score: Floats, margins: Sequence[float]) -> list[CoveragePoint]:
+    known = np.isfinite(score)
+    if not known.any():
+        return []
+    part, score = grid.select(known), score[known]
+    found = (_point(part, score, float(margin)) for margin in margins)
+    return [point for point in found if point.right_when_decided.value is not None]
+
+
+def _point(grid: OrderGrid, score: Values, margin: float) -> CoveragePoint:
+    kept = np.where(np.abs(score) < margin, 0.0, score)
+    rule = Rule(f"margin({margin:g})", (), decide_by_sign(kept), {})
+    (line,) = estimate_rules(grid, [rule], np.random.default_rng(0))
+    return _as_point(margin, line)
+
+
+def _as_point(margin: float, line: RuleEstimate) -> CoveragePoint:
+    return CoveragePoint(margin, line.decided, line.right_when_decided)

@@ -1,0 +1,93 @@
+"""Remedies among N options: one call, or the option chosen most often over all rotations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints, safe_divide
+from metrics.remedies.decision_rules import Decisions
+from metrics.remedies.order_grid import Cell, OrderGrid, empty_grid
+from metrics.remedies.rule_sets import SINGLE, Rule
+from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from studies.frames.frame import TIE
+
+
+@dataclass(frozen=True, eq=False)
+class _OrderSets:
+    """Choices of complete order sets among N options, with the true best option of each."""
+
+    rows: pd.DataFrame
+    group: Ints
+    groups: int
+    chosen: Ints
+    best: Ints
+
+    @property
+    def first(self) -> Ints:
+        return row_selection.first_rows(self.group, self.groups)
+
+
+def rotation_tables(
+    frame: pd.DataFrame, rng: np.random.Generator
+) -> dict[Cell, list[RuleEstimate]]:
+    """Estimates of `single` and `rotations` for each judge and prompt that chose among options.
+
+    Only order sets with a known best option and all rotations read count; an undecided comparison
+    has the credit 1/N.
+    """
+    frame = row_selection.select_rows(frame, (frame["options"] > 2).to_numpy())
+    machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
+    rows = row_selection.select_complete_sets(machine)
+    rows = row_selection.select_rows(rows, rows["truth"] >= 0)
+    found: dict[Cell, list[RuleEstimate]] = {}
+    for cell in row_selection.observed_combinations(rows, ("judge", "prompt")) if len(rows) else ():
+        judge, prompt = cell
+        own = (rows["judge"] == judge) & (rows["prompt"] == prompt)
+        found[judge, prompt] = _estimate_cell((judge, prompt), rows.loc[own], rng)
+    return found
+
+
+def _estimate_cell(cell: Cell, rows: pd.DataFrame, rng: np.random.Generator) -> list[RuleEstimate]:
+    sets = _order_sets(rows)
+    calls = float(np.bincount(sets.group, minlength=sets.groups).mean())
+    chance = 1 / sets.rows["options"].to_numpy()[sets.first]
+    rules = [
+        Rule(SINGLE, (cell,), _one_call(sets, chance), {cell: 1.0}),
+        Rule("rotations", (cell,), _most_chosen(sets, chance), {cell: calls}),
+    ]
+    return estimate_rules(_grid(sets), rules, rng)
+
+
+def _order_sets(rows: pd.DataFrame) -> _OrderSets:
+    group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    names = row_selection.contestants(rows)
+    best = row_selection.chosen_contestants(rows.assign(pick=rows["truth"]), names)
+    return _OrderSets(rows, group, groups, row_selection.chosen_contestants(rows, names), best)
+
+
+def _grid(sets: _OrderSets) -> OrderGrid:
+    items = row_selection.item_codes(sets.rows)[sets.first]
+    return empty_grid(items, sets.first)
+
+
+def _one_call(sets: _OrderSets, chance: Floats) -> Decisions:
+    asked = np.bincount(sets.group, minlength=sets.groups)
+    right = np.bincount(sets.group, sets.chosen == sets.best, minlength=sets.groups)
+    decided = np.bincount(sets.group, sets.chosen != TIE, minlength=sets.groups)
+    return Decisions(safe_divide(right, asked), safe_divide(decided - right, asked), chance)
+
+
+def _most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
+    """The option with the most choices; several such options are undecided."""
+    width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
+    picked = sets.chosen >= 0
+    key = sets.group[picked] * width + sets.chosen[picked]
+    counts = np.bincount(key, minlength=sets.groups * width).reshape(sets.groups, width)
+    most = counts.max(axis=1)
+    decided = (most > 0) & ((counts == most[:, None]).sum(axis=1) == 1)
+    right = decided & (counts.argmax(axis=1) == sets.best[sets.first])
+    return Decisions(right.astype(np.float64), (decided & ~right).astype(np.float64), chance)

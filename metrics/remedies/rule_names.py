@@ -1,0 +1,155 @@
+"""Names, explanations and imperatives of remedies, shared by page, report and command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from metrics.remedies.rule_sets import Rule
+
+NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@dataclass(frozen=True)
+class RuleWords:
+    """Title of a rule, its explanation in one line, and the imperative of the headline."""
+
+    title: str
+    explanation: str
+    imperative: str
+
+
+_FIXED: Final = {
+    "single": RuleWords("One call", "random order; the baseline", "Ask {judge} once"),
+    "agree": RuleWords(
+        "Both orders must agree",
+        "undecided unless both name the same winner",
+        "Ask {judge} in both orders and decide only if both agree",
+    ),
+    "pool": RuleWords(
+        "Both orders, added up",
+        "a win and a tie count as a win; win and loss: undecided",
+        "Ask {judge} in both orders and add up the two verdicts",
+    ),
+    "graded": RuleWords(
+        "Both orders, graded",
+        "sign of the mean score: probabilities, margins or points",
+        "Ask {judge} in both orders and average the graded replies",
+    ),
+    "calibrated": RuleWords(
+        "One call, calibrated",
+        "score minus the position effect, measured on other items",
+        "Ask {judge} once and subtract its position effect",
+    ),
+    "rotations": RuleWords(
+        "All rotations",
+        "the option chosen most often; ties are undecided",
+        "Ask {judge} in all rotations and take the option chosen most often",
+    ),
+}
+
+
+def rule_words(rule: Rule) -> RuleWords:
+    """Words of a rule; `{judge}` in the imperative is filled in by `imperative`."""
+    return words_of_id(rule.id, [judge for judge, _ in rule.members])
+
+
+def words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
+    """Words of the rule with this id over these judges."""
+    if id in _FIXED:
+        return _FIXED[id]
+    if id.startswith("prompt:"):
+        return _prompt_words(id.removeprefix("prompt:"))
+    kind, value = _parse_id(id)
+    if kind == "margin":
+        return RuleWords(
+            f"Both orders, graded, margin {value}",
+            f"undecided where the mean score is below {value}",
+            f"Ask {{judge}} in both orders and decide only from a mean score of {value} on",
+        )
+    if kind.startswith("repeats"):
+        return _repeat_words(int(float(value)), both=kind.endswith("-both"))
+    if kind == "ask-people":
+        percent = f"{100 * float(value):g} %"
+        return RuleWords(
+            f"Both orders, and people for {percent}",
+            "one vote decides where the orders differ",
+            f"Ask {{judge}} in both orders and send {percent} of the comparisons to people",
+        )
+    return _jury_words(id, judges)
+
+
+def imperative(rule: Rule) -> str:
+    """The rule as an instruction: "Ask gpt-4 in both orders and …"."""
+    return rule_words(rule).imperative.format(judge=rule.members[0][0])
+
+
+def _parse_id(id: str) -> tuple[str, str]:
+    found = re.fullmatch(r"([\w-]+)\(([\d.]+)\)(-both)?", id)
+    return (found[1] + (found[3] or ""), found[2]) if found else (id, "")
+
+
+def _prompt_words(name: str) -> RuleWords:
+    if name.endswith("+pool"):
+        name = name.removesuffix("+pool")
+        return RuleWords(
+            f"Prompt {name}, both orders",
+            "another prompt of this study, added up",
+            f"Ask {{judge}} with the prompt {name} in both orders and add up",
+        )
+    return RuleWords(
+        f"Prompt {name}, one call",
+        "another prompt of this study",
+        f"Ask {{judge}} once with the prompt {name}",
+    )
+
+
+def _repeat_words(k: int, *, both: bool) -> RuleWords:
+    times = number_word(k)
+    if both:
+        return RuleWords(
+            f"{times.capitalize()} calls in each order",
+            f"majority of {number_word(2 * k)} calls",
+            f"Ask {{judge}} {times} times in each order and take the majority",
+        )
+    return RuleWords(
+        f"{times.capitalize()} calls in one order",
+        f"majority of {times} calls",
+        f"Ask {{judge}} {times} times in one order and take the majority",
+    )
+
+
+def _jury_words(id: str, judges: Sequence[str]) -> RuleWords:
+    panel, count = join_names(judges), number_word(len(judges))
+    title = f"{count.capitalize()} judges"
+    if id == "round-robin":
+        return RuleWords(
+            f"{title} take turns", f"{panel}, one judge per item", f"Let {panel} take turns"
+        )
+    if id == "opposite":
+        return RuleWords(
+            f"{title}, opposite orders",
+            f"{judges[0]} one order, {judges[1]} the other",
+            f"Ask {panel} once each, in opposite orders, and add up",
+        )
+    if id == "jury":
+        return RuleWords(
+            f"{title}, one order each", panel, f"Ask {panel} once each and add up the verdicts"
+        )
+    return RuleWords(
+        f"{title}, both orders",
+        f"{panel}; {number_word(2 * len(judges))} verdicts added up",
+        f"Ask {panel} in both orders and add up the {number_word(2 * len(judges))} verdicts",
+    )
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Names as a list in a sentence: "a, b and c"."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def number_word(number: int) -> str:
+    """A small number in words."""
+    return NUMBER_WORDS[number] if 0 <= number < len(NUMBER_WORDS) else str(number)

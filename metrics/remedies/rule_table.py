@@ -1,0 +1,188 @@
+"""Estimates of remedies on the same comparisons: agreement, coverage, difference to one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.contrasts import Contrast, PairedTotals, adjust_family
+from metrics.estimation.intervals import (
+    Floats,
+    Statistic,
+    join_notes,
+    proportions,
+)
+from metrics.estimation.measures import first_over_last
+from metrics.estimation.row_selection import Mask
+from metrics.remedies.order_grid import OrderGrid
+from metrics.remedies.rule_sets import Rule
+from studies.domain import Estimate
+
+MIN_ITEMS: Final = 2
+"""Items that a rule with too few stored replies needs for a line of its own."""
+SAME_CREDIT: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class AgreementCredit:
+    """Half-credit agreement as the measure of paired differences between rules."""
+
+    name: str = "agreement"
+    unit: str = "share"
+    kind: str = "share"
+
+    def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
+        """Change if every comparison had another outcome: the farther end of 0 to 1."""
+        value = float(statistic(totals))
+        return max(value, 1 - value)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleEstimate:
+    """One line of the table of remedies.
+
+    `difference` is the agreement minus that of one call, paired by item, and `adjusted` the same
+    with the interval that holds for all rules of the table; both are None for the baseline.
+    `changed` counts the comparisons whose credit differs from that of one call.
+    """
+
+    rule: Rule
+    agreement: Estimate
+    decided: Estimate
+    right_when_decided: Estimate
+    difference: Estimate | None = None
+    adjusted: Estimate | None = None
+    changed: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the line belongs to the table of all comparisons."""
+        return not self.agreement.note.startswith("on ")
+
+
+def estimate_rules(
+    grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
+) -> list[RuleEstimate]:
+    """Estimate rules on the comparisons of a grid; the first rule is the baseline.
+
+    Rules that lack replies on some comparisons are estimated on the rest, against the baseline on
+    the same comparisons, outside the family of the adjustment; a note names their number. Rules
+    that ask people are outside the family too: a vote is no judge call.
+    """
+    baseline = rules[0]
+    base = baseline.decisions.credit(grid.truth)
+    whole = {id(rule) for rule in rules if np.isfinite(rule.decisions.first).all()}
+    totals = {id(rule): _rule_totals(grid, rule, base) for rule in rules if id(rule) in whole}
+    family = [r for r in rules if id(r) in whole and r is not baseline and not r.votes]
+    contrasts = _contrasts(totals[id(baseline)], [totals[id(r)] for r in family], rng)
+    adjusted = dict(zip(map(id, family), contrasts, strict=True))
+    found = []
+    for rule in rules:
+        if rule is baseline:
+            found.append(_line(totals[id(rule)], None))
+        elif id(rule) in whole:
+            alone = adjusted.get(id(rule))
+            if alone is None:
+                (alone,) = _contrasts(totals[id(baseline)], [totals[id(rule)]], rng)
+            found.append(_line(totals[id(rule)], alone))
+        elif (part := _on_part(grid, rule, baseline, rng)) is not None:
+            found.append(part)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _RuleTotals:
+    """Sums by item of a rule: credit, decided, right, comparisons.
+
+    `step` is the typical size of its differences of credit to one call: 1/4 for `pool`.
+    """
+
+    rule: Rule
+    sums: Floats
+    step: float
+    changed: int
+
+
+def _rule_totals(grid: OrderGrid, rule: Rule, base: Floats) -> _RuleTotals:
+    right, decided = rule.decisions.right(grid.truth), rule.decisions.decided
+    credit = right + (1 - decided) * rule.decisions.chance
+    gap = np.abs(credit - base)
+    size = float(gap.sum())
+    sums = grid.sum_by_item([credit, decided, right, np.ones(grid.size)])
+    step = float(gap @ gap) / size if size else 1.0
+    return _RuleTotals(rule, sums, step, int((gap > SAME_CREDIT).sum()))
+
+
+def _line(totals: _RuleTotals, contrast: Contrast | None) -> RuleEstimate:
+    credit, decided, right, count = totals.sums.T
+    line = RuleEstimate(
+        totals.rule,
+        _share(credit, count, totals.rule.note),
+        _share(decided, count),
+        _share(right, decided),
+    )
+    if contrast is None:
+        return line
+    return replace(
+        line, difference=contrast.raw, adjusted=contrast.adjusted, changed=totals.changed
+    )
+
+
+def _on_part(
+    grid: OrderGrid, rule: Rule, baseline: Rule, rng: np.random.Generator
+) -> RuleEstimate | None:
+    keep = np.isfinite(rule.decisions.first)
+    if len(np.unique(grid.items[keep])) < MIN_ITEMS:
+        return None
+    part, one = grid.select(keep), _restrict(baseline, keep)
+    base = one.decisions.credit(part.truth)
+    totals = _rule_totals(part, _restrict(rule, keep), base)
+    (contrast,) = _contrasts(_rule_totals(part, one, base), [totals], rng)
+    line = _line(totals, contrast)
+    note = f"on {part.size:,} of {grid.size:,} comparisons"
+    agreement = replace(line.agreement, note=join_notes(note, line.agreement.note))
+    return replace(line, rule=rule, agreement=agreement)
+
+
+def _restrict(rule: Rule, keep: Mask) -> Rule:
+    """A rule on some of its comparisons."""
+    first, second = rule.decisions.first[keep], rule.decisions.second[keep]
+    return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
+
+
+def _share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
+    """Ratio of sums by item with the Wilson interval at the effective n."""
+    some = counts > 0
+    group = np.zeros(int(some.sum()), np.int64)
+    return proportions(successes[some], counts[some], group, 1, "share", note)[0]
+
+
+def _contrasts(
+    baseline: _RuleTotals, family: Sequence[_RuleTotals], rng: np.random.Generator
+) -> list[Contrast]:
+    if not family or not len(baseline.sums):
+        return []
+    items = np.arange(len(baseline.sums))
+    credit_and_count = [0, -1]
+    pairs = [
+        PairedTotals(
+            AgreementCredit(),
+            (one.rule.id,),
+            (baseline.rule.id,),
+            items,
+            np.hstack([one.sums[:, credit_and_count], baseline.sums[:, credit_and_count]]),
+            first_over_last,
+            one.step,
+        )
+        for one in family
+    ]
+    return adjust_family(pairs, rng)
+
+
+def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
+    """For each item the credit of every rule and, last, its number of comparisons."""
+    credits = [rule.decisions.credit(grid.truth) for rule in rules]
+    return grid.sum_by_item([*credits, np.ones(grid.size)])

@@ -1,0 +1,187 @@
+"""Section `remedies` of the summary: rules by judge and prompt, juries, the recommendation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import unknown_estimate
+from metrics.remedies.effective_votes import effective_votes
+from metrics.remedies.known_winners import TruthSource
+from metrics.remedies.order_grid import Cell
+from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.recommendation import Recommendation
+from metrics.remedies.remedy_study import SEED, RemedyStudy, study_remedies
+from metrics.remedies.rotation_rules import rotation_tables
+from metrics.remedies.rule_sets import own_rules, prompt_rules
+from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RemedyInputs:
+    """Facts about a study that its frame does not hold.
+
+    `judges` is the order of the judges, `juries` are panels to compute beside the default ones,
+    `prices` dollars per call by judge and prompt.
+    """
+
+    judges: tuple[str, ...] = ()
+    source: TruthSource | None = None
+    juries: tuple[tuple[str, ...], ...] = ()
+    prices: Mapping[Cell, float] = field(default_factory=dict)
+
+
+def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
+    """The section as plain data with estimates; empty where no better answer is known."""
+    study = study_remedies(frame, inputs.judges, inputs.source)
+    _check_juries(inputs.juries, study)
+    rotated = rotation_tables(frame, np.random.default_rng(SEED))
+    if not study.grid.size and not rotated:
+        return {}
+    rules: Json = {}
+    for cell, (judge, prompt) in enumerate(study.cells if study.grid.size else ()):
+        rules.setdefault(judge, {})[prompt] = _judge_rules(study, cell, inputs.prices)
+    for (judge, prompt), table in rotated.items():
+        lines = {one.rule.id: _line(one, inputs.prices) for one in table}
+        rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
+    section: Json = {"truth": _truth(study), "rules": rules}
+    if not study.grid.size:
+        return section
+    section["identity"] = _identities(study)
+    section["juries"] = _juries(study, inputs)
+    section["recommendations"], section["recommendation"] = _recommendations(study)
+    return section
+
+
+def _truth(study: RemedyStudy) -> Json:
+    found: Json = {
+        "source": study.grid.source,
+        "comparisons": study.grid.size,
+        "left_out": dict(study.left_out),
+    }
+    if study.incomplete_cells:
+        found["judges_left_out"] = ["/".join(cell) for cell in study.incomplete_cells]
+    return found
+
+
+def _judge_rules(study: RemedyStudy, cell: int, prices: Mapping[Cell, float]) -> Json:
+    rules = [*own_rules(study.grid, cell), *prompt_rules(study.grid, cell)]
+    table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
+    return {one.rule.id: _line(one, prices) for one in table}
+
+
+def _line(one: RuleEstimate, prices: Mapping[Cell, float]) -> Json:
+    """A line of the table as the object R of the JSON."""
+    found: Json = {
+        "calls": round(one.rule.price, 4),
+        "agreement": one.agreement,
+        "decided": one.decided,
+        "right_when_decided": one.right_when_decided,
+        "difference": one.difference or unknown_estimate("the baseline", "share"),
+        "adjusted": one.adjusted or unknown_estimate("the baseline", "share"),
+        "changed": one.changed,
+    }
+    if one.rule.votes:
+        found["votes"] = one.rule.votes
+    dollars = rule_dollars(one, prices)
+    if dollars is not None:
+        found["dollars"] = dollars
+    return found
+
+
+def rule_dollars(one: RuleEstimate, prices: Mapping[Cell, float]) -> float | None:
+    """Dollars per comparison of a rule; None if the price of a judge is unknown."""
+    if not all(cell in prices for cell in one.rule.calls):
+        return None
+    return sum(prices[cell] * calls for cell, calls in one.rule.calls.items())
+
+
+def _identities(study: RemedyStudy) -> Json:
+    found: Json = {}
+    for cell, (judge, prompt) in enumerate(study.cells):
+        patterns = order_patterns(study.grid, cell)
+        found.setdefault(judge, {})[prompt] = {**vars(patterns), "gain": patterns.gain}
+    return found
+
+
+def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
+    found: Json = {}
+    for prompt in dict.fromkeys(name for _, name in study.cells):
+        panel = study.panel(prompt)
+        for cells, picked in [*_default_juries(study, panel), *_named_juries(study, panel, inputs)]:
+            name = " + ".join(study.cells[cell][0] for cell in cells)
+            key = name if name not in found else f"{name} ({prompt})"
+            found[key] = _jury(study, cells, picked, inputs.prices)
+    return found
+
+
+def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list[int], bool]]:
+    """All judges, and the three with the highest agreement of both orders added up."""
+    juries = [(list(panel), False)] if len(panel) > 1 else []
+    if len(panel) > 3:
+        juries.append((study.best_cells(panel)[:3], True))
+    return juries
+
+
+def _named_juries(
+    study: RemedyStudy, panel: Sequence[int], inputs: RemedyInputs
+) -> list[tuple[list[int], bool]]:
+    place = {study.cells[cell][0]: cell for cell in panel}
+    return [
+        ([place[name] for name in jury], False)
+        for jury in inputs.juries
+        if all(name in place for name in jury)
+    ]
+
+
+def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
+    known = {judge for judge, _ in study.cells}
+    for jury in juries:
+        unknown = [name for name in jury if name not in known]
+        if unknown or len(set(jury)) < 2:
+            problem = f"no judge named {unknown[0]!r}" if unknown else "a jury needs two judges"
+            raise ValueError(
+                f"--jury {','.join(jury)}: {problem}; known: {', '.join(sorted(known))}"
+            )
+
+
+def _jury(
+    study: RemedyStudy, cells: Sequence[int], picked: bool, prices: Mapping[Cell, float]
+) -> Json:
+    table = study.jury_table(cells)
+    found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
+    found |= {one.rule.id: _line(one, prices) for one in table[1:]}
+    return {**found, "effective_votes": effective_votes(study.grid, cells)}
+
+
+def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
+    """Recommendations by judge and prompt, and the one for the judge that is best with one call."""
+    found: Json = {}
+    best = study.best_judge()
+    chosen: Json = {}
+    for cell, (judge, prompt) in enumerate(study.cells):
+        advice = recommendation_data(study.advice(cell, study.judge_table(cell)))
+        found.setdefault(judge, {})[prompt] = advice
+        if cell == best:
+            chosen = advice
+    return found, chosen
+
+
+def recommendation_data(advice: Recommendation) -> Json:
+    """A recommendation as plain data; `rule` is null where no remedy helps."""
+    found: Json = {"rule": None, "judge": advice.judge, "prompt": advice.prompt}
+    if advice.chosen:
+        rule = advice.chosen.rule
+        found |= {
+            "rule": rule.id,
+            "judges": [judge for judge, _ in rule.members],
+            "calls": round(rule.price, 4),
+            "gain": advice.chosen.gain,
+        }
+    return {**found, "sentence": advice.sentence}

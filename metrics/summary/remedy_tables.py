@@ -1,0 +1,70 @@
+"""Plain-text tables of the section `remedies`, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from metrics.remedies.rule_names import words_of_id
+
+Json = dict[str, Any]
+
+MINUS: Final = "−"
+HEADINGS: Final = (
+    "rule", "calls", "agreement", "to one call (adjusted)", "decided", "right when decided"
+)  # fmt: skip
+WIDTHS: Final = (38, 7, 23, 27, 10, 20)
+
+
+def render_remedies(section: Json) -> Iterator[str]:
+    """Yield the recommendation, one table for each judge and prompt, and the juries."""
+    truth = section["truth"]
+    left_out = ", ".join(f"{count:,} {why}" for why, count in truth["left_out"].items())
+    yield f"{truth['comparisons']:,} comparisons with {truth['source']} (left out: {left_out})"
+    for name in truth.get("judges_left_out", ()):
+        yield f"left out, both orders on less than half of the comparisons: {name}"
+    if "recommendation" in section:
+        yield section["recommendation"]["sentence"]
+    for judge, prompts in section["rules"].items():
+        for prompt, rules in prompts.items():
+            yield f"\n{judge} / {prompt}"
+            yield _row(HEADINGS)
+            yield from (_rule_row(id, [judge], line) for id, line in rules.items())
+    for name, jury in section.get("juries", {}).items():
+        chosen = " (picked: highest agreement here)" if jury["picked"] else ""
+        yield f"\n{name}{chosen}, against one call of {jury['baseline']}"
+        yield _row(HEADINGS)
+        lines = {
+            id: line for id, line in jury.items() if isinstance(line, dict) and "calls" in line
+        }
+        yield from (_rule_row(id, name.split(" + "), line) for id, line in lines.items())
+        yield f"effective votes {_number(jury['effective_votes'], 2)}"
+
+
+def _rule_row(id: str, judges: list[str], line: Json) -> str:
+    cells = (
+        words_of_id(id, judges).title,
+        f"{line['calls']:g}",
+        _number(line["agreement"]),
+        _number(line["adjusted"], signed=True) if line["adjusted"]["value"] is not None else "",
+        _number(line["decided"], interval=False),
+        _number(line["right_when_decided"], interval=False),
+    )
+    note = line["agreement"]["note"]
+    return _row(cells) + (f"  ({note})" if note else "")
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    first, *rest = cells
+    padded = [f"{text:>{width}}" for text, width in zip(rest, WIDTHS[1:], strict=True)]
+    return f"{first:<{WIDTHS[0]}}{''.join(padded)}"
+
+
+def _number(got: Json, digits: int = 3, *, signed: bool = False, interval: bool = True) -> str:
+    if got["value"] is None:
+        return "–"
+    sign = "+" if signed else ""
+    text = f"{got['value']:{sign}.{digits}f}"
+    if interval and got["low"] is not None:
+        text += f" [{got['low']:{sign}.{digits}f}, {got['high']:{sign}.{digits}f}]"
+    return text.replace("-", MINUS)

@@ -1,0 +1,192 @@
+"""Records of Every Eval Ever: one JSON file per model, in a zip archive with the paths that the
+shared database uses.
+
+A result is the win rate (ties as half) or the mean score of a model by one judge and prompt. The
+standard error treats items as clusters.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+import uuid
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from studies.domain import HUMAN_PREFIX, QUESTION_META, USABLE_STATUSES, Item, Judgement
+from studies.errors import StudyError
+from studies.exchange.every_eval_schema import SCHEMA_VERSION, find_faults
+from studies.sources.hub import HUB_PREFIX
+from studies.spec.study import Study
+
+UNKNOWN: Final = "unknown"
+_UNSAFE: Final = re.compile(r"[^\w.-]+")
+Cell = tuple[str, str, str]
+"""Judge, prompt and kind of result."""
+
+
+@dataclass(slots=True)
+class _Scores:
+    """Scores of one model by one judge and prompt, with the question of each."""
+
+    values: list[float] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        return math.fsum(self.values) / len(self.values)
+
+    @property
+    def standard_error(self) -> float | None:
+        """Error of the mean with questions as clusters; None for a single question."""
+        sums: dict[str, float] = defaultdict(float)
+        mean = self.mean
+        for value, question in zip(self.values, self.questions, strict=True):
+            sums[question] += value - mean
+        groups = len(sums)
+        if groups < 2:
+            return None
+        spread = math.fsum(total**2 for total in sums.values())
+        return math.sqrt(groups / (groups - 1) * spread) / len(self.values)
+
+
+def write_records(
+    study: Study, items: Mapping[str, Item], judgements: Iterable[Judgement], path: Path
+) -> int:
+    """Write the records of all models and return their number."""
+    scores = _collect_scores(items, judgements)
+    if not scores:
+        raise StudyError(
+            f"{study.name!r} has no usable verdict or score, which Every Eval Ever needs; run or "
+            "import verdicts first"
+        )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for model, cells in sorted(scores.items()):
+            record = _record(study, model, cells)
+            if faults := list(find_faults(record)):
+                raise StudyError(f"{model}: the record does not fit its schema: {faults[0]}")
+            archive.writestr(_file_name(study, model), json.dumps(record, indent=2))
+    return len(scores)
+
+
+def _collect_scores(
+    items: Mapping[str, Item], judgements: Iterable[Judgement]
+) -> dict[str, dict[Cell, _Scores]]:
+    found: dict[str, dict[Cell, _Scores]] = defaultdict(lambda: defaultdict(_Scores))
+    for judgement in judgements:
+        ask = judgement.ask
+        if judgement.status not in USABLE_STATUSES or ask.noise:
+            continue
+        item = items.get(ask.item)
+        question = item.meta.get(QUESTION_META, ask.item) if item else ask.item
+        for model, kind, value in _points(judgement):
+            scores = found[model][ask.judge, ask.prompt, kind]
+            scores.values.append(value)
+            scores.questions.append(question)
+    return found
+
+
+def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
+    """Return (model, kind, value): points of a comparison, or the score of one answer."""
+    verdict, shown = judgement.verdict, judgement.ask.shown
+    if verdict is None:
+        return []
+    if len(shown) == 1:
+        return [(shown[0], "score", score) for score in verdict.scores[:1]]
+    if verdict.pick is None:
+        return []
+    tie = 1 / len(shown)
+    return [
+        (name, "win rate", tie if verdict.pick == "tie" else float(verdict.pick == slot))
+        for slot, name in enumerate(shown)
+        if not name.startswith("@")
+    ]
+
+
+def _record(study: Study, model: str, cells: Mapping[Cell, _Scores]) -> dict[str, Any]:
+    now = str(int(time.time()))
+    info = _model_info(model)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{study.name}/{info['id'].replace('/', '_')}/{now}",
+        "retrieved_timestamp": now,
+        "source_metadata": {
+            "source_name": study.name,
+            "source_type": "evaluation_run",
+            "source_organization_name": UNKNOWN,
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "evenhand", "version": UNKNOWN},
+        "model_info": info,
+        "evaluation_results": [
+            _result(study, cell, scores) for cell, scores in sorted(cells.items())
+        ],
+    }
+
+
+def _result(study: Study, cell: Cell, scores: _Scores) -> dict[str, Any]:
+    judge, prompt, kind = cell
+    uncertainty: dict[str, Any] = {"num_samples": len(scores.values)}
+    if (error := scores.standard_error) is not None:
+        uncertainty["standard_error"] = {"value": error, "method": "analytic, clustered by item"}
+    return {
+        "evaluation_name": f"{study.name}: {kind} by {judge}",
+        "source_data": _source_data(study),
+        "metric_config": {
+            "evaluation_description": _DESCRIPTIONS[kind],
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0.0 if kind == "win rate" else min(0.0, *scores.values),
+            "max_score": 1.0 if kind == "win rate" else max(scores.values),
+            **_judge_fields(study, judge, prompt),
+        },
+        "score_details": {
+            "score": scores.mean,
+            "details": {"questions": str(len(set(scores.questions)))},
+            "uncertainty": uncertainty,
+        },
+    }
+
+
+_DESCRIPTIONS: Final = {
+    "win rate": "Share of comparisons with other models that the judge gives to this model; a tie "
+    "counts as an equal share. Verdicts of all orders shown count.",
+    "score": "Mean of the scores that the judge gives to this model's answers.",
+}
+
+
+def _judge_fields(study: Study, judge: str, prompt: str) -> dict[str, Any]:
+    """Describe the judge: a model with its prompt, or people."""
+    if judge.startswith(HUMAN_PREFIX):
+        return {"additional_details": {"judge": "a person"}}
+    models = {spec.name: spec.model for spec in study.judges}
+    info = {"name": judge, "id": models.get(judge, judge)}
+    return {"llm_scoring": {"judges": [{"model_info": info}], "input_prompt": prompt}}
+
+
+def _source_data(study: Study) -> dict[str, Any]:
+    source = study.data.source
+    if source.startswith(HUB_PREFIX):
+        repo = re.split(r"[:@]", source.removeprefix(HUB_PREFIX))[0]
+        return {"dataset_name": repo, "source_type": "hf_dataset", "hf_repo": repo}
+    return {"dataset_name": Path(source).name, "source_type": "other"}
+
+
+def _model_info(model: str) -> dict[str, str]:
+    developer, found, _ = model.partition("/")
+    if not found:
+        return {"name": model, "id": f"{UNKNOWN}/{model}"}
+    return {"name": model, "id": model, "developer": developer}
+
+
+def _file_name(study: Study, model: str) -> str:
+    """Return the path in the shared database: data/<benchmark>/<developer>/<model>/<uuid>.json."""
+    developer, _, name = _model_info(model)["id"].partition("/")
+    parts = (_UNSAFE.sub("_", part).strip(".") or "_" for part in (study.name, developer, name))
+    return f"data/{'/'.join(parts)}/{uuid.uuid4()}.json"

@@ -1,0 +1,101 @@
+"""Read the entries of a zip archive within limits, also those compressed with Zstandard.
+
+The sizes in the table of contents of an archive can be false, so each entry is also bounded while
+it unpacks.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+import pyarrow as pa
+
+from studies.errors import SourceError
+from studies.files.read_limits import ReadLimits
+
+ZSTANDARD: Final = 93
+"""Compression method of zip entries that Inspect writes and Python 3.11 cannot read."""
+_PIECE: Final = 1 << 20
+_LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
+
+
+class ZipArchive:
+    """An open zip archive, whose entries are read one at a time."""
+
+    def __init__(self, archive: zipfile.ZipFile, file: BinaryIO, limits: ReadLimits) -> None:
+        self._archive = archive
+        self._file = file
+        self._limits = limits
+        self._name = Path(archive.filename or "archive").name
+        self.entries = {entry.filename: entry for entry in archive.infolist()}
+
+    def read(self, name: str) -> bytes:
+        """Unpack one entry; more than the limit of a line or than its stated size is an error."""
+        entry = self.entries[name]
+        most = min(entry.file_size, self._limits.entry_bytes)
+        if entry.file_size > self._limits.entry_bytes:
+            raise self._too_large(name)
+        try:
+            with self._open(entry) as stream:
+                return self._bounded(stream, most, name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+            raise SourceError(
+                f"{self._name}: the entry {name!r} is damaged or packed in an unknown way "
+                f"({error}); copy the file again"
+            ) from None
+
+    def _bounded(self, stream: BinaryIO, most: int, name: str) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while piece := stream.read(_PIECE):
+            size += len(piece)
+            if size > most:
+                raise self._too_large(name)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _too_large(self, name: str) -> SourceError:
+        return SourceError(
+            f"{self._name}: the entry {name!r} unpacks to more than can be read; remove it from "
+            "the archive, or log less in a sample"
+        )
+
+    @contextmanager
+    def _open(self, entry: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+        if entry.compress_type != ZSTANDARD:
+            with self._archive.open(entry) as stream:
+                yield cast(BinaryIO, stream)
+            return
+        self._file.seek(entry.header_offset)
+        mark, name_length, extra_length = _LOCAL_HEADER.unpack(self._file.read(30))
+        if mark != b"PK\x03\x04":
+            raise zipfile.BadZipFile("no local header")
+        self._file.seek(name_length + extra_length, 1)
+        packed = pa.BufferReader(self._file.read(entry.compress_size))
+        yield cast(BinaryIO, pa.CompressedInputStream(packed, "zstd"))
+
+
+@contextmanager
+def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
+    """Open a zip archive after checking its stated sizes; a bomb is refused before it unpacks."""
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(path) as archive:
+            check_sizes(archive.infolist(), path.name, limits)
+            yield ZipArchive(archive, file, limits)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise SourceError(
+            f"{path.name}: incomplete or damaged zip archive ({error}); copy or save it again"
+        ) from None
+
+
+def check_sizes(entries: list[zipfile.ZipInfo], name: str, limits: ReadLimits) -> None:
+    """Refuse an archive that states to unpack to more than the limits, or too many times."""
+    packed = max(sum(entry.compress_size for entry in entries), 1)
+    unpacked = sum(entry.file_size for entry in entries)
+    limits.check_archive(unpacked, packed, name)

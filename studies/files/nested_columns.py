@@ -1,0 +1,134 @@
+"""Columns inside columns: `answer1.name`, `models.0` and `answers[].text` become columns.
+
+Tables of JSON lines or Parquet hold objects and lists in their cells, and CSV files hold them as
+JSON text. A path names a part of a cell; `[]` makes one row of each element of a list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from studies.errors import SourceError
+from studies.files.read_limits import current_limits
+from studies.files.tables import Row, SourceTable
+
+EACH: Final = "[]"
+_INDEX: Final = re.compile(r"\[(\d+)\]")
+_SAMPLE_ROWS: Final = 50
+_MAX_LISTED: Final = 4
+"""Elements of a list that are named in messages; longer lists are used with `[]`."""
+
+
+def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
+    """Return the table with a column for each path among the names."""
+    paths = [name for name in names if name not in table.columns and is_path(name, table.columns)]
+    if not paths:
+        return table
+    each = [name for name in paths if EACH in name]
+    if each:
+        table = _explode(table, each)
+    split = {name: _split_path(name, table.columns) for name in paths if name not in each}
+    rows = [
+        {**row, **{name: part_of(row, path) for name, path in split.items()}} for row in table.rows
+    ]
+    return replace(table, columns=(*table.columns, *split), rows=rows)
+
+
+def is_path(name: str, columns: Sequence[str]) -> bool:
+    """Whether a name is a path that starts with one of the columns."""
+    return bool(_split_path(name, columns)[1:])
+
+
+def part_of(value: Any, path: Sequence[str]) -> Any:
+    """Return the part of a cell at a path; None where a cell has no such part."""
+    for key in path:
+        value = _parse_cell(value)
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value
+
+
+def nested_names(table: SourceTable) -> list[str]:
+    """List the paths into the objects and lists of a table, from its first rows."""
+    found: dict[str, None] = {}
+    for row in table.rows[:_SAMPLE_ROWS]:
+        for column, value in row.items():
+            found |= dict.fromkeys(_paths_inside(column, value))
+    return list(found)
+
+
+def _paths_inside(column: str, value: Any) -> list[str]:
+    value = _parse_cell(value)
+    if isinstance(value, dict):
+        return [f"{column}.{key}" for key in value]
+    if not isinstance(value, list) or not value:
+        return []
+    if len(value) > _MAX_LISTED:
+        keys = value[0] if isinstance(value[0], dict) else ()
+        return [f"{column}{EACH}.{key}" for key in keys]
+    return [
+        path
+        for place, one in enumerate(value)
+        for path in (
+            [f"{column}.{place}.{key}" for key in one]
+            if isinstance(one, dict)
+            else [f"{column}.{place}"]
+        )
+    ]
+
+
+def _split_path(name: str, columns: Sequence[str]) -> list[str]:
+    """Split a path into its column, which may contain dots, and the keys inside; else empty."""
+    plain = _INDEX.sub(r".\1", name)
+    parts = plain.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        column = ".".join(parts[:length])
+        if column.removesuffix(EACH) in columns:
+            return [column, *parts[length:]]
+    if name.endswith(EACH) and name.removesuffix(EACH) in columns:
+        return [name, ""]
+    return []
+
+
+def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
+    """Make one row of each element of a list column; the other columns are repeated."""
+    split = {name: _split_path(name, table.columns) for name in names}
+    lists = {path[0].removesuffix(EACH) for path in split.values()}
+    if len(lists) > 1:
+        raise SourceError(
+            f"data.mapping: {' and '.join(sorted(lists))}: only one list can become rows; use "
+            "the number of an element for the others, for instance "
+            f"{sorted(lists)[0]}.0"
+        )
+    (column,) = lists
+    rows: list[Row] = []
+    places: list[str] = []
+    for index, row in enumerate(table.rows):
+        elements = _parse_cell(row.get(column))
+        for element in elements if isinstance(elements, list) else []:
+            parts = {
+                name: part_of(element, [key for key in path[1:] if key])
+                for name, path in split.items()
+            }
+            rows.append({**row, **parts})
+            places.append(table.where(index))
+        current_limits().check_rows(len(rows), table.name)
+    return replace(table, columns=(*table.columns, *names), rows=rows, places=places)
+
+
+def _parse_cell(value: Any) -> Any:
+    """Parse a cell that holds an object or a list as JSON text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value

@@ -1,0 +1,47 @@
+"""Read the first sheet of an Excel workbook (.xlsx) as rows of a table."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from studies.errors import SourceError
+from studies.files.archives import open_archive
+from studies.files.read_limits import ReadLimits
+
+
+def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the sheet's name and the cells of each row that is not empty.
+
+    Formulas give the values that the workbook stores for them.
+    """
+    import openpyxl  # type: ignore[import-untyped]
+
+    with open_archive(path, limits):
+        pass  # checks the sizes; openpyxl reads the file itself
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise SourceError(
+            f"{path.name}: not a readable Excel workbook ({error}); save it again as .xlsx, or as "
+            "CSV"
+        ) from None
+    try:
+        sheet = next((sheet for sheet in book.worksheets if sheet.sheet_state == "visible"), None)
+        if sheet is None:
+            raise SourceError(f"{path.name}: the workbook has no visible sheet; add one")
+        title = sheet.title if len(book.worksheets) > 1 else ""
+        for count, cells in enumerate(sheet.iter_rows(values_only=True)):
+            limits.check_rows(count, path.name)
+            limits.check_columns(len(cells), path.name)
+            if any(cell is not None for cell in cells):
+                yield title, [_plain_value(cell) for cell in cells]
+    finally:
+        book.close()
+
+
+def _plain_value(cell: Any) -> Any:
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else cell

@@ -1,0 +1,103 @@
+"""Scores of single answers in the logs of other tools: pass and fail, grades, numbers.
+
+A score is stored as a rating of one answer: pass and fail as 1 and 0. A missing score is counted
+and stays missing; it is never a fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from studies.domain import HUMAN_PREFIX
+from studies.files.tables import text_of
+from studies.sources.builder import VOTE_PROMPT, SourceBuilder
+
+SCORE_BY_WORD: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("pass", "passed", "true", "yes", "correct", "c"), 1.0),
+    **dict.fromkeys(("fail", "failed", "false", "no", "incorrect", "i", "n"), 0.0),
+    **dict.fromkeys(("partial", "p"), 0.5),
+}
+"""Words of passes and fails, and Inspect's grades: correct, incorrect, partial, no answer."""
+
+
+def score_of(value: Any) -> float | None:
+    """Convert a score, pass or fail to a number; None if it is missing or an unknown label."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, int | float):
+        return float(value) if math.isfinite(value) else None
+    word = text_of(value).strip().casefold()
+    if word in SCORE_BY_WORD:
+        return SCORE_BY_WORD[word]
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@dataclass(slots=True)
+class ScoreLog:
+    """Builder of a source of scores, with counts for its notes."""
+
+    builder: SourceBuilder = field(default_factory=SourceBuilder)
+    unscored: int = 0
+    words: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+
+    def add_item(self, id: str, question: str, answers: Mapping[str, str], **facts: Any) -> str:
+        return self.builder.add_item(id, question, answers, **facts)
+
+    def add_score(
+        self,
+        item: str,
+        contestant: str,
+        judge: str,
+        prompt: str,
+        value: Any,
+        *,
+        reply: str = "",
+        error: str = "",
+        person: bool = False,
+        time: float = 0.0,
+    ) -> None:
+        """Add the score of an answer; a failed judge is an error, a missing score is counted."""
+        score = None if error else score_of(value)
+        label = "" if isinstance(value, float) else text_of(value).strip()
+        if score is None and not error:
+            self.labels[label] += bool(label)
+            if not reply.strip():
+                self.unscored += not label
+                return
+        self.words += isinstance(value, bool) or label.casefold() in SCORE_BY_WORD
+        self.builder.add_verdict(
+            item,
+            f"{HUMAN_PREFIX}{judge}" if person else judge,
+            VOTE_PROMPT if person else prompt,
+            (contestant,),
+            None,
+            scores=() if score is None else (score,),
+            status="error" if error else None,
+            reply=reply,
+            detail=error[:500],
+            time=time,
+        )
+
+    def finish(self) -> SourceBuilder:
+        """Add the notes on passes, missing scores and labels, and return the builder."""
+        notes = self.builder.notes
+        if self.words:
+            notes.append("pass and fail are stored as the scores 1 and 0")
+        if self.unscored:
+            notes.append(f"{self.unscored:,} answers have no score; they stay without one")
+        if labels := [label for label, count in self.labels.items() if count and label]:
+            shown = ", ".join(repr(label[:40]) for label in labels[:5])
+            notes.append(
+                f"{sum(self.labels.values()):,} labels are no scores and were not read ({shown}); "
+                "to use them, export them as numbers or as pass and fail"
+            )
+        return self.builder

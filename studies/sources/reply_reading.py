@@ -1,0 +1,97 @@
+"""Verdicts read from the replies in a file, for files that hold replies in place of verdicts.
+
+The readers belong to the judges package, which imports this one; it registers them here
+(judges/verdicts/recorded_replies.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from studies.domain import Verdict
+from studies.errors import SourceError, StudyError
+from studies.sources.builder import SourceBuilder
+
+AUTO_READ: Final = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReading:
+    """Verdict in a recorded reply, in label order, or the reason why there is none."""
+
+    verdict: Verdict | None
+    rule: str
+    reason: str = ""
+
+
+class VerdictReader(Protocol):
+    """Reader of verdicts in all known formats."""
+
+    @property
+    def formats(self) -> Sequence[str]: ...
+
+    def read(self, format: str, reply: str, options: int) -> RecordedReading: ...
+
+    def detect(self, replies: Sequence[tuple[str, int]]) -> str:
+        """Return the format of replies with their numbers of options; empty if none is plain."""
+
+
+_registered: list[VerdictReader] = []
+
+
+def register_reader(reader: VerdictReader) -> None:
+    _registered[:] = [reader]
+
+
+def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
+    """Replace the verdicts of a source by those read from its replies; count what cannot be read.
+
+    Format `auto` is detected from the markers of the replies.
+    """
+    reader = _check_format(format)
+    if not builder.labels_recorded:
+        raise SourceError(
+            "the file does not record which answer its replies call A, so no verdict can be read "
+            "from them; remove data.read"
+        )
+    replies = builder.reply_samples()
+    if not replies:
+        raise SourceError(
+            "no judge's reply in the file, so no verdict can be read from one; map a column to "
+            "'reply' in data.mapping, or remove data.read"
+        )
+    detected = format == AUTO_READ
+    if detected:
+        format = reader.detect(replies)
+        if not format:
+            raise SourceError(
+                "the replies have no plain verdict markers. Set the verdict format in data.read "
+                f"({', '.join(reader.formats)}), or map a column to 'winner' in data.mapping"
+            )
+    counts = builder.reread_verdicts(lambda reply, options: reader.read(format, reply, options))
+    how = "detected; data.read sets another format" if detected else "set by data.read"
+    builder.notes.append(
+        f"{counts.read:,} verdicts were read from {counts.replies:,} replies as {format} ({how}); "
+        f"{counts.replies - counts.read:,} replies are unusable"
+    )
+    if counts.changed:
+        builder.notes.append(
+            f"{counts.changed:,} verdicts read from replies differ from those recorded in the "
+            "file; the ones read are used"
+        )
+
+
+def _check_format(format: str) -> VerdictReader:
+    if not _registered:
+        raise StudyError(
+            "data.read: replies cannot be read here, because no reader is registered; import the "
+            "file with python -m studies import or on the page"
+        )
+    known = _registered[0].formats
+    if format not in (AUTO_READ, *known):
+        raise StudyError(
+            f"data.read: {format!r} is not a verdict format; known: {AUTO_READ}, {', '.join(known)}"
+        )
+    return _registered[0]

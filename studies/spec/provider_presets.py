@@ -1,0 +1,119 @@
+"""Presets of providers: address, key variable, parameters that differ, headers of rate limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+import yaml
+
+PRESETS_FILE: Final = Path(__file__).with_name("provider_presets.yaml")
+DEFAULT_TIMEOUT_SECONDS: Final = 180.0
+
+RateHeaders = Literal["requests", "plain", "none"]
+"""The headers with the requests left: `x-ratelimit-*-requests`, `x-ratelimit-*`, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRule:
+    """Differences of some models of a provider."""
+
+    match: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    """Parameters that these models refuse; they are not sent."""
+    logprobs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderPreset:
+    """One provider of OpenAI-compatible chat completions."""
+
+    name: str
+    title: str
+    base_url: str
+    api_key_env: str = ""
+    host: str = ""
+    """Further hosts of the provider; a leading `*.` stands for one label or more."""
+    token_limit: str = "max_tokens"
+    rate_headers: RateHeaders = "requests"
+    logprobs: bool = True
+    prefill: bool = True
+    prompt_cache: int | None = None
+    """Tokens from which on a repeated start of a prompt costs less; None: no discount known."""
+    local: bool = False
+    models: tuple[ModelRule, ...] = ()
+
+    def serves(self, url: str) -> bool:
+        """Whether an address belongs to this provider; local servers are known by name only."""
+        host = (urlsplit(url).hostname or "").lower()
+        if self.local or not host:
+            return False
+        own = (urlsplit(self.base_url).hostname or "", self.host)
+        return any(pattern and fnmatchcase(host, pattern) for pattern in own)
+
+    def rule_for(self, model: str) -> ModelRule:
+        """The differences of one model; none if no rule matches."""
+        found = (
+            rule
+            for rule in self.models
+            if any(fnmatchcase(model.lower(), pattern) for pattern in rule.match)
+        )
+        return next(found, ModelRule(()))
+
+    def returns_logprobs(self, model: str) -> bool:
+        return self.logprobs and self.rule_for(model).logprobs
+
+    def refused_parameters(self, model: str) -> frozenset[str]:
+        """Parameters that must not be sent to a model; `max_tokens` is sent under its other
+        name."""
+        renamed = () if self.token_limit == "max_tokens" else ("max_tokens",)
+        return frozenset((*self.rule_for(model).without, *renamed))
+
+
+@lru_cache(maxsize=2)
+def provider_presets(path: Path = PRESETS_FILE) -> Mapping[str, ProviderPreset]:
+    """All presets by name."""
+    values = _read_file(path)["providers"]
+    return {name: _parse_preset(name, entry) for name, entry in values.items()}
+
+
+@lru_cache(maxsize=1024)
+def preset_for_url(url: str) -> ProviderPreset | None:
+    """The preset of the provider at an address; None if the host is none of theirs."""
+    return next((p for p in provider_presets().values() if p.serves(url)), None)
+
+
+def reasons_before_answering(model: str) -> bool:
+    """Whether a model, by its name, reasons before it answers."""
+    name = model.lower().rpartition("/")[2]
+    patterns = _read_file(PRESETS_FILE)["reasoning"]["match"]
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def default_timeout(model: str) -> float:
+    """Seconds of a call's deadline if the study sets none: more for models that reason."""
+    if reasons_before_answering(model):
+        return float(_read_file(PRESETS_FILE)["reasoning"]["timeout_s"])
+    return DEFAULT_TIMEOUT_SECONDS
+
+
+@lru_cache(maxsize=2)
+def _read_file(path: Path) -> dict[str, Any]:
+    values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return values
+
+
+def _parse_preset(name: str, entry: Mapping[str, Any]) -> ProviderPreset:
+    rules = tuple(
+        ModelRule(
+            tuple(rule["match"]), tuple(rule.get("without", ())), bool(rule.get("logprobs", True))
+        )
+        for rule in entry.get("models", ())
+    )
+    plain = {key: value for key, value in entry.items() if key != "models"}
+    return ProviderPreset(name, **plain, models=rules)

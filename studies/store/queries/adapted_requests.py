@@ -1,0 +1,106 @@
+"""Keys of calls that were sent without parameters their endpoint refused.
+
+A plan's keys are hashes of the requests as the study describes them. A reply to a request without
+one of its parameters is stored under a key of its own, and the asks of all plans refer to that key
+from then on. The pair of keys is stored, so that a plan made again finds the reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sqlite3
+from collections.abc import Collection
+from typing import Final
+
+REFUSABLE_PARAMETERS: Final = ("temperature", "top_p", "seed", "reasoning_effort")
+"""Parameters that some endpoints refuse and without which a call can be made."""
+_MOVE_ATTEMPTS: Final = "UPDATE attempts SET key=? WHERE key=?"
+
+
+def key_without(key: str, parameters: Collection[str]) -> str:
+    """Key of a planned call that is sent without some of its parameters."""
+    if not parameters:
+        return key
+    names = ",".join(sorted(parameters))
+    return hashlib.sha256(f"{key}\x1fwithout:{names}".encode()).hexdigest()[:40]
+
+
+def is_key_of_call(key: str, planned: str) -> bool:
+    """Whether a key is a planned one, or the key of that call without refused parameters."""
+    if key == planned:
+        return True
+    sets = (
+        names
+        for size in range(1, len(REFUSABLE_PARAMETERS) + 1)
+        for names in itertools.combinations(REFUSABLE_PARAMETERS, size)
+    )
+    return any(key == key_without(planned, names) for names in sets)
+
+
+def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
+    """The key under which the reply to a planned call is stored, if parameters were left out."""
+    row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
+    """Move an ask to the key of its call without these parameters; return that key.
+
+    Plan, attempts and the stored request follow. An ask that had been moved before and was now
+    sent with all its parameters moves back.
+    """
+    row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
+    planned = key if row is None else str(row[0])
+    adapted = key_without(planned, without)
+    if adapted == key:
+        return key
+    connection.execute("UPDATE plan SET key=? WHERE key=?", (adapted, key))
+    connection.execute(_MOVE_ATTEMPTS, (adapted, key))
+    for table in ("replies", "judgements"):  # an error that this reply replaces
+        connection.execute(
+            f"DELETE FROM {table} WHERE key IN "
+            "(SELECT key FROM judgements WHERE key=? AND status='error')",
+            (key,),
+        )
+    connection.execute("DELETE FROM adapted_requests WHERE key=?", (planned,))
+    if without:
+        _store_request(connection, planned, adapted, without)
+    return adapted
+
+
+def _store_request(
+    connection: sqlite3.Connection, planned: str, adapted: str, without: Collection[str]
+) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO adapted_requests VALUES (?,?,?)",
+        (planned, adapted, ",".join(sorted(without))),
+    )
+    row = connection.execute(
+        "SELECT endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (planned,)
+    ).fetchone()
+    if row is None:
+        return
+    *same, text = row
+    sent = {name: value for name, value in json.loads(text).items() if name not in without}
+    connection.execute(
+        "INSERT OR IGNORE INTO requests VALUES (?,?,?,?,?)",
+        (adapted, *same, json.dumps(sent, sort_keys=True)),
+    )
+
+
+def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
+    """Let a plan that was made again refer to the replies stored under other keys; return the
+    keys of its live asks."""
+    connection.execute(
+        "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
+        "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "
+        "JOIN judgements j ON j.key=a.adapted WHERE a.key=plan.key) "
+        "AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=plan.key)",
+        (study_id,),
+    )
+    rows = connection.execute(
+        "SELECT key FROM plan WHERE study=? AND origin='live' ORDER BY position", (study_id,)
+    )
+    return [str(key) for (key,) in rows]

@@ -1,0 +1,96 @@
+"""The list of studies on Home: states, rename, delete."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from components.home.study_actions import active_studies, delete_study, rename_study
+from components.home.study_list import day_text, examples_html, studies_html, study_state
+from components.study.plan import demo_studies
+from judges.engine.engine import Engine
+from judges.planning.plan import load_stored_plan, make_plan, save_plan
+from studies.errors import StudyError
+from studies.spec.study import parse_study
+
+TEXT = """
+name: {name}
+data: {{source: probe, count: 3}}
+contestants: [precise, flawed]
+judges: [{{name: fair, model: simulated, accuracy: 1}}]
+prompts: [brief-letters]
+"""
+
+
+def plan_study(store, name: str) -> None:
+    save_plan(make_plan(parse_study(TEXT.format(name=name))), store)
+
+
+def run_study(store, engine: Engine, name: str) -> None:
+    engine.start(load_stored_plan(store, name), store).finished.wait(60)
+
+
+def state_of(store, name: str):
+    return study_state(next(line for line in store.studies() if line.name == name), [])
+
+
+def test_a_study_opens_where_it_stands(store):
+    plan_study(store, "Mine")
+    assert state_of(store, "Mine").tab == "study"
+    run_study(store, Engine(), "Mine")
+    assert (state_of(store, "Mine").text, state_of(store, "Mine").tab) == ("Done", "results")
+
+
+def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):
+    engine = Engine()
+    plan_study(store, "Old")
+    run_study(store, engine, "Old")
+    counts = store.counts("Old")
+    assert rename_study(store, engine, "Old", "  New   name ") == "New name"
+    assert store.counts("New name") == counts and not counts.get("pending")
+    assert store.study("New name").name == "New name"
+    assert [run.study for run in store.runs("New name")] == ["New name"]
+    plan_study(store, "New name")
+    assert not store.counts("New name").get("pending")
+    assert len(store.frame("New name")) == counts["planned"]
+
+
+def test_a_taken_or_empty_name_is_refused(store):
+    plan_study(store, "One")
+    plan_study(store, "Two")
+    for wanted, told in (("Two", "exists"), (" ", "1 to 120"), ("x" * 121, "1 to 120")):
+        with pytest.raises(StudyError, match=told):
+            rename_study(store, Engine(), "One", wanted)
+    assert {line.name for line in store.studies()} == {"One", "Two"}
+
+
+def test_deleting_says_how_many_replies_go_and_demos_stay(store):
+    engine = Engine()
+    plan_study(store, "Mine")
+    run_study(store, engine, "Mine")
+    assert delete_study(store, engine, "Mine") == 6
+    assert not active_studies(store, engine)
+    demo_studies.open_demo(store)
+    with pytest.raises(StudyError, match="demo"):
+        delete_study(store, engine, demo_studies.PAIRS_STUDY)
+    assert "data-select" in studies_html(store, [])
+    assert "&#34;do&#34;: &#34;rename&#34;" not in studies_html(store, [])
+
+
+def test_names_from_data_are_escaped(store):
+    plan_study(store, '"<img src=x onerror=alert(1)>"')
+    html = studies_html(store, [], "rename", "<img src=x onerror=alert(1)>")
+    assert "<img" not in html
+
+
+def test_days_are_relative():
+    now = time.mktime((2026, 11, 16, 12, 0, 0, 0, 0, -1))
+    assert day_text(now - 3_600, now) == "today, 11:00"
+    assert day_text(now - 86_400, now) == "yesterday"
+    assert day_text(now - 7 * 86_400, now) == "9 Nov"
+    assert day_text(now - 400 * 86_400, now).endswith("2025")
+
+
+def test_every_example_card_names_a_file():
+    assert examples_html().count("<li>") == 6

@@ -1,0 +1,218 @@
+"""Remedies view: numbers of PRD as drawn, pilots with their calls, the rule that is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy, rule_clause
+from components.filtering.filters import Filter
+from components.inspect.comparison_index import filter_comparisons, index_comparisons
+from components.inspect.url_selection import Selection
+from components.results.remedies import tab
+from components.results.remedies.computed import load_remedies
+from components.results.remedies.panels import (
+    other_judges_panel,
+    patterns_panel,
+    pilots_panel,
+    recommendation_panel,
+    remedy_finding,
+    rules_table,
+)
+from components.results.remedies.pilots import offered_pilots, pilot_file
+from components.results.remedies.report_section import remedies_report
+from components.results.remedies.svg_charts import frontier_chart, risk_chart
+from components.share.paper_text import methods_paragraph, remedies_table
+from judges.engine.engine import Engine
+from judges.planning.plan import asks_of, make_plan, save_plan
+from studies.errors import StudyError
+from studies.exchange.recorded_studies import import_verdicts
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.metrics.frames import records
+
+STUDY = """
+name: one judge
+data: {source: probe, seed: 1}
+contestants: [precise, flawed]
+judges:
+  - {name: "<b>biased", model: simulated, graded_signal: 0.9, graded_first: 0.8,
+     read: probabilities, seed: 1}
+prompts: [label-probability]
+"""
+
+
+@pytest.fixture(scope="module")
+def prd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store(tmp_path_factory.mktemp("prd") / "evenhand.db")
+    import_verdicts(store, records("prd"), "prd")
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Engine]]:
+    store, engine = Store(tmp_path_factory.mktemp("simulated") / "evenhand.db"), Engine()
+    run_text(store, engine, STUDY)
+    yield store, engine
+    engine.close()
+    store.close()
+
+
+def run_text(store: Store, engine: Engine, text: str) -> int:
+    """Run a study file and return the number of its calls."""
+    plan = make_plan(parse_study(text, "test", Path()))
+    save_plan(plan, store)
+    run = engine.start(plan, store)
+    assert run.wait(120)
+    return sum(1 for _ in asks_of(plan))
+
+
+def shown(store: Store, judge: str):
+    return FilteredStudy(store, "prd", Filter(judge=judge))
+
+
+def test_gpt_4_as_drawn(prd):
+    view = load_remedies(shown(prd, "gpt-4"))
+    title, lead = remedy_finding(view)
+    assert title.startswith("Ask gpt-4 in both orders and add up the two verdicts: +1.")
+    assert lead.endswith("loses 1.9 points.")
+    table = rules_table(view)
+    for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
+        assert text in table
+    assert [line.rule.id for line in view.frontier(by_dollars=False)][:2] == ["single", "pool"]
+    assert "Use this rule" in recommendation_panel(view)
+    assert "75.8" in recommendation_panel(view)
+
+
+def test_without_a_choice_the_judge_that_agrees_most_is_shown(prd):
+    assert load_remedies(FilteredStudy(prd, "prd")).judge == "gpt-4"
+
+
+def test_the_identity_has_the_studys_own_numbers(prd):
+    text = patterns_panel(load_remedies(shown(prd, "gpt-4")))
+    for number in ("392", "65", "90", "28", "81", "29"):
+        assert f"<td>{number}</td>" in text
+    assert "(81 − 29) ÷ 4 ÷ 685" in text
+
+
+def test_vicuna_is_told_no_and_offered_another_judge(prd):
+    view = load_remedies(shown(prd, "vicuna-13b"))
+    assert remedy_finding(view)[0] == "No remedy helps vicuna-13b here."
+    assert recommendation_panel(view) == ""
+    assert "Show remedies for gpt-4" in other_judges_panel(view)
+    assert "+17.4 points" in other_judges_panel(view)
+    assert {line.rule.members for line in view.table} == {(("vicuna-13b", "prd"),)}
+
+
+def test_open_lists_the_comparisons_that_the_rule_changes(prd):
+    index = index_comparisons(prd.frame("prd"))
+    chosen = Selection(study="prd", judge="gpt-4", rule="pool")
+    assert len(filter_comparisons(index, chosen)) == 110
+    jury = Selection(study="prd", judge="gpt-4", rule="jury-both|gpt-4|gpt-3.5-turbo")
+    assert len(filter_comparisons(index, jury)) == 203
+    unknown = Selection(study="prd", judge="gpt-4", rule="no such rule")
+    assert len(filter_comparisons(index, unknown)) == 0
+
+
+def test_every_output_is_filled(prd):
+    parts = tab.render(shown(prd, "gpt-4"), "Dollars")
+    assert len(parts) == 8 and all(parts)
+    assert "price of a judge is unknown" in parts[1]
+    assert parts[2].count("<svg") == 2  # a wide and a narrow drawing
+
+
+def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
+    view = load_remedies(shown(prd, "gpt-4"))
+    rules = [line for line in view.table if line.complete and not line.rule.votes]
+    assert frontier_chart(view, by_dollars=False).count("<circle") == 2 * len(rules)
+    assert risk_chart(view).count('class="d"') == 2 * 6
+
+
+def test_report_and_paper_have_the_table(prd):
+    view = shown(prd, "gpt-4")
+    assert "77.7" in remedies_report(view)
+    rows = {row[0]: row for row in remedies_table(view).rows}
+    assert rows["Both orders, added up"][1:3] == ("2", "77.7")
+    assert rows["Both orders, added up"][4] == "+1.9"
+
+
+def test_an_applied_rule_is_followed_and_named(prd):
+    before = prd.version("prd")
+    assert FilteredStudy(prd, "prd").rule[0] == "pooled"
+    prd.set_combine("prd", "pool")
+    view = shown(prd, "gpt-4")
+    assert prd.version("prd") != before
+    assert view.rule[0] == "majority"
+    assert rule_clause(view) == "; one win and one tie is a win"
+    assert "one win and one tie is a win" in methods_paragraph(view) or (
+        "a win and a tie" in methods_paragraph(view)
+    )
+    assert "In use" in recommendation_panel(load_remedies(view))
+    prd.set_combine("prd", "single")
+    assert FilteredStudy(prd, "prd").rule[0] == "pooled"
+
+
+def test_an_unknown_rule_is_refused(prd):
+    with pytest.raises(StudyError):
+        prd.set_combine("prd", "coin")
+    assert prd.study("prd").combine in ("single", "pooled")
+
+
+def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
+    store, _ = simulated
+    view = load_remedies(FilteredStudy(store, "one judge"))
+    found = {pilot.kind: pilot for pilot in offered_pilots(view)}
+    assert "probabilities" not in found  # graded replies are stored
+    assert {"repeats", "warning", "jury"} <= set(found)
+    assert found["repeats"].price == "240 calls, free (local)"
+    for kind in ("repeats", "examples", "warning"):
+        plan = make_plan(parse_study(found[kind].yaml, "pilot", Path()))
+        assert sum(1 for _ in asks_of(plan)) == found[kind].calls
+
+
+def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
+    store, engine = simulated
+    filtered = FilteredStudy(store, "one judge")
+    text = pilot_file(filtered, "repeats")
+    assert run_text(store, engine, text) == 240
+    view = load_remedies(filtered)
+    kinds = {(kind, line.rule.id) for kind, line in view.pilot_lines}
+    assert ("repeats", "repeats(3)-both") in kinds
+    assert "From pilots" in rules_table(view)
+
+
+def test_names_from_data_stay_text(simulated):
+    store, _ = simulated
+    view = load_remedies(FilteredStudy(store, "one judge"))
+    parts = [
+        rules_table(view),
+        patterns_panel(view),
+        pilots_panel(view),
+        recommendation_panel(view),
+    ]
+    assert all("<b>biased" not in part for part in parts)
+    assert any("&lt;b&gt;biased" in part for part in parts)
+
+
+def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
+    store, _ = simulated
+    view = load_remedies(FilteredStudy(store, "one judge"))
+    lines = {line.rule.id: line for line in view.table}
+    assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
+    assert view.advice.chosen.rule.id in ("graded", "calibrated")
+    points, caption = view.curve
+    assert len(points) > 10 and caption.startswith("margin of the mean score")
+
+
+def test_a_budget_is_given_in_comparisons(prd):
+    known = load_remedies(shown(prd, "gpt-4"))
+    prices = dict.fromkeys(known.study.cells, 0.021)
+    view = replace(known, inputs=replace(known.inputs, prices=prices))
+    text = recommendation_panel(view)
+    assert "952 comparisons with this rule, 1,904 with one call" in text
+    assert view.priced and "$42" in rules_table(view)
+    assert "buys" not in recommendation_panel(known)  # unknown prices

@@ -1,0 +1,132 @@
+"""Second calls for slow ones: at most 2 % more, the first answer counts, both are billed."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from judges.engine.attempt import RunSettings
+from judges.engine.limits.hedging import HedgeBudget, race
+from studies.store.queries.run_costs import attempt_totals
+from studies.store.store import Store
+from tests.judge_server import Fault, JudgeServer, at
+from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
+
+CALLS = 160
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db")
+
+
+def run(server, store, tmp_path, *, hedge: bool):
+    judge = endpoint(server.base_url, hedge=hedge)
+    plan = study_plan(tmp_path, [judge], items=CALLS, concurrency=4)
+    started = time.monotonic()
+    ended = run_through(plan, store, settings=RunSettings())
+    assert ended.state == "done"
+    return time.monotonic() - started
+
+
+def hung(*indexes: int, seconds: float):
+    return at(Fault("timeout", seconds=seconds), *indexes)
+
+
+def test_a_hung_call_is_made_a_second_time_and_its_ask_stored_once(store, tmp_path):
+    with JudgeServer(latency=0.02, rules=[hung(120, 121, seconds=60)]) as server:
+        seconds = run(server, store, tmp_path, hedge=True)
+        calls = server.bill.totals.calls
+        assert sorted(server.bill.paid_twice.values()) == [2, 2]
+    assert seconds < 45
+    assert calls == CALLS + 2
+    assert store.counts("small") == {"planned": CALLS, "ok": CALLS}
+    totals = {t.outcome: t for t in attempt_totals(store, "small")}
+    assert (totals["ok"].calls, totals["hedged"].calls) == (CALLS, 2)
+    assert totals["hedged"].unknown == 2, "given up at the end of the run: billed, cost unknown"
+
+
+def test_the_bill_of_the_slower_call_is_counted_when_it_arrives(store, tmp_path):
+    with JudgeServer(latency=0.05, rules=[hung(60, seconds=3.0)]) as server:
+        run(server, store, tmp_path, hedge=True)
+        dollars = float(server.bill.totals.dollars)
+        assert server.bill.totals.calls == CALLS + 1
+    totals = {t.outcome: t for t in attempt_totals(store, "small")}
+    assert (totals["hedged"].calls, totals["hedged"].unknown) in ((1, 0), (1, 1))
+    if not totals["hedged"].unknown:  # the run lasted longer than the slow call
+        assert sum(t.cost for t in totals.values()) == pytest.approx(dollars)
+
+
+def test_at_most_2_percent_more_calls_are_made(store, tmp_path):
+    many = hung(*range(60, 70), seconds=3.5)
+    with JudgeServer(latency=0.02, rules=[many]) as server:
+        run(server, store, tmp_path, hedge=True)
+        assert server.bill.totals.calls <= 1.02 * CALLS
+    assert len(judgements(store)) == CALLS
+
+
+def test_without_hedge_no_call_is_made_twice(store, tmp_path):
+    with JudgeServer(latency=0.02, rules=[hung(60, seconds=3.0)]) as server:
+        run(server, store, tmp_path, hedge=False)
+        assert server.bill.totals.calls == CALLS
+
+
+# --- the race alone -----------------------------------------------------------------------------
+
+
+class TimedCall:
+    """A call that ends after so many seconds, with an outcome."""
+
+    def __init__(self, seconds: float, outcome: str | None, slow_after: float = 0.01) -> None:
+        self.seconds, self.outcome, self.slow_after = seconds, outcome, slow_after
+        self.slow_event = asyncio.Event()
+        self.attempt: int | None = 1
+        self.abandoned = self.lost = False
+
+    async def run(self):
+        asyncio.get_running_loop().call_later(self.slow_after, self.slow_event.set)
+        await asyncio.sleep(self.seconds)
+        return self.outcome
+
+    run_hedge = run
+
+    def abandon(self) -> None:
+        self.abandoned = True
+
+    async def record_loss(self) -> None:
+        self.lost = True
+
+
+def run_race(first: TimedCall, second: TimedCall, calls: int = 100):
+    left = []
+
+    async def main():
+        budget = HedgeBudget(calls)
+        won, outcome = await race(first, lambda: second, budget, left.append)
+        await asyncio.gather(*left, return_exceptions=True)
+        return won, outcome, budget.hedges
+
+    return (*asyncio.run(main()), len(left))
+
+
+def test_the_first_answer_wins():
+    slow, quick = TimedCall(0.5, "slow"), TimedCall(0.05, "quick")
+    assert run_race(slow, quick) == (quick, "quick", 1, 1)
+    assert slow.abandoned
+    slow, slower = TimedCall(0.1, "slow"), TimedCall(0.5, "slower")
+    assert run_race(slow, slower) == (slow, "slow", 1, 1)
+    assert slower.abandoned
+
+
+def test_a_second_call_that_fails_does_not_end_the_first():
+    slow, failing = TimedCall(0.3, "slow"), TimedCall(0.02, None)
+    failing.attempt = None
+    assert run_race(slow, failing) == (slow, "slow", 1, 0)
+
+
+def test_a_quick_call_or_an_empty_budget_starts_no_second_one():
+    quick, never = TimedCall(0.05, "quick", slow_after=5.0), TimedCall(0.0, "never")
+    assert run_race(quick, never) == (quick, "quick", 0, 0)
+    slow = TimedCall(0.2, "slow")
+    assert run_race(slow, never, calls=49) == (slow, "slow", 0, 0)

@@ -1,0 +1,139 @@
+"""Replies token by token: the same judgements, silence against thinking, usage, refused options."""
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from judges.engine.attempt import RunSettings
+from judges.models.chat_completion import build_stream_reply
+from judges.models.failures import BadReply
+from judges.models.reply_stream import CompletionStream
+from studies.store.store import Store
+from tests.judge_server import Fault, JudgeServer, Reply, always, first_attempt
+from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
+
+PATIENT = RunSettings(first_backoff=0.01)
+THINKING = Reply("Overall, Response B is better.", reasoning="Response A is better? No. " * 5)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db")
+
+
+def run(server, store, tmp_path, *, items=2, **judge):
+    judge = endpoint(server.base_url, stream=True, **judge)
+    return run_through(study_plan(tmp_path, [judge], items=items), store, settings=PATIENT)
+
+
+def test_a_streamed_reply_is_the_same_judgement_as_one_in_one_piece(tmp_path):
+    found = []
+    with JudgeServer(behaviour=lambda _: THINKING) as server:
+        for stream in (False, True):
+            store = Store(tmp_path / f"{stream}.db")
+            judge = endpoint(server.base_url, stream=stream)
+            run_through(study_plan(tmp_path, [judge]), store, settings=PATIENT)
+            found.append(
+                {
+                    j.ask.key: (j.status, j.verdict, j.reply, j.reasoning, j.usage.completion)
+                    for j in judgements(store)
+                }
+            )
+            store.close()
+    assert found[0] == found[1]
+    (status, verdict, _, reasoning, completion), *_ = found[1].values()
+    assert (status, verdict.pick) == ("ok", 1)
+    assert reasoning == THINKING.reasoning
+    assert completion > len(THINKING.reasoning) // 4
+
+
+def test_a_stream_that_still_sends_is_alive_beyond_timeout_s(store, tmp_path):
+    with JudgeServer(rules=[always(Fault("slow_stream", seconds=2.5))]) as server:
+        run(server, store, tmp_path, timeout_s=1, idle_s=1)
+        assert server.bill.totals.calls == 2
+    assert [j.status for j in judgements(store)] == ["ok", "ok"]
+
+
+def test_a_silent_stream_is_given_up_after_idle_s_and_asked_again(store, tmp_path):
+    with JudgeServer(rules=[first_attempt(Fault("silent_stream", seconds=30))]) as server:
+        started = time.monotonic()
+        ended = run(server, store, tmp_path, timeout_s=60, idle_s=1)
+        assert time.monotonic() - started < 20
+    assert [j.status for j in judgements(store)] == ["ok", "ok"]
+    assert [failure.reason for failure in ended.snapshot().failures] == ["silent stream"]
+
+
+def test_a_stream_without_a_first_token_ends_at_timeout_s(store, tmp_path):
+    with JudgeServer(rules=[always(Fault("timeout", seconds=30))]) as server:
+        started = time.monotonic()
+        run(server, store, tmp_path, timeout_s=1, max_attempts=1, items=1)
+        assert time.monotonic() - started < 15
+    (judgement,) = judgements(store)
+    assert judgement.detail.startswith("no first token within 1 s, the judge's timeout_s")
+
+
+def test_a_stream_that_ends_in_the_middle_is_no_reply(store, tmp_path):
+    with JudgeServer(rules=[first_attempt(Fault("cut_stream"))]) as server:
+        ended = run(server, store, tmp_path)
+        assert server.bill.totals.calls == 4
+    assert [j.status for j in judgements(store)] == ["ok", "ok"]
+    assert "the stream ended before the reply did" in ended.snapshot().failures[0].example
+
+
+@pytest.mark.parametrize("parameter", ["stream_options", "stream"])
+def test_a_refused_stream_is_asked_for_once_and_changes_no_key(parameter, store, tmp_path):
+    with JudgeServer(refuses=[parameter]) as server:
+        plan = study_plan(tmp_path, [endpoint(server.base_url, stream=True)], concurrency=1)
+        run_through(plan, store, settings=PATIENT)
+        assert server.bill.by_fault == {"unsupported_parameter": 1}
+    found = judgements(store)
+    assert {(j.status, j.detail) for j in found} == {("ok", "")}
+    assert store.read("SELECT count(*) FROM adapted_requests").fetchone() == (0,)
+
+
+def test_a_stream_without_an_end_is_no_reply():
+    stream = CompletionStream()
+    stream.feed(b'data: {"choices": [{"delta": {"content": "A"}}]}\n\n')
+    with pytest.raises(BadReply, match="ended before"):
+        build_stream_reply(stream)
+
+
+def test_events_may_be_split_anywhere_and_comments_are_no_tokens():
+    data = (
+        b": keep-alive\r\n\r\n"
+        b'data: {"model": "m", "choices": [{"delta": {"content": "Overall, "}}]}\r\n\r\n'
+        b'data: {"choices": [{"delta": {"content": "\xc3\xa9"}, "finish_reason": "stop"}]}\n\n'
+        b'data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}\n\n'
+        b"data: [DONE]"
+    )
+    for size in (1, 2, 7, len(data)):
+        stream = CompletionStream()
+        stream.feed(data[:14])
+        assert not stream.started
+        for start in range(14, len(data), size):
+            stream.feed(data[start : start + size])
+        reply = build_stream_reply(stream)
+        assert (reply.text, reply.finish, reply.model) == ("Overall, é", "stop", "m")
+        assert (reply.usage.prompt, reply.usage.completion) == (3, 2)
+
+
+def test_a_connection_that_is_not_made_within_connect_s_is_given_up(store, tmp_path):
+    with socket.socket() as deaf:  # its queue is full: the next connection is not answered
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(deaf.getsockname())
+        judge = endpoint(url, connect_s=0.5, max_attempts=1)
+        started = time.monotonic()
+        run_through(study_plan(tmp_path, [judge], items=1), store, settings=PATIENT)
+        for one in waiting:
+            one.close()
+    assert time.monotonic() - started < 9
+    (judgement,) = judgements(store)
+    assert judgement.rule == "unreachable"
+    assert "no connection within the judge's connect_s" in judgement.detail

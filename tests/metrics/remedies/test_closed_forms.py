@@ -1,0 +1,166 @@
+"""Every rule's expected agreement in closed form, recovered from simulated judges."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from metrics.remedies.decision_rules import ask_people, calibrated_call
+from metrics.remedies.order_identity import order_patterns
+from metrics.remedies.remedy_study import RemedyStudy, study_remedies
+from metrics.remedies.risk_coverage import graded_curve
+from metrics.remedies.rule_sets import jury_rules, own_rules
+from metrics.remedies.rule_table import RuleEstimate, estimate_rules
+from tests.metrics.remedies.known_judges import (
+    GradedJudge,
+    HardJudge,
+    credit,
+    expected_credit,
+    graded_both,
+    graded_calibrated,
+    graded_margin,
+    graded_single,
+    simulate,
+)
+
+BIASED = HardJudge(bias=0.3, accuracy=0.8, ties=0.15)
+OTHER = HardJudge(bias=0.1, accuracy=0.7, ties=0.05)
+THIRD = HardJudge(bias=0.5, accuracy=0.9)
+GRADED = GradedJudge(signal=0.8, first=0.9, noise=1.2)
+ITEMS = 3000
+
+
+@cache
+def study_of(*judges, repeats: int = 1) -> RemedyStudy:
+    return study_remedies(simulate(judges, ITEMS, np.random.default_rng(3), repeats))
+
+
+def lines_of(study: RemedyStudy, rules) -> dict[str, RuleEstimate]:
+    return {
+        line.rule.id: line for line in estimate_rules(study.grid, rules, np.random.default_rng(1))
+    }
+
+
+def assert_recovered(line: RuleEstimate, expected: float) -> None:
+    """Within 1.6 times the half-width of the interval, so that a right seed never fails."""
+    got = line.agreement
+    assert abs(got.value - expected) <= 1.6 * (got.high - got.low) / 2, (
+        line.rule.id,
+        got,
+        expected,
+    )
+
+
+def single(verdicts):
+    return np.mean([credit(value) for value in verdicts])
+
+
+HARD_FORMS = {
+    "single": lambda v: single(v[0]),
+    "pool": lambda v: credit(sum(v[0])),
+    "agree": lambda v: credit(v[0][0] if v[0][0] == v[0][1] else 0),
+}
+
+
+@pytest.mark.parametrize("rule", HARD_FORMS)
+@pytest.mark.parametrize("judge", [BIASED, OTHER, THIRD], ids=str)
+def test_one_judge_with_hard_verdicts(judge, rule):
+    study = study_of(judge)
+    line = lines_of(study, own_rules(study.grid, 0))[rule]
+    assert_recovered(line, expected_credit([judge], HARD_FORMS[rule]))
+
+
+JURY_FORMS = {
+    "jury": lambda v: (
+        credit(v[0][0] + v[1][1] + v[2][0]) + credit(v[0][1] + v[1][0] + v[2][1])
+    ) / 2,
+    "jury-both": lambda v: credit(sum(map(sum, v))),
+    "round-robin": lambda v: np.mean([single(one) for one in v]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", JURY_FORMS)
+def test_three_judges(rule):
+    study = study_of(BIASED, OTHER, THIRD)
+    line = lines_of(study, jury_rules(study.grid, [0, 1, 2]))[rule]
+    assert_recovered(line, expected_credit([BIASED, OTHER, THIRD], JURY_FORMS[rule]))
+
+
+def test_two_judges_in_opposite_orders():
+    study = study_of(BIASED, OTHER)
+    line = lines_of(study, jury_rules(study.grid, [0, 1]))["opposite"]
+    expected = expected_credit(
+        [BIASED, OTHER], lambda v: (credit(v[0][0] + v[1][1]) + credit(v[0][1] + v[1][0])) / 2
+    )
+    assert line.rule.price == 2
+    assert_recovered(line, expected)
+
+
+def test_three_repeats_in_one_and_in_both_orders():
+    judge = HardJudge(bias=0.2, accuracy=0.75)
+    study = study_of(judge, repeats=3)
+    found = lines_of(study, own_rules(study.grid, 0))
+    right = [judge.chances(first)[1] for first in (True, False)]
+    one = np.mean([binom.sf(1, 3, p) for p in right])
+    assert_recovered(found["repeats(3)"], one)
+    first, second = (binom.pmf(range(4), 3, p) for p in right)
+    both = sum(first[i] * second[j] * credit(i + j - 3) for i in range(4) for j in range(4))
+    assert_recovered(found["repeats(3)-both"], both)
+    assert found["repeats(3)-both"].rule.price == 6
+
+
+def test_graded_rules_of_one_judge():
+    study = study_of(GRADED)
+    found = lines_of(study, own_rules(study.grid, 0))
+    assert_recovered(found["single"], graded_single(GRADED))
+    assert_recovered(found["graded"], graded_both(GRADED))
+    assert_recovered(found["calibrated"], graded_calibrated(GRADED))
+    assert found["graded"].adjusted.low > 0.03  # graded replies gain what hard verdicts cannot
+    assert found["calibrated"].adjusted.low > 0.01
+
+
+@pytest.mark.parametrize("margin", [0.25, 0.5])
+def test_risk_and_coverage_of_a_margin(margin):
+    study = study_of(GRADED)
+    decided, right = graded_margin(GRADED, margin)
+    line = lines_of(study, own_rules(study.grid, 0))[f"margin({margin:g})"]
+    assert_recovered(line, right + (1 - decided) / 2)
+    assert line.decided.value == pytest.approx(decided, abs=0.02)
+    point = next(p for p in graded_curve(study.grid, 0) if p.margin == margin)
+    assert point.right_when_decided.value == pytest.approx(right / decided, abs=0.02)
+
+
+def test_the_calibration_of_an_item_does_not_use_its_fold():
+    """All slots score .4; items 0 and 5 share a fold, and item 5 is extreme.
+
+    With the effect .4 of the other folds, item 0 favours the first by name in both orders; an
+    effect that included item 5 would exceed its score in both.
+    """
+    slot = np.full((2, 10), 0.4)
+    slot[:, 0] = 0.45, 0.35
+    slot[:, 5] = 10.0
+    side = np.array([[1.0], [-1.0]])
+    found = calibrated_call(slot * side, np.zeros((2, 10), np.int16), np.arange(10))
+    assert (found.first[0], found.second[0]) == (1.0, 0.0)
+
+
+def test_people_decide_the_share_with_the_highest_entropy():
+    verdicts = np.array([[1.0, 1.0, 1.0, 0.0], [1.0, -1.0, 0.0, 0.0]])
+    votes = (np.array([0.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0]))
+    half = ask_people(verdicts, votes, 0.5)  # the two comparisons whose orders differ
+    assert half.first.tolist() == [1.0, 1.0, 1.0, 0.0]
+    quarter = ask_people(verdicts, votes, 0.25)  # one of the two, either with probability 1/2
+    assert quarter.first.tolist() == [1.0, 0.5, 1.0, 0.0]
+    everything = ask_people(verdicts, votes, 1.0)
+    assert everything.first.tolist() == [0.0, 1.0, 1.0, 1.0]
+
+
+def test_asking_twice_gains_exactly_what_the_identity_says():
+    study = study_of(BIASED)
+    found = lines_of(study, own_rules(study.grid, 0))
+    gain = order_patterns(study.grid, 0).gain
+    assert found["pool"].difference.value == pytest.approx(gain, abs=1e-12)
+    assert found["agree"].difference.value == pytest.approx(-gain, abs=1e-12)

@@ -1,0 +1,145 @@
+"""Arrangement of stored verdicts by judge, order and comparison, and the comparisons left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.remedies.order_grid import build_order_grid
+from metrics.remedies.recommendation import points
+from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.rotation_rules import rotation_tables
+from metrics.remedies.rule_names import words_of_id
+from metrics.remedies.rule_sets import own_rules
+from metrics.remedies.rule_table import estimate_rules
+from tests.metrics.frames import build, pair, rotated
+
+
+def test_verdicts_are_in_terms_of_the_first_by_name():
+    frame = build(pair("q", 0, 0, better="y") + pair("r", "tie", 1, better="x"))
+    grid = build_order_grid(frame)
+    assert grid.verdicts[0].tolist() == [[1.0, 0.0], [-1.0, 1.0]]
+    assert grid.truth.tolist() == [-1.0, 1.0]
+    assert grid.source == "known answers"
+
+
+def test_an_unusable_reply_is_missing_and_never_a_tie():
+    frame = build(pair("q", 0, None, better="x") + pair("r", 0, 1, better="x"))
+    study = study_remedies(frame)
+    assert np.isnan(build_order_grid(frame).verdicts[0, 1, 0])
+    assert study.grid.size == 1
+    assert dict(study.left_out) == {"no truth": 0, "incomplete": 1}
+
+
+def test_a_judge_with_few_complete_comparisons_does_not_shrink_the_table():
+    good = [row for k in range(4) for row in pair(f"q{k}", 0, 1, better="x")]
+    thin = pair("q0", 0, 1, better="x", judge="thin")
+    study = study_remedies(build(good + thin))
+    assert study.grid.size == 4
+    assert study.incomplete_cells == (("thin", "p"),)
+
+
+def test_a_majority_needs_more_than_half_of_the_votes():
+    votes = [("human:1", 0), ("human:2", 0), ("human:3", 1), ("human:4", "tie")]
+    half = [
+        {
+            "item": "q",
+            "shown": ("x", "y"),
+            "pick": pick,
+            "judge": who,
+            "orders": 1,
+            "prompt": "vote",
+        }
+        for who, pick in votes
+    ]
+    assert build_order_grid(build(pair("q", 0, 1) + half)).truth.tolist() == [0.0]
+    more = [*half, {**half[0], "judge": "human:5"}]
+    assert build_order_grid(build(pair("q", 0, 1) + more)).truth.tolist() == [1.0]
+
+
+def test_known_answers_go_before_votes_where_the_source_says_so():
+    vote = {"item": "q", "shown": ("x", "y"), "pick": 0, "judge": "human:1", "prompt": "vote"}
+    frame = build([*pair("q", 0, 1, better="y"), vote])
+    assert build_order_grid(frame, source="known answers").truth.tolist() == [-1.0]
+    assert build_order_grid(frame, source="people's majority").truth.tolist() == [1.0]
+
+
+def test_judges_are_in_the_order_of_the_study():
+    frame = build(pair("q", 0, 1, judge="a") + pair("q", 0, 1, judge="b"))
+    assert build_order_grid(frame, ["b", "a"]).cells == (("b", "p"), ("a", "p"))
+
+
+@pytest.mark.parametrize(
+    ("more", "scores"),
+    [
+        ({"p": (0.7, 0.3)}, [0.4, -0.4]),
+        ({"margin": 2, "prompt": "five-level"}, [1.0, -1.0]),
+        ({"scores": (8.0, 6.0)}, [1.0, -1.0]),
+    ],
+    ids=["probabilities", "margins", "scores over their range"],
+)
+def test_graded_scores(more, scores):
+    grid = build_order_grid(build(pair("q", 0, 0, better="x", **more)))
+    assert grid.graded[0, :, 0].tolist() == pytest.approx(scores, abs=1e-6)
+
+
+def test_repeats_with_other_labels_are_other_calls():
+    rows = pair("q", 0, 1, better="x")
+    again = pair("q", 1, 1, better="x", repeat=1)
+    crossed = [{**row, "labels": "BA"} for row in pair("q", 1, 0, better="x")]
+    grid = build_order_grid(build(rows + again + crossed))
+    assert grid.repeats.shape == (1, 2, 2, 1)
+    assert grid.repeats[0, :, :, 0].tolist() == [[1.0, -1.0], [1.0, 1.0]]
+
+
+def test_rules_with_few_stored_replies_have_their_own_comparisons():
+    rows = [row for k in range(30) for row in pair(f"q{k}", 0, 1, better="x")]
+    for k in range(6):
+        for repeat in (1, 2):
+            rows += pair(f"q{k}", k % 2, 1, better="x", repeat=repeat, noise=True)
+    study = study_remedies(build(rows))
+    lines = estimate_rules(study.grid, own_rules(study.grid, 0), np.random.default_rng(0))
+    found = {line.rule.id: line for line in lines}
+    assert found["pool"].agreement.n == 30 and found["pool"].complete
+    assert found["repeats(3)"].agreement.n == 6 and not found["repeats(3)"].complete
+    assert found["repeats(3)"].agreement.note.startswith("on 6 of 30 comparisons")
+
+
+def test_rotations_take_the_option_chosen_most_often():
+    # Options o0…o3, rotated right by 1, 2, 3, 4; o0 stands in the slots 1, 2, 3, 0.
+    always_best = rotated("q", [1, 2, 3, 0], truth=0)
+    truths = [1, 2, 3, 0]
+    for row, slot in zip(always_best, truths, strict=True):
+        row["truth"] = slot
+    first_slot = rotated("r", [0, 0, 0, 0])
+    for row, slot in zip(first_slot, truths, strict=True):
+        row["truth"] = slot
+    tables = rotation_tables(build(always_best + first_slot), np.random.default_rng(0))
+    single, rotations = tables["j", "choice"]
+    assert single.agreement.value == pytest.approx((1 + 1 / 4) / 2)
+    assert rotations.agreement.value == pytest.approx((1 + 1 / 4) / 2)  # undecided: 1/N
+    assert rotations.decided.value == 0.5 and single.decided.value == 1.0
+    assert rotations.rule.price == 4
+
+
+def test_points_have_a_sign_unless_they_are_zero():
+    assert [points(value) for value in (0.019, -0.019, 0.0001, None)] == [
+        "+1.9",
+        "−1.9",
+        "0.0",
+        "–",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("id", "title"),
+    [
+        ("repeats(3)-both", "Three calls in each order"),
+        ("ask-people(0.1)", "Both orders, and people for 10 %"),
+        ("prompt:brief+pool", "Prompt brief, both orders"),
+        ("jury-both", "Two judges, both orders"),
+        ("margin(0.25)", "Both orders, graded, margin 0.25"),
+    ],
+)
+def test_words_of_rules(id, title):
+    assert words_of_id(id, ["a", "b"]).title == title

@@ -1,0 +1,89 @@
+"""Every Eval Ever records: fields, values and standard errors; checked against the schema."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studies.errors import StudyError
+from studies.exchange.every_eval_schema import find_faults
+from studies.exchange.export import write_export
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+
+
+def records_of(store: Store, study: str, path: Path) -> dict[str, dict[str, Any]]:
+    written = write_export(store, study, "every-eval-ever", path)
+    with zipfile.ZipFile(path) as archive:
+        found = {name: json.loads(archive.read(name)) for name in archive.namelist()}
+    assert written == len(found)
+    assert all(name.startswith("data/") and name.endswith(".json") for name in found)
+    assert [list(find_faults(record)) for record in found.values()] == [[]] * len(found)
+    return {record["model_info"]["name"]: record for record in found.values()}
+
+
+def battles(path: Path) -> Path:
+    rows = [
+        {"question_id": f"q{k}", "model_a": "org/x", "model_b": "y", "judge": "gpt",
+         "winner": ("model_a", "tie", "model_b", "model_a")[k]}
+        for k in range(4)
+    ]  # fmt: skip
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def test_win_rates_are_written_for_each_model_and_judge(store: Store, tmp_path: Path) -> None:
+    import_verdicts(store, battles(tmp_path / "b.json"), "b")
+    found = records_of(store, "b", tmp_path / "out.zip")
+    assert found.keys() == {"org/x", "y"}
+    assert found["org/x"]["model_info"]["developer"] == "org"
+    assert found["y"]["model_info"]["id"] == "unknown/y"
+    (result,) = found["org/x"]["evaluation_results"]
+    details = result["score_details"]
+    assert details["score"] == 0.625
+    spread = sum((v - 0.625) ** 2 for v in (1, 0.5, 0, 1))
+    error = details["uncertainty"]["standard_error"]["value"]
+    assert error == pytest.approx(math.sqrt(4 / 3 * spread) / 4)
+    judges = result["metric_config"]["llm_scoring"]["judges"]
+    assert judges == [{"model_info": {"name": "gpt", "id": "gpt"}}]
+    assert (result["metric_config"]["min_score"], result["metric_config"]["max_score"]) == (0, 1)
+
+
+def test_scores_and_people_are_written(store: Store, tmp_path: Path) -> None:
+    rows = [{"q": f"q{k}", "m": "mine", "s": k, "who": "ann"} for k in range(3)]
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    mapping = {"q": "instruction", "m": "contestant", "s": "score", "who": "person"}
+    import_verdicts(store, path, "s", mapping=mapping)
+    (result,) = records_of(store, "s", tmp_path / "out.zip")["mine"]["evaluation_results"]
+    assert result["score_details"]["score"] == 1.0
+    assert result["metric_config"]["additional_details"] == {"judge": "a person"}
+
+
+def test_a_record_with_a_fault_is_named(store: Store, tmp_path: Path) -> None:
+    import_verdicts(store, battles(tmp_path / "b.json"), "b")
+    record = next(iter(records_of(store, "b", tmp_path / "out.zip").values()))
+    del record["model_info"]["id"]
+    record["more"] = 1
+    record["evaluation_results"][0]["score_details"]["score"] = "high"
+    record["source_metadata"]["source_type"] = "paper"
+    assert list(find_faults(record)) == [
+        "record.source_metadata.source_type: 'paper' is not one of documentation, evaluation_run",
+        "record.model_info.id: required",
+        "record.evaluation_results[0].score_details.score: expected number, found str",
+        "record.more: unknown field",
+    ]
+
+
+def test_a_study_without_usable_verdicts_is_refused(store: Store, tmp_path: Path) -> None:
+    rows = [{"model_a": "x", "model_b": "y", "winner": ""}, {"model_a": "x", "model_b": "y"}]
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    import_verdicts(store, path, "b", format="arena")
+    with pytest.raises(StudyError, match=r"no usable verdict or score"):
+        write_export(store, "b", "every-eval-ever", tmp_path / "out.zip")

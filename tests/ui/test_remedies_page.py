@@ -1,0 +1,43 @@
+"""Remedies in a real browser, on the demo of simulated judges: apply, open, pilot, a phone."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.extra]
+QUERY = "study=Probe%20set,%20simulated%20judges&tab=results&view=Remedies"
+
+
+def test_a_rule_is_applied_and_taken_back(visit):
+    page = visit(QUERY)
+    advice = page.locator("#eh-remedy-advice")
+    advice.get_by_role("button", name="Use this rule").click()
+    advice.get_by_role("button", name="Undo").wait_for()
+    assert "graded replies decides" in page.locator(".eh-src").last.inner_text()
+    advice.get_by_role("button", name="Undo").click()
+    advice.get_by_role("button", name="Use this rule").wait_for()
+
+
+def test_a_rule_opens_the_comparisons_that_it_changes(visit):
+    page = visit(QUERY)
+    link = page.locator("#eh-rules .eh-link").first
+    number = link.inner_text().removeprefix("Open ")
+    link.click()
+    page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
+    assert "Changed by: One call, calibrated" in page.locator(".eh-inspect-filters").inner_text()
+    assert number in page.locator(".eh-list .h").first.inner_text()
+
+
+def test_a_pilot_opens_its_study_file(visit):
+    page = visit(QUERY)
+    page.locator("#eh-remedy-lower").get_by_role("button", name="Open pilot").first.click()
+    page.get_by_text("pilot: repeats").first.wait_for()
+    assert page.get_by_role("tab", name="Study").get_attribute("aria-selected") == "true"
+
+
+def test_on_a_phone_the_narrow_drawing_is_shown_and_nothing_overflows(visit):
+    page = visit(QUERY, width=390, theme="dark")
+    page.wait_for_selector("#eh-rules table")
+    assert page.locator("#eh-frontier .eh-only-narrow svg").is_visible()
+    assert not page.locator("#eh-frontier .eh-only-wide svg").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
