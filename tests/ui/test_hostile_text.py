@@ -156,7 +156,7 @@ def test_as_the_name_and_the_comment_of_a_voter(watched, app):
     assert shows(page, VOTER) and shows(page, PAYLOADS[1])
     harmless(page)
     page = watched(f"{HERE}&tab=results&view=Agreement")
-    page.get_by_test_id("Agreement-radio-label").click()
+    page.get_by_test_id("People-radio-label").click()
     wait_for(lambda: shows(page, VOTER))
     harmless(page)
 

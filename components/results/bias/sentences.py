@@ -346,7 +346,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
     if significant == len(rows):
-        return f"All {number_word(significant)} {what}s prefer a position"
+        every = "Both" if significant == 2 else f"All {number_word(significant)}"
+        return f"{every} {what}s prefer a position"
     if significant:
         verb = "prefers" if significant == 1 else "prefer"
         some = number_word(significant).capitalize()
