@@ -80,7 +80,7 @@ ORDER = {
     "components/study": (
         "file",
         "plan",
-        "form welcome",
+        "form",
         "form_html jobs form_changes",
         "collect",
         "form_layout_tab",

@@ -127,3 +127,13 @@ def approximate_count(value: int) -> str:
     """A count rounded to two significant digits, as for a forecast: 1,200 for 1,234."""
     step = 10 ** max(len(str(value)) - 2, 0)
     return count(round(value / step) * step)
+
+
+def lean_text(lean: Estimate | None) -> str:
+    """Recency − primacy as a lean toward one slot, with its interval; empty without interval."""
+    if lean is None or lean.value is None or lean.low is None or lean.high is None:
+        return ""
+    toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
+    ends = sorted(100 * sign * end for end in (lean.low, lean.high))
+    size = f"{number(100 * sign * lean.value, 1)} points to {toward}"
+    return f" ({size} [{number(ends[0], 1)}, {number(ends[1], 1)}])"

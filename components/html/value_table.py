@@ -100,8 +100,12 @@ def value_cell(
     select: Mapping[str, Any] | None = None,
     n: bool = False,
     note: str = "",
+    key: str = "",
 ) -> Markup:
-    """An estimate with its interval; a dash with the reason in its hover card if unknown."""
+    """An estimate with its interval; a dash with the reason in its hover card if unknown.
+
+    `key` is the path of the number in the output of `python -m metrics --json`.
+    """
     if estimate is None or not is_known(estimate.value):
         why = estimate.note if estimate and estimate.note else "not measured"
         lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
@@ -112,21 +116,22 @@ def value_cell(
     ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
     sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
     inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
-    return hover_html(
-        inside, estimate_card(estimate, style, who, note=note, opens=select is not None), select
-    )
+    card = estimate_card(estimate, style, who, note=note, opens=select is not None, key=key)
+    return hover_html(inside, card, select, key)
 
 
-def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> Markup:
+def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
     """Finished HTML with a hover card; with `select` a button that opens judgements."""
     if select is None:
-        return fill("<span{}>{}</span>", attributes({"data-tip": tip or None}), inside)
+        made = attributes({"data-tip": tip or None, "data-key": key or None})
+        return fill("<span{}>{}</span>", made, inside)
     made = attributes(
         {
             "type": "button",
             "class": "eh-val",
             "data-select": json.dumps(select),
             "data-tip": tip or None,
+            "data-key": key or None,
             "aria-label": tip.replace("\n", ". ") or None,
         }
     )
@@ -134,14 +139,21 @@ def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None) -> Marku
 
 
 def estimate_card(
-    estimate: Estimate, style: NumberStyle, who: str = "", *, note: str = "", opens: bool = True
+    estimate: Estimate,
+    style: NumberStyle,
+    who: str = "",
+    *,
+    note: str = "",
+    opens: bool = True,
+    key: str = "",
 ) -> str:
-    """The hover card: value and interval; name; items and n; note; effect of a click."""
+    """The hover card: value and interval; name; items and n; note; JSON key; effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     where = f"n {count(estimate.n)}" if estimate.n else ""
     if estimate.items:
         where = ", ".join(part for part in (count(estimate.items, "item"), where) if part)
-    lines = [first, who, where, note or estimate.note, CLICK_HINT if opens else ""]
+    path = f"JSON: {key}" if key else ""
+    lines = [first, who, where, note or estimate.note, path, CLICK_HINT if opens else ""]
     return "\n".join(line for line in lines if line)
 
 

@@ -20,6 +20,7 @@ from components.charts.figures import (
 )
 from components.run.run_facts import QuoteCache
 from metrics.estimation import row_selection
+from metrics.position.first_slot_votes import live_first_share
 from metrics.position.position_measures import first_share, slot_shares
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.win_rates import win_rate
@@ -30,6 +31,9 @@ from studies.store.store import Store
 MAX_SHARE_POINTS: Final = 120
 MIN_ELO_BATTLES: Final = 100
 """Battles from which the Elo curves are drawn: before, they follow the order of arrival."""
+
+
+NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class LiveFigures:
     share_figure: Figure | None
     elo_figure: Figure | None
     wins_figure: Figure | None
+    sequence: Estimate = NO_VERDICT
+    """Share of items that lean toward the first slot; its bounds hold at every look."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
@@ -149,7 +155,7 @@ class LiveStudy:
     def _draw_figures(self) -> LiveFigures:
         if self.frame is None:
             none = empty_figure("The charts appear with the first verdicts.", 250)
-            return LiveFigures(0, Estimate(None, note="no verdict yet"), 2, none, none, none)
+            return LiveFigures(0, NO_VERDICT, 2, none, none, none)
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
@@ -163,6 +169,7 @@ class LiveStudy:
             win_rate_figure(rates, height=250)
             if rates
             else empty_figure("No readable verdict yet.", 250),
+            live_first_share(self.frame),
         )
 
     def _draw_elo(self) -> Figure:

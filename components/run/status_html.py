@@ -95,7 +95,8 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     numbers = [_rate_kpi(facts), _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
-    return kpi_strip([*numbers, _first_slot_kpi(facts, picture)]) + _large_study_note(facts)
+    strip = kpi_strip([*numbers, _first_slot_kpi(facts, picture)])
+    return strip + stopping_note(picture) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
@@ -220,7 +221,25 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         return Kpi("First-slot share", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
-    return Kpi("First-slot share", share(estimate.value, 1), note=note)
+    return Kpi("First-slot share", share(estimate.value, 1), note=f"{note}; do not stop on it")
+
+
+def stopping_note(picture: LiveFigures) -> Markup:
+    """Peek-safe share of items that lean toward the first slot, and whether a run may stop on it.
+
+    Its bounds are a confidence sequence, valid however often they are looked at.
+    """
+    votes = picture.sequence
+    if votes.value is None or votes.low is None or votes.high is None:
+        return EMPTY
+    inside = votes.low <= 0.5 <= votes.high
+    rule = "You may stop when it excludes" if inside else "You may stop: it excludes"
+    text = (
+        f"Items that lean to the first slot: {share(votes.value, 1)} "
+        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}, valid at every look. "
+        f"{rule} {share(0.5, 0)}."
+    )
+    return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
 
 def show_replies(store: Store, name: str, which: str) -> Markup:
@@ -247,10 +266,10 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "First-slot share",
-        f"decisive verdicts, 95{NARROW_SPACE}% CI; not a stopping rule",
+        f"decisive verdicts, 95{NARROW_SPACE}% CI; do not stop on it",
         "eh-live-share",
     ),
     ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
-    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half", "eh-live-wins"),
+    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half; do not stop on it", "eh-live-wins"),
 )
 """Title, subtitle and element id of the live figures."""

@@ -32,7 +32,7 @@ from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.ranking import panels as ranking_view
-from components.results.remedies.report_section import remedies_report
+from components.results.remedies.remedies_report import remedies_report
 from components.share import paper_text, report_facts
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame

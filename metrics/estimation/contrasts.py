@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from metrics.estimation.intervals import (
     NO_SPREAD,
@@ -30,6 +31,8 @@ from studies.domain import Estimate
 
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
+MAX_BOOTSTRAP_FAMILY = 400
+"""Largest family of all pairs and measures whose quantile is bootstrapped."""
 MIN_DISCORDANT = 10
 """From this many differing units on, the t interval of a difference of shares keeps its level."""
 
@@ -94,15 +97,41 @@ def paired_contrasts(
     rng: np.random.Generator,
     pairs: Sequence[tuple[CellKey, CellKey]] | None = None,
     rounds: int = BOOTSTRAP_ROUNDS,
+    critical: float = 0.0,
 ) -> list[Contrast]:
     """Paired differences of every measure between cells of `by`, over the items both have.
 
     `pairs` names the cells to compare (default: all); all pairs times all measures form the family
-    of the adjustment. The unit of pairing and of resampling is the item.
+    of the adjustment. The unit of pairing and of resampling is the item. `critical` is the normal
+    quantile of a larger family that the pairs were chosen from (`max_t_of_all_pairs`).
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
-    return _estimate_families(evidence, measures, rng, [chosen], rounds)[0]
+    return _estimate_families(evidence, measures, rng, [chosen], rounds, critical)[0]
+
+
+def max_t_of_all_pairs(
+    frame: pd.DataFrame,
+    by: Sequence[str],
+    measures: Sequence[Measure],
+    rng: np.random.Generator,
+    cells: Sequence[CellKey] | None = None,
+    rounds: int = BOOTSTRAP_ROUNDS,
+) -> float:
+    """95 % quantile of the largest |z| over all pairs of cells (default: all) and all measures.
+
+    For two cells that were chosen because of their values, such as the highest and the lowest.
+    Families of more than MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
+    """
+    evidence = GroupedFrame(frame, by)
+    known = [cell for cell in evidence.cells if cells is None or cell in cells]
+    pairs = list(combinations(known, 2))
+    members = len(pairs) * len(measures)
+    if members > MAX_BOOTSTRAP_FAMILY:
+        return float(norm.isf(0.025 / members))
+    columns = [one for measure in measures for one in _pair_totals(evidence, measure, pairs)]
+    with_interval = [one for one in columns if _raw_difference(one).low is not None]
+    return _critical_value(with_interval, rng, rounds) if with_interval else Z95
 
 
 def contrast_families(
@@ -126,6 +155,7 @@ def _estimate_families(
     rng: np.random.Generator,
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int,
+    critical: float = 0.0,
 ) -> list[list[Contrast]]:
     pairs = [pair for group in groups for pair in group]
     _check_pairs(pairs, evidence.cells)
@@ -133,20 +163,23 @@ def _estimate_families(
     found, start = [], 0
     for group in groups:
         end = start + len(group)
-        found.append(
-            adjust_family([one for each in columns for one in each[start:end]], rng, rounds)
-        )
+        family = [one for each in columns for one in each[start:end]]
+        found.append(adjust_family(family, rng, rounds, critical))
         start = end
     return found
 
 
 def adjust_family(
-    family: Sequence[PairedTotals], rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
+    family: Sequence[PairedTotals],
+    rng: np.random.Generator,
+    rounds: int = BOOTSTRAP_ROUNDS,
+    least: float = 0.0,
 ) -> list[Contrast]:
     """Differences of a family of paired totals, raw and adjusted for all its members."""
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95
+    critical = max(critical, least)
     return [_build_contrast(one, raw, critical) for one, raw in zip(family, raws, strict=True)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -234,6 +235,28 @@ def no_spread_half_width(items: int, effect: float) -> float:
     return effect * unseen_share(items)
 
 
+def widen_by_rare_share(
+    estimate: Estimate, events: Floats, counts: Floats, fewer_than: int
+) -> Estimate:
+    """Widen the t interval of 1 − c·(share of rare events) to the Wilson interval of the share.
+
+    For kappa and alpha the events are disagreements, and c is 1/(1 − expected agreement). With few
+    of them the standard error varies too much from sample to sample: while an interval from two
+    disagreements looks narrow, Wilson's at the effective n keeps its level. `events` and `counts`
+    are sums by item; from `fewer_than` events on the t interval keeps its level.
+    """
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if value is None or low is None or high is None or not 0 < events.sum() < fewer_than:
+        return estimate
+    rate = proportions(events, counts, np.zeros(len(events), np.int64), 1)[0]
+    if not rate.value or rate.low is None or rate.high is None:
+        return estimate
+    scale = (1 - value) / rate.value
+    return replace(
+        estimate, low=min(low, 1 - scale * rate.high), high=max(high, 1 - scale * rate.low)
+    )
+
+
 def paired_difference(
     first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
 ) -> Estimate:
@@ -288,6 +311,22 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
     """Deviations of the leave-one-item-out values from their mean; all nan if one is undefined."""
     left = statistic(sums.sum(axis=0) - sums)
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
+
+
+def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -> Estimate:
+    """Turn a 95 % interval into one of `tests` intervals that hold together at a level.
+
+    Bonferroni; both arms are multiplied by the ratio of Student's t quantiles. A claim of
+    equivalence uses the level .9.
+    """
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    level = 1 - (1 - level) / tests
+    degrees = max(estimate.items - 1, 1)
+    ratio = float(stats.t.isf((1 - level) / 2, degrees) / stats.t.isf(0.025, degrees))
+    low = estimate.value - ratio * (estimate.value - estimate.low)
+    high = estimate.value + ratio * (estimate.high - estimate.value)
+    return replace(estimate, low=low, high=high, level=level)
 
 
 # -- resampling ----------------------------------------------------------------------------------

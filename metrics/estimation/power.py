@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import betaln
 
 from metrics.estimation.intervals import Floats, student_t_quantile, sum_by_item
@@ -72,6 +73,20 @@ def battles_needed(
         share * (1 - share)
     )
     return _round_up((half / (share - 0.5)) ** 2 * deff / (1 - tie_rate))
+
+
+def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
+    """Smallest share above ½ that n independent decisive battles distinguish from ½.
+
+    The inverse of `battles_needed`; None if even a share of 1 needs more battles.
+    """
+
+    def excess(share: float) -> float:
+        half = _normal_quantile(1 - alpha / 2) / 2
+        half += _normal_quantile(power) * math.sqrt(share * (1 - share))
+        return (half / (share - 0.5)) ** 2 - n
+
+    return float(brentq(excess, 0.5 + 1e-6, 1.0)) if excess(1.0) <= 0 else None
 
 
 def battles_for_half_width(

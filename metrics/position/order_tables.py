@@ -49,12 +49,25 @@ class OrderTable:
     counts: Ints
     leans: Ints | None = None
     """Flips toward first minus flips toward second of each item; None: each pair is an item."""
+    incomplete: Ints | None = None
+    """Pairs of each item without a verdict in both orders, in the order of `leans`; None: none."""
 
     @property
     def item_leans(self) -> Ints:
         if self.leans is not None:
             return self.leans
         return np.repeat([1, -1], [self.toward_first, self.toward_second]).astype(np.int64)
+
+    @property
+    def item_incomplete(self) -> Ints:
+        if self.incomplete is not None:
+            return self.incomplete
+        return np.zeros(len(self.item_leans), np.int64)
+
+    @property
+    def missing(self) -> int:
+        """Number of pairs without a verdict in both orders."""
+        return int(self.item_incomplete.sum())
 
     @property
     def pairs(self) -> int:
@@ -84,7 +97,20 @@ class OrderTable:
     def __add__(self, other: OrderTable) -> OrderTable:
         """Add two tables whose items are different ones, such as those of two categories."""
         leans = np.concatenate([self.item_leans, other.item_leans])
-        return OrderTable(self.counts + other.counts, leans)
+        incomplete = np.concatenate([self.item_incomplete, other.item_incomplete])
+        return OrderTable(self.counts + other.counts, leans, incomplete)
+
+    def worst_case_lean(self) -> OrderTest:
+        """Sign test by items if every incomplete pair had flipped against the observed lean.
+
+        Replies may be missing because of the slot they would have picked. A preference that remains
+        significant here does not depend on the reason.
+        """
+        leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
+        worst = leans - sign * self.item_incomplete
+        if sign * int(worst.sum()) <= 0:
+            return OrderTest("items, worst case", float(worst.sum()), 1.0, None, len(worst))
+        return item_sign_test(worst)
 
     def tests(self) -> dict[str, OrderTest]:
         """Sign test by items, sign, McNemar, Stuart–Maxwell, Bowker and permutation test by pairs.
@@ -154,19 +180,40 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
     flat = np.bincount(cell * 9 + outcomes[0] * 3 + outcomes[1], minlength=evidence.count * 9)
     tables = flat.reshape(evidence.count, 3, 3).astype(np.int64)
     first = rows.iloc[row_selection.first_rows(comparison, count)]
-    leans = _leans_by_cell(first, np.sign(outcomes[1] - outcomes[0]), evidence.count)
+    direction = np.sign(outcomes[1] - outcomes[0])
+    leans, incomplete = _item_sums(evidence.frame, first, direction, evidence.count)
     cells = evidence.cells if len(frame) else []
-    return {key: OrderTable(tables[code], leans[code]) for code, key in enumerate(cells)}
+    return {
+        key: OrderTable(tables[code], leans[code], incomplete[code])
+        for code, key in enumerate(cells)
+    }
 
 
-def _leans_by_cell(pairs: pd.DataFrame, direction: Ints, cells: int) -> list[Ints]:
-    """Net flips toward first of each item, cell by cell; `pairs` has one row per pair."""
-    item, items = row_selection.column_codes(row_selection.resampling_unit(pairs))
-    key = pairs["cell"].to_numpy().astype(np.int64) * items + item
+def _item_sums(
+    frame: pd.DataFrame, pairs: pd.DataFrame, direction: Ints, cells: int
+) -> tuple[list[Ints], list[Ints]]:
+    """Cell by cell: (net flips toward first, incomplete pairs) of each item.
+
+    `pairs` has one row per complete pair, with the direction of its flip.
+    """
+    planned = row_selection.select_rows(
+        frame, (frame["options"] == 2) & (frame["orders"] == 2) & ~frame["noise"]
+    )
+    comparison, count = row_selection.group_codes(planned, row_selection.COMPARISON_KEY)
+    planned = planned.iloc[row_selection.first_rows(comparison, count)]
+    item, items = row_selection.column_codes(row_selection.resampling_unit(planned))
+    key = planned["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)
-    lean = np.rint(np.bincount(code, direction, minlength=len(present))).astype(np.int64)
+    read_item, _ = row_selection.column_codes(row_selection.resampling_unit(pairs))
+    place = np.searchsorted(present, pairs["cell"].to_numpy().astype(np.int64) * items + read_item)
+    lean = np.bincount(place, direction, minlength=len(present))
+    read = np.bincount(place, minlength=len(present))
+    incomplete = np.bincount(code, minlength=len(present)) - read
     edges = np.searchsorted(present, np.arange(1, cells) * items)
-    return list(np.split(lean, edges))
+    return (
+        list(np.split(np.rint(lean).astype(np.int64), edges)),
+        list(np.split(incomplete.astype(np.int64), edges)),
+    )
 
 
 def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
@@ -187,13 +234,18 @@ def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellK
     return sum((tables[key] for key in keys), OrderTable(np.zeros((3, 3), np.int64)))
 
 
-def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values by Holm's method; None (not tested) is not counted as a test."""
+def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float | None]:
+    """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
+
+    `family` is the number of tests a reader can look at, such as those of other filters; where it
+    is larger than the number of values, the steps start from it.
+    """
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)
     adjusted: list[float | None] = [None] * len(values)
     floor = 0.0
     for step, place in enumerate(order):
-        floor = max(floor, min(1.0, (values[place] or 0.0) * (len(order) - step)))
+        tests = max(family, len(order)) - step
+        floor = max(floor, min(1.0, (values[place] or 0.0) * tests))
         adjusted[place] = floor
     return adjusted

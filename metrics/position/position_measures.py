@@ -79,6 +79,7 @@ CONSISTENCY_KAPPA: Final = Measure(
     (-math.inf, 1),
     NO_SETS_NOTE,
     needs_order=True,
+    interval=tallies.kappa_interval,
     effect=tallies.kappa_unit_effect,
 )
 NOISE_FLOOR: Final = Measure(

@@ -22,8 +22,15 @@ from metrics.estimation.intervals import (
     safe_divide,
     student_t_quantile,
     unknown_estimate,
+    widen_by_rare_share,
 )
-from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.estimation.measures import (
+    GroupedFrame,
+    Measure,
+    MeasureTally,
+    build_tally,
+    jackknife_interval,
+)
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, TIE
 
@@ -130,6 +137,16 @@ def _consistency_kappa(totals: Floats) -> Floats:
 def kappa_unit_effect(totals: Floats) -> float:
     """Change of kappa if every set had the other outcome: 1/(1 − chance)."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
+
+
+FEW_FLIPS = 5
+"""Below this number of flips the interval of kappa is widened; from it on the jackknife covers."""
+
+
+def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
+    """Item jackknife of kappa, widened where few sets flip."""
+    got = jackknife_interval(sums, statistic, measure)
+    return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:

@@ -20,8 +20,14 @@ from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
+from metrics.summary.agreement_sections import people_sections, rater_pairs
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
+from metrics.win_rates.own_family_excess import own_family_excess
+from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
+
+MAX_PRECISION: Final = 8
+"""Maximum number of contestants with variance components each."""
 
 Json = dict[str, Any]
 
@@ -110,7 +116,8 @@ def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 def _agreement(frame: pd.DataFrame) -> Json:
     """Agreement with people by judge, of each voter with the others, and of every two judges.
 
-    Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts.
+    Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts;
+    pairs -> a -> b -> share, κ and α; among_people; voter_pairs -> a -> b -> …; annotators.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)
@@ -121,11 +128,15 @@ def _agreement(frame: pd.DataFrame) -> Json:
         }
         result["always_tie"] = asdict(creation_alignment.always_tie_alignment(frame))
         result["voters"] = {one.name: asdict(one) for one in list_voters(frame)}
+        result |= people_sections(frame)
         if (frame["margin"] == 2).any():
             result["alignment"] = _alignment(frame)
     machines = {str(name) for name in frame["judge"][~human]}
     if len(machines) > 1:
         result["judges"] = majority_agreement.judge_agreement_matrix(frame)
+    pairs = rater_pairs(frame)
+    if pairs:
+        result["pairs"] = pairs
     return result
 
 
@@ -201,6 +212,7 @@ def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
     return {
         "against_people": self_preference.self_preference(frame),
         "term": self_preference.own_family_term(frame),
+        "against_outsiders": own_family_excess(frame),
     }
 
 
@@ -214,7 +226,35 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
         "coverage": got.coverage,
         "win_rate": got.win_rate,
         "bounds": got.bounds,
+        "effective_judges": jury.effective_judges(machine),
     }
+
+
+def _precision(frame: pd.DataFrame) -> Json:
+    """contestant -> variance components of its points, and narrowing by twice of each facet.
+
+    Above MAX_PRECISION contestants only for the one with the highest win rate.
+    """
+    found = {}
+    names = list(win_rates.win_rate(row_selection.select_pairs(frame)))
+    for name in names if len(names) <= MAX_PRECISION else names[:1]:
+        plan = precision_plan(frame, name)
+        if plan is not None:
+            found[name] = {
+                "items": plan.items,
+                "variance_shares": plan.components.shares(),
+                "narrowing": dict(plan.narrowing),
+                "repeat_known": plan.repeat_known,
+            }
+    return found
+
+
+def _arena_hard(frame: pd.DataFrame) -> Json:
+    """Ratings with "much better" counted three times, as in Arena-Hard, for five-level prompts."""
+    rows = _five_level_rows(frame)
+    if not len(row_selection.select_pairs(rows)):
+        return {}
+    return {"bradley_terry": bradley_terry_ratings(rows, weighting="arena-hard")}
 
 
 def _accuracies(frame: pd.DataFrame) -> Json:
@@ -259,4 +299,6 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "bounds": _without_people(_missing_verdict_bounds),
     "length": _without_people(_length_effects),
     "self_preference": _self_preference,
+    "precision": _without_people(_precision),
+    "arena_hard": _without_people(_arena_hard),
 }

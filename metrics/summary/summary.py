@@ -18,6 +18,8 @@ from metrics.estimation.measures import CellKey, GroupedFrame
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.people.verification import verification_summary
 from metrics.position import label_effect, order_tests, position_measures
+from metrics.position.missing_bounds import consistency_bounds, first_share_bounds
+from metrics.position.order_effect import ORDER_EFFECT
 from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
@@ -210,9 +212,17 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
     evidence = GroupedFrame(frame, ["judge", "prompt"])
     cell = evidence.frame["cell"].to_numpy()
     nested: Json = {}
+    by = ["judge", "prompt"]
+    effects = ORDER_EFFECT.by_cell(evidence) if cells else {}
+    bounds = {
+        "consistency_bounds": consistency_bounds(frame, by) if cells else {},
+        "first_share_bounds": first_share_bounds(frame, by) if cells else {},
+    }
     for k, key in enumerate(cells):
         rows = frame.loc[cell == k]
         values = to_plain_data(cells[key])
+        values["order_effect"] = to_plain_data(effects[key])
+        values |= {name: to_plain_data(got[key]) for name, got in bounds.items()}
         values["position_term"] = to_plain_data(position_term(rows))
         values["flips"] = position_measures.flip_counts(rows)
         values["tests"] = to_plain_data(order_tests.flip_tests(rows) | _option_tests(rows, rng))

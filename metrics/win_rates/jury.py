@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import Ints, proportion
+from metrics.estimation.intervals import Floats, Ints, proportion
 from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule, appearance_points, outcome_rows
 from studies.domain import Estimate
@@ -114,3 +115,41 @@ def _win_rate_bounds(
             f"{int(missing[code])} of {all_cases} undecided",
         )
     return table
+
+
+def effective_judges(frame: pd.DataFrame) -> float | None:
+    """Number of independent judges that the panel is worth: K/(1 + (K − 1)·r).
+
+    r is the mean correlation of two judges' signed verdicts (win 1, tie 0, loss −1, both orders
+    averaged) over the cases both have; at least 0. None for fewer than two judges, or where no two
+    of them vary on common cases.
+    """
+    frame = row_selection.select_rows(frame, ~scoring_mask(frame))
+    rows = row_selection.select_pairs(row_selection.select_picks(frame))
+    case, cases = row_selection.group_codes(rows, JURY_CASE_KEY)
+    judges, judge = np.unique(rows["judge"].astype(str).to_numpy(), return_inverse=True)
+    if len(judges) < 2:
+        return None
+    pick, names = rows["pick"].to_numpy(), row_selection.contestants(rows)
+    placed = row_selection.slot_contestants(rows, names)
+    ahead = np.where(placed[:, 0] < placed[:, 1], 1.0, -1.0)
+    signed = np.where(pick == TIE, 0.0, np.where(pick == 0, ahead, -ahead))
+    cell = judge * cases + case
+    size = len(judges) * cases
+    count = np.bincount(cell, minlength=size)
+    total = np.bincount(cell, signed, minlength=size)
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(len(judges), cases)
+    found = [_correlation(mean[a], mean[b]) for a, b in combinations(range(len(judges)), 2)]
+    known = [r for r in found if r is not None]
+    if not known:
+        return None
+    r = max(float(np.mean(known)), 0.0)
+    return len(judges) / (1 + (len(judges) - 1) * r)
+
+
+def _correlation(one: Floats, two: Floats) -> float | None:
+    both = np.isfinite(one) & np.isfinite(two)
+    one, two = one[both], two[both]
+    if len(one) < 3 or one.std() == 0 or two.std() == 0:
+        return None
+    return float(np.corrcoef(one, two)[0, 1])

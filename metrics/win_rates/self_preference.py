@@ -6,9 +6,12 @@ Measured relative to people, or by a term in a Bradley–Terry model.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from metrics.agreement.majority_agreement import NO_CHOICE, build_case_verdicts, majority_choices
 from metrics.estimation import row_selection
@@ -47,6 +50,55 @@ def self_preference_excess(
     return own_picked / own - other_picked / other if own and other else None
 
 
+@dataclass(frozen=True, eq=False)
+class VerdictsBesidePeople:
+    """Judges' verdicts on pairs where people prefer one answer; `agrees` where the judge does."""
+
+    rows: pd.DataFrame
+    winner: Ints
+    agrees: row_selection.Mask
+    placed: Ints
+    """Contestant in each slot, coded as in `winner`."""
+
+    def for_family(
+        self, family: str
+    ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
+        """(counts, judge, item, judge's family) of the pairs with one answer of a family.
+
+        Counts: people pick own and the judge agrees, people pick own, people pick the other and the
+        judge agrees, people pick the other.
+        """
+        first, second = (
+            (self.rows[name].astype(str) == family).to_numpy() for name in ("family_0", "family_1")
+        )
+        kept = first ^ second
+        own = np.where(first, self.placed[:, 0], self.placed[:, 1])[kept]
+        people_pick_own, agrees = self.winner[kept] == own, self.agrees[kept]
+        parts = [people_pick_own & agrees, people_pick_own]
+        parts += [~people_pick_own & agrees, ~people_pick_own]
+        rows = self.rows.loc[kept]
+        judge, families = (rows[name].astype(str).to_numpy() for name in ("judge", "family"))
+        return np.stack(parts, axis=1), judge, row_selection.item_codes(rows), families
+
+
+def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
+    """The judges' verdicts on pairs where the people's majority prefers one answer."""
+    data = build_case_verdicts(frame)
+    human = row_selection.people_mask(data.rows)
+    winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
+    counted = ~human & (winner != NO_CHOICE) & (winner != TIE)
+    counted &= (data.rows["options"] == 2).to_numpy()
+    rows = data.rows.loc[counted]
+    placed = (
+        row_selection.slot_contestants(rows, data.names)
+        if len(rows)
+        else np.zeros((0, 2), np.int64)
+    )
+    return VerdictsBesidePeople(
+        rows, winner[counted], data.chosen[counted] == winner[counted], placed
+    )
+
+
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Bias of every judge for its own family, relative to the people's majority.
 
@@ -54,28 +106,21 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
     a tie verdict picks neither. Positive: it follows people more often when they prefer its own
     family.
     """
-    data = build_case_verdicts(frame)
-    human = row_selection.people_mask(data.rows)
-    winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
-    first, second = _own_family_masks(data.rows)
-    counted = ~human & (winner != NO_CHOICE) & (winner != TIE) & (first ^ second)
-    counted &= (data.rows["options"] == 2).to_numpy()
-    rows, winner, chosen = data.rows.loc[counted], winner[counted], data.chosen[counted]
-    if len(rows) == 0:
+    people = verdicts_beside_people(frame)
+    if "family" not in people.rows:
         return {}
-    placed = row_selection.slot_contestants(rows, data.names)
-    own = np.where(first[counted], placed[:, 0], placed[:, 1])
-    people_pick_own, agrees = winner == own, chosen == winner
-    parts = np.stack(
-        [people_pick_own & agrees, people_pick_own, ~people_pick_own & agrees, ~people_pick_own],
-        axis=1,
-    )
-    judge = rows["judge"].astype(str).to_numpy()
-    item = row_selection.item_codes(rows)
-    return {
-        name: _own_family_bias(parts[judge == name], item[judge == name])
-        for name in sorted(set(judge))
-    }
+    found = {}
+    for name, family in sorted(_judge_families(people.rows)):
+        parts, judge, item, _ = people.for_family(family)
+        if (judge == name).any():
+            found[name] = _own_family_bias(parts[judge == name], item[judge == name])
+    return found
+
+
+def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
+    """(judge, family) of the judges with a known family."""
+    known = zip(rows["judge"].astype(str), rows["family"].astype(str), strict=True)
+    return {(judge, family) for judge, family in known if family}
 
 
 def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:

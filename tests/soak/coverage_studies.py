@@ -98,12 +98,18 @@ class Setting:
     lean_sd: float = 1.0
     repeats: int = 1
     contestants: int = 3
+    rival: tuple[float, float] = (0.7, 0.2)
+    """Accuracy and first_bias of the judge it is compared with."""
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """The judge of the line, and two others to compare it with."""
         own = Judge(self.accuracy, self.first_bias, self.tie_rate, self.repeats)
-        return own, replace(own, accuracy=0.7, first_bias=0.2), replace(own, accuracy=0.85)
+        return (
+            own,
+            replace(own, accuracy=self.rival[0], first_bias=self.rival[1]),
+            replace(own, accuracy=0.85),
+        )
 
     @property
     def strength(self) -> np.ndarray:

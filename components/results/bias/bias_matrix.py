@@ -246,8 +246,21 @@ def _hover_lines(
             lines.append(
                 f"Of equal answers the first wins {share(first_share_if_equal(one).value, 0)}"
             )
+        lines.append(_json_path(grid, place, key))
         found[place] = [line for line in lines if line]
     return found
+
+
+def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
+    """Path of a cell in the output of `python -m metrics --json`, with the option it needs."""
+    cell = grid.selections.get(place, {})
+    judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
+    if not judge or not prompt:
+        return ""
+    path = f"position.{judge}.{prompt}.{key}"
+    if not category:
+        return f"JSON: {path}"
+    return f"JSON with --by {','.join(CELL_COLUMNS)}: by.{judge}.{prompt}.{category}.{path}"
 
 
 GRADE_PARTS: Final = ("grade", "grade:entropy", "grade:choice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,12 +17,14 @@ from components.filtering.filters import (
     machine_rows,
     people_as_judge,
     short_names,
+    shown_contestants,
 )
 from metrics.estimation import row_selection
 from metrics.estimation.measure_cube import MeasureCube
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.position import position_measures
 from metrics.position.label_effect import LABEL_EFFECT, SLOT_EFFECT
+from metrics.position.order_effect import ORDER_EFFECT
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from metrics.protocols.grade_score import grade_measure
 from studies.domain import USABLE_STATUSES, Estimate
@@ -63,6 +66,7 @@ def _bias_measures(options: int) -> list[Measure]:
         position_measures.FIRST_SHARE,
         position_measures.TIE_RATE,
         position_measures.NOISE_FLOOR,
+        ORDER_EFFECT,
         position_measures.ACCURACY,
         position_measures.EXPECTED_CONSISTENCY,
         *(slot_share_measure(slot, options) for slot in range(options)),
@@ -75,8 +79,10 @@ def _bias_measures(options: int) -> list[Measure]:
 class BiasCounts:
     """Counts of a study's machine verdicts by judge, prompt and category."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
+        """`alternatives`: number of other choices of models like this one, itself included."""
         rows = machine_rows(frame)
+        self.alternatives = alternatives
         self.options = int(rows["options"].max()) if len(rows) else 2
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         measures = _bias_measures(self.options)
@@ -231,4 +237,11 @@ def load_bias(filtered_study: FilteredStudy) -> Bias:
 
 def _count(store: Store, name: str, outside: Filter) -> BiasCounts:
     frame = people_as_judge(store.frame(name))
-    return BiasCounts(frame if outside == Filter() else outside.apply(frame))
+    if outside == Filter():
+        return BiasCounts(frame)
+    return BiasCounts(outside.apply(frame), count_alternatives(frame, outside))
+
+
+def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
+    """Number of choices of as many models as the filter has: a reader may look at each of them."""
+    return math.comb(len(shown_contestants(frame)), len(chosen.contestants))

@@ -10,7 +10,13 @@ from components.html.heatmap import MatrixColumn, even_share_scale, matrix_html
 from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, wrap
 from components.results.bias.computed import Bias
-from components.results.bias.pair_tests import OptionModelRow, option_test_rows, sort_option_rows
+from components.results.bias.pair_tests import (
+    OptionModelRow,
+    format_p,
+    option_test_rows,
+    order_test_family,
+    sort_option_rows,
+)
 from components.results.bias.sentences import ORDINALS, SIGNIFICANCE_LEVEL, number_word, row_noun
 from metrics.position.order_tables import holm_adjust
 
@@ -19,12 +25,12 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     """Headline and lead: judges with a significant position preference (permutation test)."""
     options = bias.options
     tests = option_test_rows(rows, bias)
-    adjusted = holm_adjust([row.tests["permutation"].p for row in tests])
-    significant = [
-        row
+    adjusted = holm_adjust([row.tests["permutation"].p for row in tests], order_test_family(bias))
+    significant = {
+        row.name: p
         for row, p in zip(tests, adjusted, strict=True)
         if p is not None and p < SIGNIFICANCE_LEVEL
-    ]
+    }
     tested = [p for p in adjusted if p is not None]
     lead = (
         f"Each answer was shown once in each of {options} positions. "
@@ -45,7 +51,7 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
             lead,
         )
     head = _preferring_judges(len(significant), len(tested), what)
-    return f"{head}. {_strongest_preference(bias)}", lead
+    return f"{head}. {_strongest_preference(bias, significant)}", lead
 
 
 def _preferring_judges(significant: int, rows: int, what: str) -> str:
@@ -59,14 +65,14 @@ def _preferring_judges(significant: int, rows: int, what: str) -> str:
     return f"{some} of {number_word(rows)} {what}s {verb} a position"
 
 
-def _strongest_preference(bias: Bias) -> str:
-    """Sentence about the highest position share of any row."""
+def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
+    """Sentence about the highest position share of the rows with a significant test, with its p."""
     best = max(
         (
             (one.value, row, slot)
             for slot in range(bias.options)
             for row, one in bias.each(f"slot {slot}").items()
-            if one.value is not None
+            if one.value is not None and bias.names[row[0], row[1]] in significant
         ),
         default=None,
     )
@@ -75,7 +81,10 @@ def _strongest_preference(bias: Bias) -> str:
     value, row, slot = best
     place = ORDINALS[slot] if slot < len(ORDINALS) else slot_name(slot)
     who = bias.names[row[0], row[1]]
-    return f"{who} picks the {place} of {bias.options} in {share(value, 0)} of its choices."
+    p = format_p(significant[who])
+    p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
+    picks = f"{who} picks the {place} of {bias.options} in {share(value, 0)} of its choices"
+    return f"{picks} ({p_text}, permutation test of all positions)."
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:

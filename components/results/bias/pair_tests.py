@@ -1,4 +1,4 @@
-"""Order tests of every judge and prompt, with p-values adjusted over the rows shown."""
+"""Order tests of every judge and prompt, with p-values adjusted over all rows of the study."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
 from components.html.format import DASH, count, number
 from components.html.markup import Markup, attributes, fill
 from components.html.pieces import empty_state
 from components.html.table import Cells, Table, TableCell, name_of_row
-from components.results.bias.computed import Bias
+from components.results.bias.computed import CELL_COLUMNS, Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.position.order_tables import holm_adjust
 from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
@@ -78,6 +79,17 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
         select = {"judge": judge, "prompt": prompt, "flipped": True}
         rows.append(OrderTestRow(name, table.pairs, between, table.tests(), select))
     return rows
+
+
+def order_test_family(bias: Bias) -> int:
+    """Number of rows under all filters like the current one: judges, prompts, categories, models.
+
+    A filter shows fewer rows, but a reader may look at every value of it.
+    """
+    rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
+    categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
+    chosen = bias.filter.category != ALL_CHOICE
+    return len(rows) * (len(categories) if chosen else 1) * bias.counts.alternatives
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
@@ -145,15 +157,18 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 
 def order_tests_html(
-    rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str
+    rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str, family: int = 0
 ) -> Markup:
-    """Table of adjusted p-values, judges and prompts by tests; details in the hover card."""
+    """Table of adjusted p-values, judges and prompts by tests; details in the hover card.
+
+    `family`: number of rows that a reader can see under any filter.
+    """
     rows = [row for row in rows if row.n]
     if not rows:
         return empty_state(
             "Nothing to test yet.", "The tests need comparisons with usable replies in all orders."
         )
-    adjusted = {key: holm_adjust([row.tests[key].p for row in rows]) for key in names}
+    adjusted = {key: holm_adjust([row.tests[key].p for row in rows], family) for key in names}
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
     columns: list[TableCell | str] = ["Row", TableCell(unit)]
     columns += [TableCell(between)] if between else []

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.filtering.filters import ALL_CHOICE
-from components.html.format import NARROW_SPACE, count, number, share
+from components.html.format import NARROW_SPACE, count, lean_text, number, share
 from components.html.heatmap import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.measures import CellKey
 from metrics.position.order_tables import OrderTable, holm_adjust, pool_order_tables
 from metrics.position.order_tests import item_sign_test
+from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
 """A preference is reported below this p, Holm-adjusted over all rows of the study."""
@@ -21,15 +22,18 @@ EVEN_ENTROPY: Final = 0.9
 """Entropy from which slot shares look even; opposite leans may still cancel out."""
 ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
+MOST: Final = 0.5
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over all "
     f"rows, whatever the filter. Within a category, the 95{NARROW_SPACE}% interval of the lean "
     f"must also exclude 0, with at least {MIN_COLOURED_ITEMS} items (Holm over all rows and "
     "categories). "
-    "“Decides by position”: the share of flips exceeds the noise floor (where measured) by more "
-    "than 50 points, and three quarters of the flips go one way. “The order decides”: the "
-    "flips exceed the noise floor by more than 50 points, in any direction. Where the noise floor "
-    "was not measured, the flips must also go mostly one way (three quarters, significant)."
+    "The test must also hold if all pairs without a verdict in both orders had flipped the other "
+    "way. With a choice of models, p is multiplied by the number of such choices. "
+    "“Decides by position”: the order decides most pairs, and three quarters of the flips go one "
+    "way. “The order decides most pairs”: the whole interval of the order effect (disagreement "
+    "between orders minus disagreement of repeats) is above 50 points; without repeats, that of "
+    "the lean."
 )
 _NUMBER_WORDS: Final = (
     "no",
@@ -80,6 +84,14 @@ class FlipLean:
     leaning_categories: tuple[LeaningCategory, ...] = ()
     noise: float | None = None
     """Noise floor: share that changes on a repeat in the same order, where measured."""
+    order_effect: Estimate | None = None
+    """Disagreement between orders minus disagreement of repeats; None without repeats."""
+    lean: Estimate | None = None
+    """Recency − primacy (fairness) with its interval."""
+    missing: int = 0
+    """Pairs without a verdict in both orders."""
+    worst_p: float | None = None
+    """p if all of them had flipped against the lean; None: none are missing."""
 
     @property
     def toward(self) -> str:
@@ -87,7 +99,13 @@ class FlipLean:
 
     @property
     def is_significant(self) -> bool:
-        return self.p < SIGNIFICANCE_LEVEL
+        """Whether a preference is significant, whatever the missing verdicts would have been."""
+        return max(self.p, self.worst_p or 0.0) < SIGNIFICANCE_LEVEL
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether the lean is significant in the pairs read, but missing pairs could reverse it."""
+        return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
 
     @property
     def flips_majority(self) -> bool:
@@ -95,12 +113,16 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Whether flips exceed the noise floor by more than half of the pairs.
+        """Whether the order effect is above half of the pairs, with its whole interval.
 
-        Without a noise floor, flips may be noise: then they must also go one way significantly.
+        Without repeats flips may be noise; noise has no direction, so then the lean counts.
         """
-        above_noise = self.flips / max(self.pairs, 1) - (self.noise or 0.0) > 0.5
-        return above_noise and (self.noise is not None or self.flips_one_way)
+        effect, lean = self.order_effect, self.lean
+        if effect is not None and effect.low is not None:
+            return effect.low > MOST
+        if lean is None or lean.low is None or lean.high is None:
+            return False
+        return self.is_significant and (lean.low > MOST or lean.high < -MOST)
 
     @property
     def flips_one_way(self) -> bool:
@@ -120,8 +142,9 @@ def flip_leans(bias: Bias) -> list[FlipLean]:
 
 def _compute_leans(bias: Bias) -> list[FlipLean]:
     tables = {row: bias.table(row) for row in bias.names}
-    adjusted = _row_p_values(bias)
+    adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
     entropy, noise = bias.each("entropy"), bias.each("noise_floor")
+    effect, lean = bias.each("order_effect"), bias.each("fairness") if bias.options == 2 else {}
     return [
         FlipLean(
             bias.names[row[0], row[1]],
@@ -135,43 +158,57 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
             entropy[row].value if row in entropy else None,
             _leaning_categories(bias, row),
             noise[row].value if row in noise else None,
+            effect[row] if row in effect and effect[row].value is not None else None,
+            lean.get(row),
+            table.missing,
+            worst.get(row, 1.0) if table.missing else None,
         )
         for row, table in tables.items()
     ]
 
 
-def _row_p_values(bias: Bias) -> dict[CellKey, float]:
-    """(judge, prompt) -> adjusted p under the filter.
+def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
+    """(judge, prompt) -> adjusted p under the filter; `worst`: with the missing pairs against it.
 
     The family is the whole study's, as a reader may look at every filter: all rows, or with a
     category chosen all rows in all categories.
     """
     category = bias.filter.category
     if category != ALL_CHOICE:
-        return {cell[:2]: p for cell, p in _category_p_values(bias).items() if cell[2] == category}
+        found = _category_p_values(bias, worst)
+        return {cell[:2]: p for cell, p in found.items() if cell[2] == category}
     tables = bias.counts.tables
     rows = list(dict.fromkeys(cell[:2] for cell in tables))
     pooled = [pool_order_tables(tables, [c for c in tables if c[:2] == row]) for row in rows]
-    return _adjust_leans(rows, pooled)
+    return _adjust_leans(rows, pooled, bias.counts.alternatives, worst)
 
 
-def _category_p_values(bias: Bias) -> dict[CellKey, float]:
+def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     """(judge, prompt, category) -> p adjusted over all such cells with enough items."""
-    return bias.counts.memoise("category p", lambda: _compute_category_p_values(bias))
+    return bias.counts.memoise(
+        ("category p", worst), lambda: _compute_category_p_values(bias, worst)
+    )
 
 
-def _compute_category_p_values(bias: Bias) -> dict[CellKey, float]:
+def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
     items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
     tables = {
         cell: table
         for cell, table in bias.counts.tables.items()
         if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
     }
-    return _adjust_leans(list(tables), list(tables.values()))
+    return _adjust_leans(list(tables), list(tables.values()), bias.counts.alternatives, worst)
 
 
-def _adjust_leans(cells: Sequence[CellKey], tables: Sequence[OrderTable]) -> dict[CellKey, float]:
-    adjusted = holm_adjust([item_sign_test(t.item_leans).p if t.pairs else None for t in tables])
+def _adjust_leans(
+    cells: Sequence[CellKey], tables: Sequence[OrderTable], alternatives: int, worst: bool
+) -> dict[CellKey, float]:
+    """Cell -> p adjusted over the cells, and over the other choices of models."""
+    tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
+             for table in tables]  # fmt: skip
+    raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
+    known = sum(p is not None for p in raw)
+    adjusted = holm_adjust(raw, known * alternatives)
     return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 
 
@@ -182,7 +219,7 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
     """
     if len(bias.categories) < 2:
         return ()
-    fairness, adjusted = bias.fairness, _category_p_values(bias)
+    fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)
     cells = [cell for cell in bias.tables if cell[:2] == row and cell[2] and cell in fairness]
     found = []
     for cell in cells:
@@ -215,12 +252,22 @@ def flip_sentence(row: FlipLean) -> str:
             f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
             f"**The two cancel out: the entropy is {number(row.entropy, 2)}.**"
         )
+    if row.may_be_missing:
+        return _missing_sentence(row)
     if not row.is_significant:
         if row.leaning_categories:
             leans = _category_directions(row.leaning_categories)
             return f"**No preference overall**; leans {leans}. {rate} of pairs still flip."
-        return f"**No significant preference**; {rate} of pairs still flip."
+        return f"**No significant preference**{lean_text(row.lean)}; {rate} of pairs flip."
     return _lean_sentence(row, rate)
+
+
+def _missing_sentence(row: FlipLean) -> str:
+    """Sentence on a lean that the pairs without both verdicts could reverse."""
+    return (
+        f"More flips **toward {row.toward}** among the pairs read; the "
+        f"{count(row.missing, 'pair')} without both verdicts could reverse this."
+    )
 
 
 def _lean_sentence(row: FlipLean, rate: str) -> str:
@@ -303,12 +350,16 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
             "Position bias needs a person or judge who sees both orders; see Agreement.",
         )
     if len(rows) == 1:
-        title = f"Swapping the answers changes the verdict of {rows[0].judge} on {rate} of pairs."
+        chance = share(1 - random_consistency(bias), 0)
+        title = (
+            f"{rows[0].judge}: verdicts differ between the orders on {rate} of pairs "
+            f"(random choices: {chance})."
+        )
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     effect = f"For {number_word(most)}, the order decides most pairs." if most else ""
     effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows))
-    effect = effect or f"Swapping the answers changes {rate} of verdicts."
+    effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
     return f"{_preference_sentence(rows)}. {effect}", lead
 
 

@@ -31,6 +31,7 @@ from components.results.bias.pair_tests import (
     PAIR_TEST_NAMES,
     load_option_rows,
     option_test_rows,
+    order_test_family,
     order_tests_html,
     pair_test_rows,
 )
@@ -73,7 +74,9 @@ def build() -> ViewParts:
         ClickableHTML(how_computed(HOW_FLIPS))
     with gr.Column(elem_classes="eh-panel"):
         ClickableHTML(
-            panel_heading("Could this be chance?", "p, Holm-adjusted over the rows shown")
+            panel_heading(
+                "Could this be chance?", "p, Holm-adjusted over all rows, whatever the filter"
+            )
         )
         tests = ClickableHTML(elem_id="eh-order-tests")
         ClickableHTML(how_computed(HOW_TESTS))
@@ -250,6 +253,7 @@ def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
 
 def render_tests(filtered_study: FilteredStudy, bias: Bias) -> Markup:
     if bias.options == 2:
-        return order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "First : second", "Pairs")
-    rows = option_test_rows(load_option_rows(filtered_study), bias)
-    return order_tests_html(rows, OPTION_TEST_NAMES, ENTROPY_BAND_HEAD, "Choices")
+        rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
+        return order_tests_html(rows, names, "First : second", "Pairs", order_test_family(bias))
+    rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
+    return order_tests_html(rows, names, ENTROPY_BAND_HEAD, "Choices", order_test_family(bias))

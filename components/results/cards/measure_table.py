@@ -167,6 +167,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     if names:
         text = f"win rate it gives {', '.join(names)} against other models"
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
+        text += _excess_text(card.own_excess)
         lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
     lines.append(
         _share_measure(
@@ -201,6 +202,14 @@ def _share_measure(
     return CardMeasure(
         label, description, share(estimate.value, 1), bounds, estimate, chance, others, people
     )
+
+
+def _excess_text(excess: Estimate) -> str:
+    """Self-preference beside the other judges; empty without an outsider."""
+    if excess.value is None:
+        return ""
+    size = number(100 * excess.value, 1, signed=True)
+    return f"; {size} points {interval(excess, 1, scale=100)} beside the other judges"
 
 
 def _consistency_description(card: ReportCard) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from components.charts.slot_histogram import slot_name
 from components.filtering.raters import Raters
+from components.html.format import lean_text
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.agreement.pairwise_agreement import (
     PEOPLE,
@@ -21,9 +22,16 @@ from metrics.agreement.pairwise_agreement import (
 )
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
-from metrics.estimation.intervals import proportion, proportions, sum_by_item, unknown_estimate
+from metrics.estimation.intervals import (
+    proportion,
+    proportions,
+    simultaneous_interval,
+    sum_by_item,
+    unknown_estimate,
+)
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
+from metrics.position.order_effect import order_effect
 from metrics.position.order_tables import build_order_tables, holm_adjust
 from metrics.position.position_measures import (
     CONSISTENCY,
@@ -35,6 +43,7 @@ from metrics.position.position_measures import (
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.win_rates.length_effects import LONGER_SHARE
+from metrics.win_rates.own_family_excess import own_family_excess
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -201,6 +210,13 @@ class ReportCard:
         return own_family_rate(self.rows, names), own_family_rate(people, names), names
 
     @cached_property
+    def own_excess(self) -> Estimate:
+        """Win rate it gives its own family, less that of the other judges on the same items."""
+        machine = self.raters.machines
+        found = own_family_excess(machine).get(self.rater) if "family" in machine else None
+        return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
+
+    @cached_property
     def categories(self) -> dict[str, Estimate]:
         got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
         return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
@@ -225,8 +241,11 @@ class ReportCard:
         """Values for the rules of components.results.cards.sentence_rules."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise = measures["noise_floor"].value
-        known = measures["accuracy"].value if self.raters.truth == "design" else None
+        known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
         advantage = self.replacement.advantage if self.replacement else Estimate(None)
+        right, beside = self._claimed(known), self._claimed(advantage)
+        effect = self._claimed(self.order_effect)
+        chance = 1 / self.options
         longer = self.longer_shares.get(self.rater, Estimate(None))
         p, lopsided = self._position_preference()
         slot, label = self._slot_label_pulls()
@@ -238,22 +257,50 @@ class ReportCard:
             "sets": measures["consistency"].n,
             "flips": flips,
             "noise": noise,
-            "above_noise": None if flips is None or noise is None else flips - noise,
+            "chance_flips": _complement(measures["chance"].value),
+            "order_effect": effect.value,
+            "order_low": effect.low,
+            "order_high": effect.high,
             "lean_p": p,
             "lopsided": lopsided,
             "label_pull": label,
+            "label_low": self._label_low(),
             "label_lead": None if label is None or slot is None else label - slot,
             "own_kappa": measures["kappa"].value,
             "unreadable": self.unreadable.value,
-            "known": known,
-            "known_gain": None if known is None else known - 1 / self.options,
+            "known": known.value,
+            "chance_right": chance,
+            "known_low": None if right.low is None else right.low - chance,
+            "known_high": None if right.high is None else right.high - chance,
             "people": self.people.value,
-            "stand_in_low": advantage.low,
-            "stand_in_high": advantage.high,
+            "stand_in_low": beside.low,
+            "stand_in_high": beside.high,
+            "stand_in_reach": _farther_end(simultaneous_interval(advantage, self._cards, 0.9)),
             "longer": longer.value,
             "longer_low": longer.low,
             "others": self.same_as_others.value,
         }
+
+    @property
+    def _cards(self) -> int:
+        """Number of cards of the study: a reader may look at each of them."""
+        return max(len(self.raters.names), 1)
+
+    def _claimed(self, estimate: Estimate) -> Estimate:
+        """An interval that holds for all cards of the study together (Bonferroni)."""
+        return simultaneous_interval(estimate, self._cards)
+
+    def _label_low(self) -> float | None:
+        """Distance from an even share to the interval of the label's share; negative inside it."""
+        label = self._claimed(self._effects["label"])
+        if label.low is None or label.high is None:
+            return None
+        return max(label.low - 0.5, 0.5 - label.high)
+
+    @cached_property
+    def order_effect(self) -> Estimate:
+        """Disagreement between orders minus disagreement of repeats."""
+        return order_effect(self.rows)
 
     @cached_property
     def _effects(self) -> dict[str, Estimate]:
@@ -272,16 +319,20 @@ class ReportCard:
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self._effects["label"].value
         return {
-            "swapping": "Swapping the answers" if self.pairs else "A new order",
+            "differ": "Its verdicts differ between the orders",
+            "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
             "toward": self.toward,
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
 
     @cached_property
     def _lean_p_values(self) -> dict[str, float | None]:
-        """Rater -> p of the sign test by items, Holm-adjusted over all raters."""
+        """Rater -> p of the sign test by items, Holm-adjusted over all raters.
+
+        Pairs without a verdict in both orders count as flips against the lean.
+        """
         tables = build_order_tables(row_selection.select_pairs(self.raters.machines), ["judge"])
-        p = holm_adjust([table.tests()["items"].p for table in tables.values()])
+        p = holm_adjust([table.worst_case_lean().p for table in tables.values()])
         return dict(zip((cell[0] for cell in tables), p, strict=True))
 
     def _position_preference(self) -> tuple[float | None, float | None]:
@@ -291,6 +342,16 @@ class ReportCard:
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         total = first + second
         return self._lean_p_values.get(self.rater), max(first, second) / total if total else None
+
+
+def _complement(value: float | None) -> float | None:
+    return None if value is None else 1 - value
+
+
+def _farther_end(estimate: Estimate) -> float | None:
+    if estimate.low is None or estimate.high is None:
+        return None
+    return max(abs(estimate.low), abs(estimate.high))
 
 
 def slot_ordinal(slot: int) -> str:

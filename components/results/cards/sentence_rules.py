@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from components.html.format import count, number, share
+from components.html.format import NARROW_SPACE, count, number, share
 
 FactValues = Mapping[str, float | None]
 """fact (a key of CARD_FACTS) -> number, or None if unknown."""
@@ -54,20 +54,30 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "sets": CardFact("comparisons with a verdict in all orders", lambda value: count(int(value))),
     "flips": CardFact("flips", _whole_percent),
     "noise": CardFact("noise floor", _whole_percent),
-    "above_noise": CardFact("flips above the noise floor", _points),
+    "chance_flips": CardFact("flips expected by chance", _whole_percent),
+    "order_effect": CardFact("order effect beyond repeats", _points),
+    "order_low": CardFact("order effect beyond repeats, lower end of CI", _points),
+    "order_high": CardFact("order effect beyond repeats, upper end of CI", _points),
     "lean_p": CardFact("p of the test for a preferred position", _decimal),
     "lopsided": CardFact("share of flips toward that position", _whole_percent),
     "label_pull": CardFact("share of that label minus an even share", _points),
+    "label_low": CardFact("share of that label minus an even share, lower end of CI", _points),
     "label_lead": CardFact("label effect minus position effect", _points),
     "own_kappa": CardFact(
         "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
     "known": CardFact("right on known answers", _whole_percent),
-    "known_gain": CardFact("right on known answers, above chance", _points),
+    "chance_right": CardFact("right by chance", _whole_percent),
+    "known_low": CardFact("right on known answers minus chance, lower end of CI", _points),
+    "known_high": CardFact("right on known answers minus chance, upper end of CI", _points),
     "people": CardFact("same verdict as people", _whole_percent),
     "stand_in_low": CardFact("judge's minus a person's agreement, lower end of CI", _points),
     "stand_in_high": CardFact("judge's minus a person's agreement, upper end of CI", _points),
+    "stand_in_reach": CardFact(
+        f"farther end of the 90{NARROW_SPACE}% CI of the judge's minus a person's agreement",
+        _points,
+    ),
     "longer": CardFact("picks the longer answer", _whole_percent),
     "longer_low": CardFact("picks the longer answer, lower end of CI", _whole_percent),
     "others": CardFact("same verdict as the other judges", _whole_percent),
@@ -143,31 +153,44 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "noise",
-        "{swapping} changes **{flips} of its verdicts**, no more than repeating the same order "
-        "({noise}).",
+        "{differ} on **{flips}** of comparisons, {order_effect} more than repeats do "
+        "[{order_low}, {order_high}]: an order effect is neither shown nor excluded.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
-            ("above_noise", "≤", 0.05),
+            ("order_low", "≤", 0),
+            ("lean_p", "≥", SIGNIFICANCE_LEVEL),
+        ),
+    ),
+    SentenceRule(
+        "order",
+        "{differ} on **{flips}** of comparisons, {order_effect} more than repeats do "
+        "[{order_low}, {order_high}]: the order matters, without a preferred position.",
+        _conditions(
+            ("flips", "≥", MIN_FLIP_RATE),
+            ("order_low", ">", 0),
             ("lean_p", "≥", SIGNIFICANCE_LEVEL),
         ),
     ),
     SentenceRule(
         "by label",
-        "{swapping} changes **{flips} of its verdicts**: it mostly picks the answer "
-        "labelled “{label}”.",
-        _conditions(("flips", "≥", 0.5), ("label_pull", "≥", 0.25), ("label_lead", ">", 0)),
+        "{differ} on **{flips}** of comparisons: it mostly picks the answer labelled “{label}”.",
+        _conditions(
+            ("flips", "≥", 0.5),
+            ("label_pull", "≥", 0.25),
+            ("label_low", ">", 0),
+            ("label_lead", ">", 0),
+        ),
     ),
     SentenceRule(
         "by place",
-        "{swapping} changes **{flips} of its verdicts**: it mostly picks the answer "
-        "shown {toward}.",
+        "{differ} on **{flips}** of comparisons: it mostly picks the answer shown {toward}.",
         _conditions(
             ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
         ),
     ),
     SentenceRule(
         "one way",
-        "{swapping} changes **{flips} of its verdicts**, mostly toward the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons, mostly toward the answer shown {toward}.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
             ("lean_p", "<", SIGNIFICANCE_LEVEL),
@@ -176,21 +199,21 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "rather",
-        "{swapping} changes **{flips} of its verdicts**, more often toward the answer "
-        "shown {toward}.",
+        "{differ} on **{flips}** of comparisons, more often toward the answer shown {toward}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
         "no side",
-        "{swapping} changes **{flips} of its verdicts**, without a preferred position.",
+        "{differ} on **{flips}** of comparisons (by chance {chance_flips}), without a significant "
+        "preference for a position{lean}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(
         "few flips",
-        "{swapping} changes only **{flips} of its verdicts**.",
+        "{differ} on only **{flips}** of comparisons.",
         _conditions(("flips", ">", 0)),
     ),
-    SentenceRule("none", "{swapping} changes none of its verdicts on {sets} comparisons."),
+    SentenceRule("none", "Its verdicts are the same in every order on all {sets} comparisons."),
 )
 
 QUALITY_RULES: Final = (
@@ -205,10 +228,16 @@ QUALITY_RULES: Final = (
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
+        "below chance",
+        "It finds the better answer in **{known}** of comparisons where it is known, less often "
+        "than chance ({chance_right}).",
+        _conditions(("known_high", "<", 0)),
+    ),
+    SentenceRule(
         "near chance",
-        "It finds the better answer in **{known}** of comparisons where it is known, little "
-        "better than chance.",
-        _conditions(("known_gain", "≤", 0.10)),
+        "It finds the better answer in **{known}** of comparisons where it is known, not "
+        "significantly more often than chance ({chance_right}).",
+        _conditions(("known_low", "≤", 0)),
     ),
     SentenceRule(
         "below people",
@@ -222,7 +251,15 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "as people",
-        "It agrees with people in **{people}** of verdicts, about as often as another person does.",
+        "It agrees with people in **{people}** of verdicts, within 10 points of another person.",
+        _conditions(
+            ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
+        ),
+    ),
+    SentenceRule(
+        "unclear to people",
+        "It agrees with people in **{people}** of verdicts; no significant difference to another "
+        "person [{stand_in_low}, {stand_in_high}].",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(
@@ -233,7 +270,7 @@ QUALITY_RULES: Final = (
     SentenceRule(
         "right",
         "It finds the better answer in **{known}** of comparisons where it is known.",
-        _conditions(("known_gain", ">", 0.10)),
+        _conditions(("known_low", ">", 0)),
     ),
     SentenceRule(
         "longer",
@@ -279,13 +316,13 @@ ADVICE_RULES: Final = (
         "Repeat each call and take the majority, or lower the temperature.",
         _conditions(
             ("flips", "≥", MIN_FLIP_RATE),
-            ("above_noise", "≤", 0.05),
+            ("order_low", "≤", 0),
             ("lean_p", "≥", SIGNIFICANCE_LEVEL),
         ),
     ),
     SentenceRule(
         "another judge",
-        "Use another judge or prompt: its verdicts mostly depend on the order.",
+        "Use another judge or prompt: its orders agree little more than by chance.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("own_kappa", "≤", 0.2)),
     ),
     SentenceRule(
@@ -313,8 +350,9 @@ class CardSentence:
     threshold: str
 
 
-SENTENCE_WORDS: Final = ("swapping", "toward", "label")
-"""Words a sentence may insert besides facts: the action, the position, the label."""
+SENTENCE_WORDS: Final = ("differ", "toward", "label", "lean")
+"""Words a sentence may insert besides facts: subject and verb, the position, the label, the lean
+with its interval."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:

@@ -13,9 +13,15 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.results.contrasts.measure_families import ComparedMeasure, family_measures
-from components.results.contrasts.sides import SIDE_CELLS, Side, stack_sides
+from components.results.contrasts.sides import (
+    SIDE_CELLS,
+    Side,
+    rival_sides,
+    stack_rivals,
+    stack_sides,
+)
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
 from metrics.estimation.measures import CellKey as Group
 from studies.domain import Estimate
 
@@ -91,8 +97,23 @@ class PairedSides:
         if name not in self._families:
             by_people = Raters(self.filtered_study).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
-            self._families[name] = self._compare(compared, ["side"], [SIDE_CELLS])
+            critical = self._selection_quantile(compared)
+            self._families[name] = self._compare(compared, ["side"], [SIDE_CELLS], critical)
         return self._families[name]
+
+    @cached_property
+    def rivals(self) -> list[Side]:
+        """Sides that the two were chosen from; the adjustment covers all pairs of them."""
+        return rival_sides(self.filtered_study, self.left, self.right)
+
+    def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
+        """Quantile of the largest |z| over all pairs of rivals; 0 where there are only two."""
+        if len(self.rivals) < 3 or not compared:
+            return 0.0
+        frame = stack_rivals(self.filtered_study, self.rivals)
+        cells = [(name,) for name in frame["side"].cat.categories if name != "people"]
+        measures = [one.measure for one in compared]
+        return max_t_of_all_pairs(frame, ["side"], measures, np.random.default_rng(SEED), cells)
 
     def by_category(
         self, compared: ComparedMeasure
@@ -114,11 +135,13 @@ class PairedSides:
         compared: Sequence[ComparedMeasure],
         by: list[str],
         pairs: Sequence[tuple[Group, Group]],
+        critical: float = 0.0,
     ) -> list[MeasureContrast]:
         if not pairs or not compared:
             return []
         rng = np.random.default_rng(SEED)
-        made = paired_contrasts(self.frame, by, [one.measure for one in compared], rng, pairs)
+        measures = [one.measure for one in compared]
+        made = paired_contrasts(self.frame, by, measures, rng, pairs, critical=critical)
         labels = [one for one in compared for _ in pairs]
         return [(one, limit_interval(line)) for one, line in zip(labels, made, strict=True)]
 

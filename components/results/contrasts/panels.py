@@ -44,6 +44,8 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
         return "Nothing to compare.", "No measure of this family has a value on both sides."
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
+    if len(pair.rivals) > 2:
+        lead += f" Intervals cover the choice of two out of {len(pair.rivals)}."
     consistency = next((line for one, line in lines if one is CONSISTENCY), None)
     if consistency is not None and family != "Win rates":
         by_label = {one.label: line for one, line in lines}

@@ -112,6 +112,29 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
     return row_selection.select_rows(rows, row_selection.people_mask(rows))
 
 
+def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
+    """All sides of the kind of both (judges, prompts, or judges with prompts) of this study.
+
+    A reader, or the page itself, chose the two among them. Only the two where their kinds differ.
+    """
+    kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
+    if len(kinds) != 1:
+        return [left, right]
+    (kind,) = kinds
+    known = list_sides(filtered).values()
+    return [one for one in known if (bool(one.judge), bool(one.prompt), one.study) == kind] or [
+        left,
+        right,
+    ]
+
+
+def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
+    """One frame of several sides with a column `side`, and people's votes."""
+    parts = {f"side {number}": rows_of_side(filtered, one) for number, one in enumerate(sides)}
+    frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
+    return frame.assign(prompt=_side_prompts(frame))
+
+
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
     """One frame of both sides with a column `side`; people's votes have the side "people".
 

@@ -100,7 +100,8 @@ HOW_FAMILY: Final = (
     "items both sides have. Interval: jackknife over items. Adjusted interval: the same standard "
     "error times the 95\u202f% quantile of the family's largest |t|. The quantile comes from 1,000 "
     "bootstrap rounds over items (max-t). All adjusted intervals of the family hold "
-    "simultaneously.\n\n"
+    "simultaneously. Of more than two judges (or prompts) the family is all pairs: the two shown "
+    "were chosen among them.\n\n"
     "No significant difference: the adjusted interval covers 0. This does not prove equality; "
     "consider the width of the interval."
 )

@@ -51,11 +51,22 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
         return ""
+    if is_separated(board) and is_separated(people):
+        if people.names == board.names:
+            return ", and people give the same order"
+        if people.names[0] == board.names[0]:
+            return "; people agree on the first and rank the others differently"
     if people.names == board.names:
-        return ", and people give the same order"
-    if people.names[0] != board.names[0]:
-        return f"; people put {people.names[0]} first"
-    return "; people agree on the first and rank the others differently"
+        return "; people's ratings have the same order, not all of it significant"
+    other = people.names[0]
+    if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
+        return f"; people put {other} first"
+    return "; people's order does not differ significantly at the top"
+
+
+def is_separated(board: Leaderboard) -> bool:
+    """Whether all differences between neighbours on a leaderboard are significant."""
+    return all(is_significantly_above(board.gap(*both)) for both in pairwise(board.names))
 
 
 def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
@@ -76,10 +87,21 @@ def _tied_sentence(board: Leaderboard) -> str:
             continue
         places = f"{_ordinal_word(place)} and {_ordinal_word(place + 1).lower()} place"
         size = f"{number(gap.value)} points, 95{NARROW_SPACE}% CI {interval(gap, 0)}"
-        more = battles_to_separate(gap)
-        needed = f"; about {approximate_count(more)} more battles needed" if more else ""
-        return f"{places}: no significant difference ({size}){needed}."
+        return f"{places}: no significant difference ({size}).{_items_needed(gap)}"
     return ""
+
+
+def _items_needed(gap: Estimate) -> str:
+    """Sentence on the items that would separate two contestants, if the gap seen is the true one.
+
+    More verdicts on the same items would not: their errors are shared.
+    """
+    more = battles_to_separate(gap)
+    if not more or not gap.items:
+        return ""
+    times = (gap.n + more) / max(gap.n, 1)
+    items = approximate_count(round(times * gap.items))
+    return f" If the true gap is that, about {items} items are needed ({number(times, 0)} times)."
 
 
 def _ordinal_word(place: int) -> str:
@@ -91,7 +113,10 @@ def _order_sentence(ranking: Ranking) -> str:
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""
+    first = both.names[0]
     for which, board in (("first", one), ("second", two)):
-        if board.names[0] != both.names[0]:
-            return f"From the {which} order alone, {board.names[0]} would lead."
+        leader = board.names[0]
+        known = leader != first and first in board.names
+        if known and is_significantly_above(board.gap(leader, first)):
+            return f"From the {which} order alone, {leader} would lead."
     return ""

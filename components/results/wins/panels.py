@@ -107,7 +107,7 @@ def _rate_row(
         span = (bound.low, bound.high)
     line = [
         name_cell(who, select),
-        value_cell(rate, PERCENT, who=f"win rate of {who}", select=select),
+        value_cell(rate, PERCENT, who=f"win rate of {who}", select=select, key=f"win_rate.{who}"),
         forest_cell(rate, axis, PERCENT, f"win rate of {who}", select, bounds=span),
         count_cell(own["wins"]),
         count_cell(own["ties"], f"{share(own['ties'] / max(own['matches'], 1))} of verdicts", tied),

@@ -14,6 +14,7 @@ from components.html.value_table import PERCENT
 from components.results.bias.sentences import join_names
 from components.results.wins.judges_vs_people import overall_gaps
 from components.results.wins.panels import chance_win_rate, study_win_rates
+from metrics.estimation.intervals import simultaneous_interval
 from metrics.position.position_measures import tie_rate
 from metrics.win_rates.length_effects import length_preference
 from metrics.win_rates.win_rates import win_rates_by_cell
@@ -24,16 +25,25 @@ MIN_ITEMS: Final = 5
 
 
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """(categories in which `best` has the highest rate, other categories)."""
-    rows = filtered_study.outcomes
+    """(categories in which `best` leads significantly, other categories).
+
+    It leads where its interval lies above that of every other contestant, all intervals adjusted
+    for the number of categories: stricter than a test of the differences.
+    """
+    cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
     behind: list[str] = []
-    for (group,), rates in win_rates_by_cell(rows, ["category"]).items():
-        known = {w: e for w, e in rates.items() if e.value is not None and e.items >= MIN_ITEMS}
+    for (group,), rates in cells.items():
+        known = {
+            who: simultaneous_interval(rate, len(cells))
+            for who, rate in rates.items()
+            if rate.value is not None and rate.items >= MIN_ITEMS
+        }
         if not group or best not in known or len(known) < 2:
             continue
-        top = max(e.value or 0.0 for e in known.values())
-        (ahead if (known[best].value or 0.0) >= top else behind).append(str(group))
+        others = max(_upper_end(rate) for who, rate in known.items() if who != best)
+        low = known[best].low
+        (ahead if low is not None and low > others else behind).append(str(group))
     return sorted(ahead), sorted(behind)
 
 
@@ -48,9 +58,9 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
         title += f" (even: {share(even, 0)})"
-    low = rates[best].low
-    if low is not None and low <= even:
-        return unclear_leader_sentence(title, rates, even), _lead_sentence(filtered_study)
+    chosen = {who: simultaneous_interval(rate, len(rates)) for who, rate in rates.items()}
+    if chosen[best].low is not None and chosen[best].low <= even:
+        return unclear_leader_sentence(title, chosen, even), _lead_sentence(filtered_study)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)
     return f"{title}.", _lead_sentence(filtered_study)
@@ -65,13 +75,17 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     return f"{title}, not significantly above even; {join_names(above)} {verb}."
 
 
+def _upper_end(rate: Estimate) -> float:
+    return 1.0 if rate.high is None else rate.high
+
+
 def _categories_clause(ahead: list[str], behind: list[str]) -> str:
     whole = len(ahead) + len(behind)
     if not behind:
-        return f" and has the highest rate in all {whole} categories"
+        return f" and leads significantly in all {whole} categories"
     if not ahead:
-        return " and has the highest rate in no category"
-    clause = f" and has the highest rate in {len(ahead)} of {whole} categories"
+        return f", significantly ahead of the others in none of {whole} categories"
+    clause = f" and leads significantly in {len(ahead)} of {whole} categories"
     return f"{clause}, not in {' and '.join(behind)}" if len(behind) <= 2 else clause
 
 
@@ -84,18 +98,18 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
             lead = "(Wins + half the ties) / head-to-heads, both orders merged"
         how = "are excluded" if unreadable == "exclude" else "count as ties"
         return f"{lead}; unusable replies {how}."
-    who = max(known, key=lambda one: abs(known[one].value or 0.0))
-    got = known[who]
+    who, got = largest_gap(known)
     significant = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
     size = f"{_points_text(got)} points {interval(got, scale=100)}".strip()
-    end = (
-        "interval not adjusted for choosing the largest"
-        if significant
-        else "the interval includes 0"
-    )
-    return (
-        f"Largest of {len(known)} differences to people on the same pairs: {size} for {who}; {end}."
-    )
+    end = "" if significant else ": includes 0"
+    chosen = f", adjusted for choosing the largest of {len(known)}" * (len(known) > 1)
+    return f"Largest difference to people on the same pairs: {who} {size}{chosen}{end}."
+
+
+def largest_gap(known: Mapping[str, Estimate]) -> tuple[str, Estimate]:
+    """The largest difference to people, its interval adjusted for having been chosen."""
+    who = max(known, key=lambda one: abs(known[one].value or 0.0))
+    return who, simultaneous_interval(known[who], len(known))
 
 
 def _points_text(gap: Estimate) -> str:
@@ -136,8 +150,7 @@ def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
     known = overall_gaps(filtered_study)
     if not known:
         return []
-    who = max(known, key=lambda one: abs(known[one].value or 0.0))
-    got = known[who]
+    who, got = largest_gap(known)
     note = f"{who} {interval(got, scale=100)}"
     return [Kpi("Largest difference to people", _points_text(got), "points", note)]
 

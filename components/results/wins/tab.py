@@ -17,6 +17,7 @@ from components.results.bias.sentences import low_consistency_warning
 from components.results.view_contract import ViewParts, pick_choice
 from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
+from components.results.wins import precision_panel as precision_view
 from components.results.wins import sentences as wins_words
 
 NAME: Final = "Win rates"
@@ -63,6 +64,16 @@ def build() -> ViewParts:
             ClickableHTML(panel_heading("Ties", f"% of verdicts, 95{NARROW_SPACE}% CI by items"))
             ties = ClickableHTML(elem_id="eh-ties")
     levels = ClickableHTML(elem_id="eh-levels")
+    with gr.Row(equal_height=True, elem_classes="eh-pair"):
+        with gr.Column(elem_classes="eh-panel", scale=1) as planned:
+            ClickableHTML(panel_heading("What to buy next", "how the interval would narrow"))
+            precision = ClickableHTML(elem_id="eh-precision")
+            ClickableHTML(how_computed(HOW_PRECISION))
+        with gr.Column(elem_classes="eh-panel", scale=1) as judged:
+            ClickableHTML(panel_heading("Jury and tie models", "other ways to count"))
+            jury = ClickableHTML(elem_id="eh-jury")
+            tie_models = ClickableHTML(elem_id="eh-tie-models")
+            ClickableHTML(how_computed(HOW_JURY))
     return ViewParts(
         outputs=[
             rates,
@@ -76,6 +87,11 @@ def build() -> ViewParts:
             tied,
             ties,
             levels,
+            planned,
+            precision,
+            judged,
+            jury,
+            tie_models,
         ],
         clickable=[rates, table, controlled, ties, levels],
         controls={"by": by, "voice": voice},
@@ -105,6 +121,20 @@ HOW_CONTROLLED: Final = (
     "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate is "
     "`σ(θ)`, the win probability at equal length. The simplest form of AlpacaEval 2, without its "
     "instruction difficulty; interval by the sandwich estimator, clustered by item."
+)
+
+
+HOW_PRECISION: Final = (
+    "A generalizability study: balanced analysis of variance of the points of the model with the "
+    "highest win rate, by item, judge, prompt and slot, over the items that have all of them. "
+    "`variance of the mean = σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: twice as "
+    "many of a kind halves the parts it divides. Judges, prompts and orders are those of the study."
+)
+HOW_JURY: Final = (
+    "Jury: each judge merges its orders, then the strict majority of all judges decides; undecided "
+    "cases are missing. Independent judges: `K / (1 + (K − 1)·r)`, r the mean correlation of two "
+    "judges' verdicts on the same case. Davidson: `P(tie) = ν√(αβ)/Z`; Rao–Kupper: "
+    "`P(win) = α/(α + κβ)`; both give the order of Bradley–Terry on other scales."
 )
 
 
@@ -145,7 +175,16 @@ def render(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
         gr.Column(visible=bool(ties)),
         ties,
         wins_view.show_levels(filtered_study),
+        *render_precision(filtered_study),
     ]
+
+
+def render_precision(filtered_study: FilteredStudy) -> list[Any]:
+    """Panels on precision, jury and tie models; each is hidden without its data."""
+    plan = precision_view.show_precision(filtered_study)
+    jury = precision_view.show_jury(filtered_study)
+    ties = precision_view.show_tie_models(filtered_study)
+    return [gr.Column(visible=bool(plan)), plan, gr.Column(visible=bool(jury or ties)), jury, ties]
 
 
 def render_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:

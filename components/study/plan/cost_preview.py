@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from components.html.format import DASH, count, dollars, duration, tokens
+from components.html.format import DASH, NARROW_SPACE, count, dollars, duration, share, tokens
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
@@ -23,6 +23,7 @@ from judges.planning.plan import (
     plan_sha,
 )
 from judges.planning.plan_checks import showings_for
+from metrics.estimation.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study
@@ -31,6 +32,8 @@ from studies.store.store import Store
 MAX_EXACT_ASKS: Final = 3000
 """Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
+ASSUMED_CORRELATION: Final = 0.1
+"""Correlation of the verdicts on one item before a run; the judges of PRD have −.04 to .30."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +179,35 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
             Kpi("Tokens", amount, unit, f"{sent} in, {back} out{part}"),
             _dollars_kpi(study, numbers),
             _time_kpi(numbers),
+            detectable_kpi(plan, numbers),
         ]
     )
 
 
+def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
+    """Smallest first-slot share that the plan can distinguish from 50 %, for one judge and prompt.
+
+    Verdicts on one item are taken to correlate by ASSUMED_CORRELATION, so that m of them count as
+    m/(1 + (m − 1)ρ).
+    """
+    items = len(plan.items)
+    rows = max(len(plan.study.judges) * len(plan.prompts), 1)
+    per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
+    counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
+    found = detectable_share(counted)
+    label = "Detectable first-slot share"
+    if found is None:
+        return Kpi(label, DASH, note=f"{count(items, 'item')} are too few for any share")
+    note = (
+        f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
+        f"80{NARROW_SPACE}% power, correlation {ASSUMED_CORRELATION} assumed"
+    )
+    return Kpi(label, share(found, 0), f"from {share(0.5, 0)}", note)
+
+
 def empty_plan_kpis() -> Markup:
     """Dashes in place of the numbers, for a study that cannot be run."""
-    names = ("Calls", "Tokens", "Dollars", "Time")
+    names = ("Calls", "Tokens", "Dollars", "Time", "Detectable first-slot share")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])
 
 

@@ -191,3 +191,25 @@ def test_alpha_gives_every_vote_the_same_weight():
 
 def test_alpha_among_the_people_of_prd_is_krippendorffs():
     assert c.agreement_among_people(prd()).pair.alpha.value == pytest.approx(0.17739, abs=1e-5)
+
+
+def test_the_share_of_two_people_gives_every_vote_the_same_weight():
+    # Case a: 4 votes, 2 : 2, a vote meets an equal one in 1/3. Case b: 2 equal votes.
+    rows = [vote("a", f"v{k}", int(k < 2)) for k in range(4)]
+    rows += [vote("b", "v0", 0), vote("b", "v1", 0)]
+    got = c.agreement_among_people(build(rows)).pair
+    assert got.share.value == pytest.approx((4 * (1 / 3) + 2 * 1) / 6)  # by pairs 3/7
+    assert got.share.n == 7
+
+
+@pytest.mark.parametrize(("error", "items"), [(0.05, 40), (0.1, 20)])
+def test_kappa_and_alpha_cover_with_few_disagreements(error, items):
+    # Two raters who err rarely and independently: 4 disagreements on average.
+    draw, item, covered = np.random.default_rng(8), np.arange(items), np.zeros(2)
+    truth = 1 - 2 * error * (1 - error) / 0.5
+    for _ in range(300):
+        right = draw.integers(0, 2, items)
+        first, second = (np.where(draw.random(items) < error, 1 - right, right) for _ in "12")
+        got = c.pair_agreement(first, second, item)
+        covered += [one.low <= truth <= one.high for one in (got.kappa, got.alpha)]
+    assert (covered / 300 >= 0.93).all()  # .89 by the jackknife alone

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.estimation.contrasts import contrast_families, paired_contrasts
+from metrics.estimation.contrasts import (
+    contrast_families,
+    max_t_of_all_pairs,
+    paired_contrasts,
+)
 from metrics.estimation.intervals import paired_difference
 from metrics.position.position_measures import (
     CONSISTENCY,
@@ -134,3 +138,23 @@ def test_swapping_the_two_judges_turns_the_sign(picks):
     assert one.raw.value == pytest.approx(-two.raw.value)
     if one.raw.low is not None:
         assert one.raw.low == pytest.approx(-two.raw.high)
+
+
+def test_two_judges_chosen_from_eight_get_a_wider_interval():
+    # Eight equal judges: the highest and the lowest differ by luck.
+    draw = np.random.default_rng(3)
+    rows = [
+        row
+        for k in range(20)
+        for judge in "abcdefgh"
+        for row in pair(f"q{k}", *draw.integers(0, 2, 2).tolist(), judge=judge)
+    ]
+    frame, rng = build(rows), np.random.default_rng(1)
+    critical = max_t_of_all_pairs(frame, ["judge"], [CONSISTENCY], rng)
+    assert 2.5 < critical < 3.5  # the studentised range of eight: about 3.03
+    pairs = [(("a",), ("b",))]
+    (alone,) = paired_contrasts(frame, ["judge"], [CONSISTENCY], rng, pairs)
+    (chosen,) = paired_contrasts(frame, ["judge"], [CONSISTENCY], rng, pairs, critical=critical)
+    assert chosen.raw == alone.raw
+    width = chosen.adjusted.high - chosen.adjusted.low
+    assert width > 1.3 * (alone.adjusted.high - alone.adjusted.low)

@@ -134,3 +134,14 @@ def test_asking_the_same_items_again_teaches_less():
     assert w.half_width_after(now, 10**9, 0.2) == pytest.approx(0.0845, abs=1e-4)
     # Independent verdicts gain in full.
     assert w.half_width_after(now, 600, 0.0) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("n", "share"), [(783, 0.55), (194, 0.60), (85, 0.65), (29, 0.75)])
+def test_the_detectable_share_is_the_inverse_of_the_battles_needed(n, share):
+    got = w.detectable_share(n)
+    assert got == pytest.approx(share, abs=5e-4)
+    assert w.battles_needed(got) in (n, n + 1)
+
+
+def test_too_few_battles_detect_nothing():
+    assert w.detectable_share(2) is None

@@ -176,3 +176,30 @@ def test_the_summary_of_little_data_is_plain_json(rows):
     )
     assert json.loads(json.dumps(got, allow_nan=False)) == got
     assert list(render_tables(got))
+
+
+def test_agreement_of_every_two_raters_and_of_every_two_voters():
+    rows = [row for k in range(6) for row in pair(f"q{k}", 0, 1, judge="good")]
+    rows += [row for k in range(6) for row in pair(f"q{k}", 0, 0, judge="first")]
+    for k in range(6):
+        for who, pick in (("ann", 0), ("bob", 0 if k < 4 else 1)):
+            rows.append({"item": f"q{k}", "judge": f"human:{who}", "prompt": "vote",
+                         "shown": "xy", "pick": pick, "orders": 1})  # fmt: skip
+    got = summarise_frame(build(rows), quick=True)["agreement"]
+    assert got["pairs"]["good"]["first"]["share"]["value"] == 0.5
+    assert got["pairs"]["good"]["people"]["share"]["n"] == 12
+    assert got["voter_pairs"]["human:ann"]["human:bob"]["share"]["value"] == pytest.approx(4 / 6)
+    assert got["among_people"]["pair"]["share"]["value"] == pytest.approx(4 / 6)
+    assert set(got["annotators"]) == {"good", "first"}
+
+
+def test_position_has_order_effect_and_bounds_and_precision_is_there():
+    rows = [row for k in range(8) for row in pair(f"q{k}", k % 2, 1)]
+    rows += [row for k in range(2) for row in pair(f"lost{k}", None, 1)]
+    rows += [{"item": f"q{k}", "shown": "xy", "pick": k % 2, "noise": True} for k in range(8)]
+    got = summarise_frame(build(rows), quick=True)
+    cell = got["position"]["j"]["p"]
+    assert cell["order_effect"]["value"] == 0.5  # four of eight pairs flip, no repeat does
+    assert (cell["consistency_bounds"]["low"], cell["consistency_bounds"]["high"]) == (0.4, 0.6)
+    assert cell["first_share_bounds"]["note"] == "2 of 20 verdicts missing"
+    assert got["precision"]["x"]["narrowing"]["item"] == pytest.approx(1 - 0.5**0.5)

@@ -29,6 +29,7 @@ from components.results.bias.sentences import (
 )
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
+from studies.domain import Estimate
 
 NAME = "two judges"
 
@@ -105,8 +106,12 @@ def test_what_flips_without_a_swap_is_not_laid_at_the_door_of_the_order():
     assert not noisy.order_decides
     told = flip_sentence(noisy)
     assert told.startswith("60\u202f% of pairs flip (noise floor 50\u202f%), more **toward")
-    steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0)
+    effect = Estimate(0.6, 0.55, 0.65)
+    steady = lean(flips=24, first=22, second=2, p=0.001, noise=0.0, order_effect=effect)
     assert steady.order_decides and "**by position**" in flip_sentence(steady)
+    # More than half by the estimate, but not by its interval.
+    unsure = lean(flips=24, first=22, second=2, p=0.001, order_effect=Estimate(0.6, 0.4, 0.8))
+    assert not unsure.order_decides
 
 
 def test_a_long_list_of_categories_is_cut():
@@ -124,7 +129,7 @@ def test_the_finding_counts_what_the_rows_are(judged):
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
     title, _ = bias_view.show_finding(frame)
-    assert title.startswith("Swapping the answers changes the verdict of always first on 100")
+    assert title.startswith("always first: verdicts differ between the orders on 100")
 
 
 @pytest.mark.parametrize("measure", measures_for(2))

@@ -62,7 +62,7 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
     title, lead = option_finding(bias, fit_option_rows(frame))
     assert title == (
         "One of two judges prefers a position. first picks the first of 4 in 100\u202f% of its "
-        "choices."
+        "choices (p < .001, permutation test of all positions)."
     )
     assert "25\u202f% of its choices" in lead
 

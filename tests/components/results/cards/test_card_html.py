@@ -137,7 +137,7 @@ def test_many_options_have_as_many_places(judged_options):
     html = show_card(Raters(FilteredStudy(store, name)), "last")
     said = text(html)
     assert html.count('class="eh-bar"') == 3
-    assert "A new order changes" in said
+    assert "Its verdicts differ between the orders" in said
     assert "Picks the longer answer" not in said
     assert "third" in said
 

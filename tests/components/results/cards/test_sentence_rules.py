@@ -18,7 +18,7 @@ from components.results.cards.sentence_rules import (
 EPSILON = 1e-6
 CASES = [(group, rule) for group, rules in RULE_GROUPS.items() for rule in rules]
 NAMED = [f"{group}: {rule.name}" for group, rule in CASES]
-SAID = {"swapping": "Swapping the answers", "toward": "first", "label": "A"}
+SAID = {"differ": "Its verdicts differ between the orders", "toward": "first", "label": "A"}
 
 
 def at_edge(condition: RuleCondition) -> float:
@@ -72,7 +72,7 @@ def test_the_example_of_the_brief():
     }  # fmt: skip
     first, second, advice = card_sentences(facts, SAID)
     assert first.text == (
-        "Swapping the answers changes **31\u202f% of its verdicts**, "
+        "Its verdicts differ between the orders on **31\u202f%** of comparisons, "
         "mostly toward the answer shown first."
     )
     assert second.text.startswith("It agrees with people in **64\u202f%** of verdicts, more often")
@@ -83,9 +83,38 @@ def test_the_example_of_the_brief():
 
 def test_a_lean_that_is_sure_is_not_put_down_to_noise():
     noisy = {
-        "read": 9, "items": 9, "orders": 2, "sets": 99, "flips": 0.45, "above_noise": 0.04,
+        "read": 9, "items": 9, "orders": 2, "sets": 99, "flips": 0.45, "order_low": -0.02,
         "own_kappa": 0.6, "lopsided": 0.9,
     }  # fmt: skip
     assert card_sentences({**noisy, "lean_p": 0.5}, SAID)[0].rule == "noise"
     assert card_sentences({**noisy, "lean_p": 0.01}, SAID)[0].rule == "one way"
     assert card_sentences({**noisy, "lean_p": 0.01}, SAID)[2].rule == "split is a tie"
+
+
+def people_sentence(low: float, high: float, reach: float) -> str:
+    facts = {"people": 0.6, "stand_in_low": low, "stand_in_high": high, "stand_in_reach": reach}
+    return card_sentences(facts, SAID)[1].text
+
+
+def test_as_good_as_a_person_needs_an_interval_that_says_so():
+    # An interval of 65 points is no evidence of equality.
+    assert "no significant difference" in people_sentence(-0.45, 0.20, 0.40)
+    assert "[−45 points, 20 points]" in people_sentence(-0.45, 0.20, 0.40)
+    assert "within 10 points" in people_sentence(-0.08, 0.06, 0.07)
+
+
+def test_a_judge_below_chance_is_not_called_little_better():
+    facts = {"known": 0.2, "chance_right": 0.5, "known_low": -0.4, "known_high": -0.2}
+    assert "less often than chance (50" in card_sentences(facts, SAID)[1].text
+    unclear = {**facts, "known": 0.55, "known_low": -0.1, "known_high": 0.2}
+    assert "not significantly more often than chance" in card_sentences(unclear, SAID)[1].text
+
+
+def test_an_order_effect_that_is_not_excluded_is_not_denied():
+    facts = {
+        "read": 9, "items": 9, "orders": 2, "sets": 99, "flips": 0.58, "lean_p": 0.4,
+        "order_effect": 0.12, "order_low": -0.08, "order_high": 0.32,
+    }  # fmt: skip
+    first = card_sentences(facts, SAID)[0].text
+    assert "12 points more than repeats do [−8 points, 32 points]" in first
+    assert "neither shown nor excluded" in first

@@ -14,10 +14,12 @@ from components.results.protocol import blocks as protocol_view
 from components.results.wins import judges_vs_people as wins_people
 from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
+from components.results.wins import precision_panel
 from components.results.wins import sentences as wins_words
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
+from tests.voted_studies import save
 
 NAME = "wins"
 ITEMS = 20
@@ -113,7 +115,7 @@ def test_nobody_voted_is_an_answer(judged):
 
 def test_the_finding_says_who_leads_and_where(won):
     title, lead = wins_words.wins_finding(FilteredStudy(won, NAME))
-    assert title.startswith("x wins 79") and "has the highest rate in all 2 categories" in title
+    assert title.startswith("x wins 79") and "leads significantly in all 2 categories" in title
     assert "Largest of 2 differences to people" in lead
 
 
@@ -221,3 +223,30 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
     seen = [figure["layout"], *(trace.get("hovertext") for trace in figure["data"])]
     assert "<img" not in str(seen)
     store.close()
+
+
+def test_what_to_buy_next_is_a_sentence_with_its_key(won):
+    view = FilteredStudy(won, NAME)
+    plan = precision_panel.leader_plan(view)
+    said = precision_panel.precision_sentence(plan)
+    assert (
+        said.startswith("Twice the ") and f"narrows the interval of {plan.contestant} by " in said
+    )
+    assert "twice the repeats" in said.lower()
+    html = precision_panel.show_precision(view)
+    assert f'data-key="precision.{plan.contestant}.narrowing"' in html
+
+
+def test_the_win_rate_of_a_model_names_its_json_key(won):
+    assert 'data-key="win_rate.x"' in wins_view.show_win_rates(FilteredStudy(won, NAME))
+
+
+def test_a_jury_of_three_is_shown_with_its_worth(store):
+    rows = []
+    for k in range(12):
+        for judge, said in (("a", "x"), ("b", "x" if k % 3 else "y"), ("c", "y" if k % 4 else "x")):
+            rows += [(f"q{k}", judge, "p", shown, said, 2) for shown in (("x", "y"), ("y", "x"))]
+    save(store, "panel", rows)
+    html = precision_panel.show_jury(FilteredStudy(store, "panel"))
+    assert "3 judges; a strict majority decides 100" in html
+    assert 'data-key="jury.coverage"' in html

@@ -124,7 +124,7 @@ def test_calls_that_are_stored_are_neither_counted_nor_priced_again(store):
 
 
 def test_without_a_plan_there_are_dashes_not_the_last_plan():
-    assert empty_plan_kpis().count(">–</dd>") == 4
+    assert empty_plan_kpis().count(">–</dd>") == 5
 
 
 def test_a_tryout_asks_one_comparison_of_each_judge_and_prompt():

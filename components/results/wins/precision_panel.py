@@ -1,0 +1,147 @@
+"""Panels on precision (what narrows the interval most), on the jury, and on models of ties.
+
+All numbers are also in the output of `python -m metrics --json`, under the keys in the hover texts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
+from components.html.format import count, number, share
+from components.html.markup import EMPTY, Markup, fill
+from components.html.panel import wrap
+from components.html.value_table import (
+    PERCENT,
+    ColumnHead,
+    NumberStyle,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.wins.panels import study_win_rates
+from metrics.estimation.row_selection import people_mask, select_pairs, select_picks, select_rows
+from metrics.estimation.variance_components import ITEM, REPEAT
+from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
+from metrics.win_rates.jury import JuryResult, decide_jury, effective_judges
+from metrics.win_rates.precision_plan import PrecisionPlan, precision_plan
+from studies.frames.frame import TIE
+
+FACET_WORDS: Final = {ITEM: "items", "judge": "judges", "prompt": "prompts", REPEAT: "repeats"}
+LOGITS: Final = NumberStyle(2, signed=True)
+MIN_JURY: Final = 3
+
+
+@memoise_by_study
+def leader_plan(filtered_study: FilteredStudy) -> PrecisionPlan | None:
+    """Precision plan of the contestant with the highest win rate; None without a full grid."""
+    rates = study_win_rates(filtered_study)
+    return precision_plan(filtered_study.machines, next(iter(rates))) if rates else None
+
+
+def precision_sentence(plan: PrecisionPlan) -> str:
+    """Sentence on the interval with twice as many items, judges, prompts or repeats."""
+    gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
+    parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
+    limit = "" if plan.repeat_known else " (repeats: at most, as none were measured)"
+    best, rest = (
+        parts[0].replace(" by ", f" narrows the interval of {plan.contestant} by "),
+        parts[1:],
+    )
+    return f"{', '.join([best[0].upper() + best[1:], *rest])}{limit}."
+
+
+def show_precision(filtered_study: FilteredStudy) -> Markup:
+    """Narrowing of the interval by facet, and the share of variance of each effect."""
+    plan = leader_plan(filtered_study)
+    if plan is None:
+        return EMPTY
+    shares = sorted(plan.components.shares().items(), key=lambda one: -one[1])
+    key = f"precision.{plan.contestant}"
+    lines = [
+        [
+            name_cell(name),
+            fill(
+                '<span data-key="{}">{}</span>',
+                f"{key}.variance_shares.{name}",
+                number(100 * part, 1),
+            ),
+        ]
+        for name, part in shares
+        if part > 0
+    ]
+    heads = [ColumnHead("Source of variance", numeric=False), ColumnHead("Share of a verdict's, %")]
+    text = wrap(
+        fill(
+            '<p class="eh-small" data-key="{}">{}</p>', f"{key}.narrowing", precision_sentence(plan)
+        )
+    )
+    return text + value_table(heads, lines, label="Variance components")
+
+
+def show_jury(filtered_study: FilteredStudy) -> Markup:
+    """Win rates by the strict majority of all judges, with coverage and effective votes."""
+    got = _decide_jury(filtered_study)
+    if got is None:
+        return EMPTY
+    result, votes = got
+    heads = [
+        ColumnHead("Jury", numeric=False),
+        ColumnHead("Win rate, %", tip="jury.win_rate"),
+        ColumnHead("Bounds, %", tip="jury.bounds: all undecided cases lost, or all won"),
+    ]
+    lines = []
+    for name, rate in result.win_rate.items():
+        bound = result.bounds[name]
+        ends = f"{number(100 * (bound.low or 0), 1)}–{number(100 * (bound.high or 0), 1)}"
+        cell = value_cell(rate, PERCENT, who=f"{name} by the jury", key=f"jury.win_rate.{name}")
+        lines.append([name_cell(name), cell, fill('<span class="eh-ci">{}</span>', ends)])
+    worth = "" if votes is None else f" They are worth {number(votes, 1)} independent judges."
+    text = (
+        f"{count(len(result.panel), 'judge')}; a strict majority decides "
+        f"{share(result.coverage.value, 0)} of cases.{worth}"
+    )
+    note = wrap(fill('<p class="eh-small" data-key="jury.coverage">{}</p>', text))
+    return note + value_table(heads, lines, label="Jury")
+
+
+@memoise_by_study
+def _decide_jury(filtered_study: FilteredStudy) -> tuple[JuryResult, float | None] | None:
+    rows = filtered_study.machines
+    rows = select_rows(rows, ~people_mask(rows))
+    if rows["judge"].astype(str).nunique() < MIN_JURY or select_pairs(rows).empty:
+        return None
+    return decide_jury(rows), effective_judges(rows)
+
+
+@memoise_by_study
+def _tie_models(filtered_study: FilteredStudy) -> tuple[TieModel, TieModel] | None:
+    pairs = select_pairs(select_picks(filtered_study.machines))
+    if pairs.empty or not (pairs["pick"] == TIE).any():
+        return None
+    found = davidson(pairs), rao_kupper(pairs)
+    return found if all(one.strength for one in found) else None
+
+
+def show_tie_models(filtered_study: FilteredStudy) -> Markup:
+    """Strengths with ties as an outcome of their own: Davidson and Rao–Kupper, in logits."""
+    models = _tie_models(filtered_study)
+    if models is None:
+        return EMPTY
+    heads = [ColumnHead("Ties as an outcome", numeric=False)]
+    heads += [
+        ColumnHead(f"{name}, logits", tip=f"tie_models.{key}; scales differ, compare the order")
+        for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper"))
+    ]
+    lines = [
+        [
+            name_cell(who),
+            *(
+                value_cell(one.strength.get(who), LOGITS, who=f"{who}, {one.model}")
+                for one in models
+            ),
+        ]
+        for who in models[0].strength
+    ]
+    return value_table(heads, lines, label="Tie models")

@@ -1,0 +1,118 @@
+"""Variance components of a crossed design (generalizability study), and gains of a larger one.
+
+Balanced analysis of variance with random effects: items × judges × prompts × orders, with repeats
+in each cell. Estimates below zero count as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Final
+
+import numpy as np
+
+from metrics.estimation.intervals import Floats
+
+ITEM: Final = "item"
+REPEAT: Final = "repeat"
+Effect = frozenset[str]
+"""Facets whose combination an effect belongs to; one facet is a main effect."""
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """Variance of each effect, and the number of levels of each facet.
+
+    `repeat` is the variance of one reply around its cell; None where no cell has two replies: then
+    it is a part of the effect of all facets together.
+    """
+
+    facets: Mapping[str, int]
+    effects: Mapping[Effect, float]
+    repeat: float | None
+    repeats: float
+
+    def error_variance(self, times: Mapping[str, float] | None = None) -> float:
+        """Variance of the grand mean over new items, with `times` as many levels of a facet.
+
+        Judges, prompts and orders are those of the study: only effects that involve items count.
+        """
+        factor = dict(times or {})
+        size = {name: n * factor.get(name, 1.0) for name, n in self.facets.items()}
+        total = sum(
+            variance / prod(size[name] for name in effect)
+            for effect, variance in self.effects.items()
+            if ITEM in effect
+        )
+        replies = prod(size.values()) * self.repeats * factor.get(REPEAT, 1.0)
+        return total + (self.repeat or 0.0) / replies
+
+    def narrowing(self, facet: str, times: float = 2.0) -> float:
+        """Share by which the interval narrows with `times` as many levels of a facet."""
+        now = self.error_variance()
+        if now <= 0:
+            return 0.0
+        return 1 - float(np.sqrt(self.error_variance({facet: times}) / now))
+
+    def shares(self) -> dict[str, float]:
+        """Share of the variance of one reply by effect, such as "item × judge"."""
+        named = {effect_name(effect): variance for effect, variance in self.effects.items()}
+        named[REPEAT] = self.repeat or 0.0
+        total = sum(named.values())
+        return {name: value / total for name, value in named.items()} if total > 0 else {}
+
+
+def effect_name(effect: Effect) -> str:
+    """Name of an effect: its facets, the item first."""
+    return " × ".join(sorted(effect, key=_facet_rank))
+
+
+def _facet_rank(name: str) -> tuple[bool, str]:
+    """Sort key: the item first, the other facets by name."""
+    return name != ITEM, name
+
+
+def variance_components(
+    means: Floats,
+    facets: Sequence[str],
+    within: float | None = None,
+    repeats: float = 1.0,
+) -> VarianceComponents:
+    """Estimate the components from cell means; one axis for each facet, without missing cells.
+
+    `within` is the variance of single replies inside a cell, `repeats` their number per cell.
+    E MS_S = Σ_{T ⊇ S} σ²_T·Π_{f ∉ T} n_f for the mean square of the effect S, hence σ²_S =
+    Σ_{T ⊇ S} (−1)^{|T∖S|}·MS_T / Π_{f ∉ S} n_f. A facet with one level has no effect of its own.
+    """
+    size = dict(zip(facets, means.shape, strict=True))
+    varied = [name for name in facets if size[name] > 1]
+    effects = [
+        frozenset(names) for k in range(1, len(varied) + 1) for names in combinations(varied, k)
+    ]
+    squares = {effect: _mean_square(means, facets, effect) for effect in effects}
+    found = {}
+    for effect in effects:
+        signed = sum(
+            (-1) ** len(larger - effect) * squares[larger] for larger in effects if effect <= larger
+        )
+        found[effect] = signed / prod(n for name, n in size.items() if name not in effect)
+    if within is not None and varied:
+        found[frozenset(varied)] -= within / repeats
+    return VarianceComponents(
+        size, {effect: max(v, 0.0) for effect, v in found.items()}, within, repeats
+    )
+
+
+def _mean_square(means: Floats, facets: Sequence[str], effect: Effect) -> float:
+    """Mean square of one effect of a full crossed design, from its cell means."""
+    own = [axis for axis, name in enumerate(facets) if name in effect]
+    other = tuple(axis for axis in range(means.ndim) if axis not in own)
+    table = means.mean(axis=other, keepdims=True)
+    for axis in own:  # remove all effects of fewer facets
+        table = table - table.mean(axis=axis, keepdims=True)
+    degrees = prod(means.shape[axis] - 1 for axis in own)
+    repeats = prod(means.shape[axis] for axis in other)
+    return float((table**2).sum()) * int(repeats) / max(int(degrees), 1)

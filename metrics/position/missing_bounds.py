@@ -1,0 +1,87 @@
+"""Bounds of position measures when unusable replies are completed in the worst way.
+
+A reply that could not be read may be missing because of what it would have said. The bounds hold
+whatever the reason; they contain no sampling error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation.measures import CellKey, GroupedFrame
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK
+
+BOUNDS_METHOD: Final = "bounds: every missing verdict completed in the worst way"
+NOTHING_PLANNED_NOTE: Final = "no comparison was planned in several orders"
+
+
+def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
+    """consistent/planned … (consistent + incomplete)/planned, of comparisons in several orders.
+
+    A comparison is incomplete unless every order was read. `value` is the consistency of the
+    complete ones.
+    """
+    evidence = GroupedFrame(frame, by)
+    rows = evidence.frame
+    rows = row_selection.select_rows(rows, (rows["orders"] > 1) & ~rows["noise"])
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    cells = rows["cell"].to_numpy()[row_selection.first_rows(comparison, count)]
+    planned = np.bincount(cells, minlength=evidence.count)
+    sets = evidence.order_sets
+    own = sets["cell"].to_numpy()
+    read = np.bincount(own, minlength=evidence.count)
+    consistent = np.bincount(own, sets["consistent"], minlength=evidence.count)
+    return _bounds(evidence, consistent, read, planned - read, "comparisons incomplete")
+
+
+def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
+    """Share of the first slot if every unusable reply had picked another slot, or the first one.
+
+    Counts all calls on comparisons in several orders, also of incomplete ones; `value` is the share
+    among the decisive verdicts.
+    """
+    evidence = GroupedFrame(frame, by)
+    rows = evidence.frame
+    rows = row_selection.select_rows(rows, (rows["orders"] > 1) & ~rows["noise"])
+    read = row_selection.evidence_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
+    pick, cell = rows["pick"].to_numpy(), rows["cell"].to_numpy()
+    first = np.bincount(cell[read & (pick == 0)], minlength=evidence.count).astype(np.float64)
+    decisive = np.bincount(cell[read & (pick >= 0)], minlength=evidence.count)
+    missing = np.bincount(cell[~read], minlength=evidence.count)
+    return _bounds(evidence, first, decisive, missing, "verdicts missing")
+
+
+def _bounds(
+    evidence: GroupedFrame,
+    events: NDArray[Any],
+    read: NDArray[Any],
+    missing: NDArray[Any],
+    what: str,
+) -> dict[CellKey, Estimate]:
+    """Cell -> bounds of events/(read + missing) over all completions of the missing ones."""
+    found = {}
+    for code, key in enumerate(evidence.cells):
+        yes, n, gone = float(events[code]), int(read[code]), int(missing[code])
+        if n + gone == 0:
+            found[key] = unknown_estimate(NOTHING_PLANNED_NOTE, "share")
+            continue
+        found[key] = Estimate(
+            yes / n if n else None,
+            yes / (n + gone),
+            (yes + gone) / (n + gone),
+            n,
+            0,
+            "share",
+            1.0,
+            BOUNDS_METHOD,
+            f"{gone} of {n + gone} {what}",
+        )
+    return found

@@ -1,0 +1,96 @@
+"""Order effect corrected for noise: disagreement between orders above that of repeats.
+
+Flips between two orders have two causes: the order, and the noise of a judge that varies from call
+to call. Single replies are compared on both sides, so that the two parts are on one scale; modal
+verdicts flip less often than single replies and would hide an effect.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK
+
+NO_REPEATED_SETS_NOTE: Final = "no comparison was read in all orders and repeated in one of them"
+
+
+def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
+    """D of each comparison read in all its orders, with a repeat in at least one of them.
+
+    D = disagreement of two replies in different orders − mean disagreement of two replies in the
+    same order, over all pairs of single replies; its mean is ½·E‖p₁ − p₂‖² for two orders with
+    choice probabilities p₁ and p₂, hence 0 without an order effect.
+    """
+    frame = evidence.frame
+    usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
+    rows = row_selection.select_rows(frame, usable)
+    rows = row_selection.select_rows(rows, row_selection.complete_set_mask(rows))
+    order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    counts = _choice_counts(rows, order, orders)
+    first = rows.iloc[row_selection.first_rows(order, orders)]
+    comparison, comparisons = row_selection.group_codes(first, row_selection.COMPARISON_KEY)
+    within, repeated = _within_orders(counts, comparison, comparisons)
+    between = _between_orders(counts, comparison, comparisons)
+    kept = repeated > 0
+    one_each = first.iloc[row_selection.first_rows(comparison, comparisons)]
+    return build_tally(one_each.loc[kept], between[kept] - within[kept], 1)
+
+
+def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
+    """Count, for each order, the replies for a tie and for each contestant, whatever its slot."""
+    if len(rows) == 0:
+        return np.zeros((0, 1))
+    names = row_selection.contestants(rows)
+    placed = row_selection.slot_contestants(rows, names)
+    chosen = row_selection.chosen_contestants(rows, names)
+    rank = np.where(chosen >= 0, ((placed >= 0) & (placed < chosen[:, None])).sum(axis=1), -1)
+    width = int(rank.max(initial=0)) + 2
+    flat = np.bincount(order * width + rank + 1, minlength=orders * width)
+    return flat.reshape(orders, width).astype(np.float64)
+
+
+def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[Floats, Ints]:
+    """(mean disagreement of repeats over the repeated orders, number of repeated orders)."""
+    total = counts.sum(axis=1)
+    several = total > 1
+    agreeing = (counts * (counts - 1)).sum(axis=1)[several]
+    differing = 1 - agreeing / (total[several] * (total[several] - 1))
+    repeated = np.bincount(comparison[several], minlength=comparisons).astype(np.int64)
+    summed = np.bincount(comparison[several], differing, minlength=comparisons)
+    return summed / np.maximum(repeated, 1), repeated
+
+
+def _between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
+    """Mean disagreement of two replies in different orders, over all pairs of orders."""
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    summed = np.stack(
+        [np.bincount(comparison, column, minlength=comparisons) for column in share.T], axis=1
+    )
+    own = np.bincount(comparison, (share * share).sum(axis=1), minlength=comparisons)
+    orders = np.bincount(comparison, minlength=comparisons)
+    agreeing = (summed * summed).sum(axis=1) - own
+    differing: Floats = 1 - agreeing / np.maximum(orders * (orders - 1), 1)
+    return differing
+
+
+ORDER_EFFECT: Final = Measure(
+    "order_effect",
+    "difference of shares",
+    _order_effect_tally,
+    "mean",
+    (-1, 1),
+    NO_REPEATED_SETS_NOTE,
+    needs_order=True,
+)
+
+
+def order_effect(frame: pd.DataFrame) -> Estimate:
+    """Disagreement between orders minus disagreement of repeats in the same order."""
+    return ORDER_EFFECT.of(frame)

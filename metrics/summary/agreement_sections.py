@@ -1,0 +1,63 @@
+"""Summary sections on agreement: every two raters, people with people, judges as annotators."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.agreement.judge_as_annotator import judges_as_annotators
+from metrics.agreement.pairwise_agreement import (
+    PairAgreement,
+    agreement_among_people,
+    agreement_matrix,
+    extract_votes,
+    pair_agreement,
+)
+from metrics.estimation import row_selection
+
+SEED: Final = 20_24
+"""Seed of the page, so that both give the same share of rounds in which a judge leads."""
+MAX_RATERS: Final = 40
+"""Maximum number of raters, or voters, whose pairs are all printed."""
+
+Json = dict[str, Any]
+
+
+def rater_pairs(frame: pd.DataFrame) -> Json:
+    """a -> b -> agreement of every two judges and of each judge with the people's majority."""
+    judges = frame["judge"].astype(str).nunique()
+    return dict(agreement_matrix(frame)) if 1 < judges <= MAX_RATERS else {}
+
+
+def people_sections(frame: pd.DataFrame) -> Json:
+    """Agreement of people with people, of every two voters, and of judges in place of a person."""
+    votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
+    found: Json = {"among_people": agreement_among_people(frame)}
+    pairs = voter_pairs(votes)
+    if pairs:
+        found["voter_pairs"] = pairs
+    judged = judges_as_annotators(frame, np.random.default_rng(SEED))
+    if judged:
+        found["annotators"] = {one.judge: one for one in judged}
+    return found
+
+
+def voter_pairs(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
+    """a -> b -> agreement of two voters on the cases both voted on; empty above MAX_RATERS."""
+    got = extract_votes(votes)
+    codes = votes["judge"].astype("category").cat.categories
+    present = np.unique(got.voter).tolist()
+    if not 1 < len(present) <= MAX_RATERS:
+        return {}
+    table: dict[str, dict[str, PairAgreement]] = {}
+    for one, two in combinations(present, 2):
+        first, second = (np.flatnonzero(got.voter == code) for code in (one, two))
+        _, a, b = np.intersect1d(got.case[first], got.case[second], return_indices=True)
+        if len(a):
+            pair = pair_agreement(got.choice[first[a]], got.choice[second[b]], got.item[first[a]])
+            # Codes of `column_codes` start at 1; 0 is a missing value.
+            table.setdefault(str(codes[one - 1]), {})[str(codes[two - 1])] = pair
+    return table

@@ -1,0 +1,192 @@
+"""Self-preference relative to outsiders: a judge's preference for its family, less the others'.
+
+A judge of a strong family rightly prefers that family's answers, and makes its errors in their
+favour. The other judges see the same answers: what they give the family too is its quality, not
+self-preference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    Statistic,
+    jackknife_estimate,
+    safe_divide,
+    sum_by_item,
+    unknown_estimate,
+)
+from metrics.win_rates.self_preference import VerdictsBesidePeople, verdicts_beside_people
+from studies.domain import Estimate
+from studies.frames.frame import NO_PICK, TIE
+
+NO_OUTSIDER_NOTE: Final = "needs a judge of another family on the same pairs"
+NO_PEOPLE_NOTE: Final = "needs pairs that people, this judge and another family's judge decided"
+UNIT: Final = "difference of shares"
+
+
+@dataclass(frozen=True)
+class OwnFamilyExcess:
+    """Win rates of one family by its own judge and by the others, on the same items.
+
+    `bounds` of the excess: every missing verdict of this judge and of the others completed in the
+    worst way, without sampling error.
+    """
+
+    judge: str
+    family: str
+    own: Estimate
+    others: Estimate
+    excess: Estimate
+    bounds: Estimate
+    people_excess: Estimate
+    """The same difference of P(picks own | people do) − P(picks other | people do)."""
+
+
+def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
+    """judge -> self-preference relative to outsiders, for judges whose family wrote answers.
+
+    Pairs with exactly one answer of the family; ties count half; items on which both the judge and
+    an outsider were asked. Every other judge has equal weight.
+    """
+    if not {"family", "family_0", "family_1"} <= set(frame.columns):
+        return {}
+    rows = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
+    rows = row_selection.select_pairs(row_selection.select_rows(rows, ~rows["noise"]))
+    judge, family = (rows[name].astype(str).to_numpy() for name in ("judge", "family"))
+    slots = [rows[name].astype(str).to_numpy() for name in ("family_0", "family_1")]
+    people = verdicts_beside_people(frame)
+    found = {}
+    for name in sorted(set(judge)):
+        own = family[judge == name][0]
+        counted = (slots[0] == own) ^ (slots[1] == own)
+        if own and (counted & (judge == name)).any():
+            got = _excess(rows, judge, family, counted, slots[0] == own, name, own)
+            found[name] = replace(got, people_excess=_people_excess(people, name, own))
+    return found
+
+
+def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
+    """Excess of `self_preference` over that of the outsiders for the same family and items."""
+    parts, judge, item, family = people.for_family(own)
+    outsiders = sorted(set(judge[family != own]))
+    panel = [name, *outsiders]
+    kept = np.isin(judge, panel)
+    both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
+    kept &= np.isin(item, both)
+    if not kept.any():
+        return unknown_estimate(NO_PEOPLE_NOTE, UNIT)
+    seat = np.array([panel.index(one) for one in judge[kept]], np.int64)
+    columns = np.zeros((len(seat), 4, len(panel)))
+    columns[np.arange(len(seat)), :, seat] = parts[kept]
+    _, sums = sum_by_item(columns.reshape(len(seat), -1), item[kept])
+
+    def statistic(totals: Floats) -> Floats:
+        counts = totals.reshape(*totals.shape[:-1], 4, len(panel))
+        own_rate = safe_divide(counts[..., 0, :], counts[..., 1, :])
+        each = own_rate - safe_divide(counts[..., 2, :], counts[..., 3, :])
+        gap: Floats = each[..., 0] - each[..., 1:].mean(axis=-1)
+        return gap
+
+    n = int((seat == 0).sum())
+    return jackknife_estimate(sums, statistic, n, UNIT, (-1, 1))
+
+
+def _excess(
+    rows: pd.DataFrame,
+    judge: NDArray[Any],
+    family: NDArray[Any],
+    counted: row_selection.Mask,
+    own_first: row_selection.Mask,
+    name: str,
+    own: str,
+) -> OwnFamilyExcess:
+    outsiders = sorted(set(judge[counted & (family != own)]))
+    panel = [name, *outsiders]
+    item = row_selection.item_codes(rows)
+    kept = counted & np.isin(judge, panel)
+    both = np.intersect1d(item[kept & (judge == name)], item[kept & (judge != name)])
+    kept &= np.isin(item, both)
+    none = unknown_estimate(NO_OUTSIDER_NOTE, UNIT)
+    if not outsiders or not kept.any():
+        return OwnFamilyExcess(name, own, none, none, none, none, none)
+    points, read = _points_for_own(rows, own_first)
+    place = np.searchsorted(np.array(outsiders), judge[kept])
+    seat = np.where(judge[kept] == name, 0, 1 + np.minimum(place, len(outsiders) - 1))
+    sums = _sums_by_seat(points[kept], read[kept], seat, len(panel), item[kept])
+    n = int(sums[:, len(panel)].sum())
+
+    def estimate(statistic: Statistic, unit: str, low: float) -> Estimate:
+        return jackknife_estimate(sums, statistic, n, unit, (low, 1.0))
+
+    return OwnFamilyExcess(
+        name,
+        own,
+        own=estimate(lambda totals: _rates(totals)[..., 0], "share", 0.0),
+        others=estimate(lambda totals: _rates(totals)[..., 1:].mean(axis=-1), "share", 0.0),
+        excess=estimate(_rate_gap, UNIT, -1.0),
+        bounds=_missing_bounds(sums),
+        people_excess=unknown_estimate(NO_PEOPLE_NOTE, UNIT),
+    )
+
+
+def _points_for_own(
+    rows: pd.DataFrame, own_first: row_selection.Mask
+) -> tuple[Floats, row_selection.Mask]:
+    """(points of the own family's answer, whether the verdict was read)."""
+    pick = rows["pick"].to_numpy()
+    read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
+    points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
+    return np.where(read, points, 0.0), read
+
+
+def _sums_by_seat(
+    points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
+) -> Floats:
+    """Item totals: points, verdicts and missing verdicts of each judge, side by side."""
+    line = np.arange(len(points))
+    columns = np.zeros((len(points), 3 * seats))
+    columns[line, seat] = points
+    columns[line, seats + seat] = read
+    columns[line, 2 * seats + seat] = ~read
+    return sum_by_item(columns, item)[1]
+
+
+def _rates(totals: Floats) -> Floats:
+    seats = totals.shape[-1] // 3
+    return safe_divide(totals[..., :seats], totals[..., seats : 2 * seats])
+
+
+def _rate_gap(totals: Floats) -> Floats:
+    rates = _rates(totals)
+    gap: Floats = rates[..., 0] - rates[..., 1:].mean(axis=-1)
+    return gap
+
+
+def _missing_bounds(sums: Floats) -> Estimate:
+    """Smallest and largest excess over all completions of the missing verdicts."""
+    totals = sums.sum(axis=0)
+    seats = len(totals) // 3
+    won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]
+    low, high = won / (read + gone), (won + gone) / (read + gone)
+    missing, planned = int(gone.sum()), int((read + gone).sum())
+    value = float(_rate_gap(totals))
+    return Estimate(
+        value if np.isfinite(value) else None,
+        float(low[0] - high[1:].mean()),
+        float(high[0] - low[1:].mean()),
+        int(read.sum()),
+        0,
+        UNIT,
+        1.0,
+        "bounds: every missing verdict completed in the worst way",
+        f"{missing} of {planned} verdicts missing",
+    )

@@ -1,0 +1,118 @@
+"""Precision plan: how the interval of a win rate narrows with more items, judges or repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints
+from metrics.estimation.prompt_kinds import scoring_mask
+from metrics.estimation.variance_components import (
+    ITEM,
+    REPEAT,
+    VarianceComponents,
+    variance_components,
+)
+from metrics.win_rates.win_rates import appearance_points
+from studies.frames.frame import NO_PICK
+
+FACETS: Final = (ITEM, "judge", "prompt", "order")
+MIN_GRID_ITEMS: Final = 5
+"""Fewest items with every judge, prompt and order for which components are reported."""
+
+
+@dataclass(frozen=True)
+class PrecisionPlan:
+    """Variance components of one contestant's points, and the narrowing by twice of each facet."""
+
+    contestant: str
+    items: int
+    components: VarianceComponents
+    narrowing: Mapping[str, float]
+    """Facet -> share by which the interval narrows with twice as many levels."""
+    repeat_known: bool
+    """Whether repeats were measured; else `narrowing` of repeats is an upper limit."""
+
+
+def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None:
+    """Plan for one contestant's win rate; None without enough items judged in the whole grid.
+
+    The unit is the mean points over opponents by item, judge, prompt, slot of the contestant and
+    repeat. Items without a reply in every cell are left out. Noise-floor repeats enter the variance
+    of repeats only.
+    """
+    rows = _pair_rows(frame)
+    names = row_selection.contestants(rows) if len(rows) else []
+    if contestant not in names:
+        return None
+    row, who, points = appearance_points(rows, names)
+    mine = who == names.index(contestant)
+    picked = rows.iloc[row[mine]]
+    slot = (picked["second"].astype(str) == contestant).to_numpy().astype(np.int64)
+    cells = _GridCells(picked, slot)
+    means, counted = cells.means(points[mine], ~picked["noise"].to_numpy())
+    whole = (counted > 0).all(axis=(1, 2, 3))
+    if int(whole.sum()) < MIN_GRID_ITEMS:
+        return None
+    within = _within_variance(points[mine], picked)
+    # A cell averages over opponents and repeats: both divide the variance of a reply.
+    own = variance_components(means[whole], FACETS, within, float(counted[whole].mean()))
+    return PrecisionPlan(
+        contestant, int(whole.sum()), own, _narrowing(own), repeat_known=within is not None
+    )
+
+
+def _pair_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Readable verdicts of judges on pairs, noise-floor repeats included."""
+    rows = row_selection.select_judges(frame)
+    usable = row_selection.evidence_mask(rows) & (rows["pick"] != NO_PICK).to_numpy()
+    usable &= ~scoring_mask(rows) & (rows["orders"] != 0).to_numpy()
+    return row_selection.select_pairs(row_selection.select_rows(rows, usable))
+
+
+class _GridCells:
+    """Cell codes of rows in the grid items × judges × prompts × orders."""
+
+    def __init__(self, rows: pd.DataFrame, slot: Ints) -> None:
+        parts = [np.unique(rows[name].astype(str), return_inverse=True) for name in FACETS[:3]]
+        used, order = np.unique(slot, return_inverse=True)
+        self.codes = [*(code for _, code in parts), order]
+        self.shape = (*(len(names) for names, _ in parts), len(used))
+
+    def means(self, points: Floats, counted: row_selection.Mask) -> tuple[Floats, Floats]:
+        """(mean points, number of verdicts) of each cell; the mean of an empty cell is 0."""
+        flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
+        size = int(np.prod(self.shape))
+        n = np.bincount(flat, minlength=size).astype(np.float64)
+        total = np.bincount(flat, points[counted], minlength=size)
+        return (total / np.maximum(n, 1)).reshape(self.shape), n.reshape(self.shape)
+
+
+def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
+    """Variance of single replies to the same call; None where no call was repeated."""
+    group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    n = np.bincount(group, minlength=groups)
+    several = n > 1
+    if not several.any():
+        return None
+    mean = np.bincount(group, points, minlength=groups) / n
+    squares = np.bincount(group, (points - mean[group]) ** 2, minlength=groups)
+    return float(squares[several].sum() / (n[several] - 1).sum())
+
+
+def _narrowing(components: VarianceComponents) -> dict[str, float]:
+    """Narrowing by twice of each facet that can be had; a facet with one level tells nothing."""
+    several = [name for name in FACETS[1:3] if components.facets[name] > 1]
+    found = {name: components.narrowing(name) for name in (ITEM, *several)}
+    if components.repeat is None:  # all the variance of single cells may be noise of repeats
+        finest = frozenset(name for name, n in components.facets.items() if n > 1)
+        noise = components.effects.get(finest, 0.0)
+        assumed = {**components.effects, finest: 0.0}
+        split = VarianceComponents(components.facets, assumed, noise, components.repeats)
+        return {**found, REPEAT: split.narrowing(REPEAT)}
+    return {**found, REPEAT: components.narrowing(REPEAT)}

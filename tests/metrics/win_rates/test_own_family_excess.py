@@ -1,0 +1,136 @@
+"""Self-preference relative to outsiders, and precision plans of win rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from metrics.win_rates.jury import effective_judges
+from metrics.win_rates.own_family_excess import own_family_excess
+from metrics.win_rates.precision_plan import precision_plan
+from tests.metrics.frames import build, pair, prd
+
+FAMILY = {"g": "G", "c": "C", "v": "V"}
+STRENGTH = {"g": 0.9, "c": 0.0, "v": -0.9}
+
+
+def panel(seed: int, bias: float = 0.0, items: int = 60, unread: float = 0.0):
+    """Three judges with one view of quality; `bias` is what each adds to its own family."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for k in range(items):
+        noise = {name: 0.8 * draw.normal() for name in FAMILY}
+        for a, b in (("g", "c"), ("g", "v"), ("c", "v")):
+            gap = STRENGTH[a] - STRENGTH[b] + noise[a] - noise[b]
+            voters = {"human:0": "", "jG": "G", "jC": "C", "jN": "N"}
+            for judge, family in voters.items():
+                own = bias * ((FAMILY[a] == family) - (FAMILY[b] == family))
+                for x, y in ((a, b), (b, a)) if family else ((a, b),):
+                    logit = 1.2 * (gap + own) * (1 if x == a else -1)
+                    lost = bool(family) and draw.random() < unread
+                    rows.append({
+                        "item": f"q{k}", "judge": judge, "shown": (x, y), "family": family,
+                        "families": (FAMILY[x], FAMILY[y]), "orders": 2 if family else 1,
+                        "pick": None if lost else int(draw.random() > expit(logit)),
+                    })  # fmt: skip
+    return build(rows)
+
+
+def test_a_judge_of_a_strong_family_without_self_preference_has_none():
+    excluded = 0
+    for seed in range(20):
+        got = own_family_excess(panel(seed))
+        assert set(got) == {"jG", "jC"}
+        excluded += sum(
+            not one.low <= 0 <= one.high
+            for judge in got.values()
+            for one in (judge.excess, judge.people_excess)
+        )
+    assert excluded <= 9  # of 80 intervals, 4 expected
+
+
+def test_self_preference_is_found():
+    got = own_family_excess(panel(1, bias=1.0))
+    assert got["jG"].excess.low > 0 and got["jC"].excess.low > 0
+
+
+def test_prd_relative_to_people_and_to_the_other_judges():
+    frame = prd()
+    for column, names in (("family", "judge"), ("family_0", "first"), ("family_1", "second")):
+        said = frame[names].astype(str)
+        frame = frame.assign(**{column: pd.Categorical(said.where(~said.str.startswith("human:")))})
+    got = {name: one.people_excess for name, one in own_family_excess(frame).items()}
+    for name, expected in (
+        ("gpt-4", (0.266, 0.176, 0.357)),
+        ("bard", (0.122, 0.041, 0.202)),
+        ("claude-v1", (0.008, -0.087, 0.103)),
+    ):
+        one = got[name]
+        assert (one.value, one.low, one.high) == pytest.approx(expected, abs=6e-4)
+
+
+def test_missing_verdicts_widen_the_bounds():
+    whole, part = (own_family_excess(panel(2, unread=share))["jG"] for share in (0.0, 0.1))
+    assert whole.bounds.low == whole.bounds.high == pytest.approx(whole.excess.value)
+    assert part.bounds.low < part.excess.value < part.bounds.high
+    assert part.bounds.low <= whole.excess.value <= part.bounds.high
+
+
+def test_without_an_outsider_there_is_no_excess():
+    rows = pair("q", 0, 1, family="f", families=("f", "g"))
+    (got,) = own_family_excess(build(rows)).values()
+    assert got.excess.value is None and "another family" in got.excess.note
+
+
+# -- what to buy next ------------------------------------------------------------------------------
+
+
+def repeated_study(noise: float, seed: int = 5, items: int = 40):
+    """One judge, items that differ, every call made three times."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for k in range(items):
+        better = draw.random() < 0.6
+        for shown in ("xy", "yx"):
+            for repeat in range(3):
+                x_wins = better ^ (draw.random() < noise)
+                slot = shown.index("x" if x_wins else "y")
+                rows.append({"item": f"q{k}", "shown": shown, "pick": slot, "repeat": repeat})
+    return build(rows)
+
+
+def test_more_items_always_narrow_by_29_percent_and_repeats_by_their_noise():
+    steady, noisy = (precision_plan(repeated_study(noise), "x") for noise in (0.02, 0.45))
+    assert steady.narrowing["item"] == pytest.approx(1 - 0.5**0.5)
+    assert steady.narrowing["repeat"] < 0.03 < noisy.narrowing["repeat"]
+    assert steady.repeat_known and set(steady.narrowing) == {"item", "repeat"}
+
+
+def test_without_repeats_the_gain_of_repeats_is_an_upper_limit():
+    rows = [row for k in range(12) for row in pair(f"q{k}", k % 2, 1 - k % 3 // 2)]
+    plan = precision_plan(build(rows), "x")
+    assert not plan.repeat_known and plan.narrowing["repeat"] > 0
+
+
+def test_items_without_every_judge_and_order_are_left_out():
+    rows = [row for k in range(12) for row in pair(f"q{k}", k % 2, 1, judge="a")]
+    rows += [row for k in range(8) for row in pair(f"q{k}", 0, k % 2, judge="b")]
+    assert precision_plan(build(rows), "x").items == 8
+    assert precision_plan(build(rows[:8]), "x") is None
+    assert precision_plan(build(rows), "nobody") is None
+
+
+def test_equal_judges_are_worth_one_and_independent_ones_all():
+    draw = np.random.default_rng(1)
+    same, apart = [], []
+    for k in range(300):
+        shared = int(draw.integers(0, 2))
+        for judge in "abc":
+            same += pair(f"q{k}", shared, 1 - shared, judge=judge)
+            own = int(draw.integers(0, 2))
+            apart += pair(f"q{k}", own, 1 - own, judge=judge)
+    assert effective_judges(build(same)) == pytest.approx(1.0)
+    assert effective_judges(build(apart)) == pytest.approx(3.0, abs=0.35)
+    assert effective_judges(build(pair("q", 0, 1))) is None
