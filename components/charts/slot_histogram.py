@@ -114,7 +114,7 @@ def _slot_bars(
             hover_card(
                 percent(estimate, n=False),
                 f"{row.name}, shown {_ordinal_word(slot)}",
-                f"of {count(estimate.n, 'decisive verdict')}",
+                f"of {count(estimate.n, 'verdict')} other than ties",
             )
             for row, estimate in zip(rows, estimates, strict=True)
         ],
@@ -229,4 +229,4 @@ def _slot_summary(rows: Sequence[SlotRow]) -> str:
         + ", ".join(f"{slot_name(i)} {share(e.value, 0)}" for i, e in enumerate(row.shares))
         for row in rows
     ]
-    return "; ".join(parts) or "No decisive verdicts yet."
+    return "; ".join(parts) or "No verdicts other than ties yet."

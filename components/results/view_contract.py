@@ -40,6 +40,10 @@ class ViewParts:
 RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Above the coin": "Above chance",
     "Agreement": "People",
+    "as the study says": "study default",
+    "each order counts": "count each order",
+    "2–0 wins, else a tie": "win only if both agree",
+    "2–0 wins, unreadable is a tie": "win only if both agree, unreadable is a tie",
 }
 """Former text of a choice -> its present text, so that older addresses still work."""
 

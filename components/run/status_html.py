@@ -61,7 +61,7 @@ def _finding_text(facts: RunFacts) -> str:
         return "The run continues if you close this page."
     if facts.missing.asks:
         return "A run makes only the missing calls."
-    return "Done: all replies are stored; another run makes no calls."
+    return "All replies are stored; another run makes no calls."
 
 
 def _pause_limit(facts: RunFacts) -> str:
@@ -115,15 +115,15 @@ def _large_study_note(facts: RunFacts) -> Markup:
 def _rate_kpi(facts: RunFacts) -> Kpi:
     snapshot = facts.snapshot
     if snapshot is None or not facts.running:
-        return Kpi("Rate", "–", note="no active run")
+        return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)
     note = f"{count(snapshot.in_flight)} at once"
     note += f"; {count(waiting)} waiting for a retry" if waiting else ""
     if not snapshot.rate:
-        return Kpi("Rate", "–", note=note if snapshot.state == "running" else snapshot.state)
+        return Kpi("Speed", "–", note=note if snapshot.state == "running" else snapshot.state)
     per_second = snapshot.rate >= 1
     value = snapshot.rate if per_second else 60 * snapshot.rate
-    return Kpi("Rate", f"{value:.1f}", "calls/s" if per_second else "calls/min", note)
+    return Kpi("Speed", f"{value:.1f}", "calls/s" if per_second else "calls/min", note)
 
 
 def _time_left_kpi(facts: RunFacts) -> Kpi:
@@ -133,9 +133,9 @@ def _time_left_kpi(facts: RunFacts) -> Kpi:
     started = f"started {_clock_time(snapshot.started)}"
     if snapshot.eta is None:
         so_far = duration(time.time() - snapshot.started)
-        return Kpi("Left", "–", note=f"{started}, {so_far} so far")
+        return Kpi("Time left", "–", note=f"{started}, {so_far} so far")
     ends = _clock_time(time.time() + snapshot.eta)
-    return Kpi("Left", duration(snapshot.eta), note=f"{started}, ends about {ends}")
+    return Kpi("Time left", duration(snapshot.eta), note=f"{started}, ends about {ends}")
 
 
 def _last_run_kpi(facts: RunFacts) -> Kpi:
@@ -218,10 +218,11 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
             note = "see Results" if facts.recorded else "no verdict since this tab was opened"
-        return Kpi("First-slot share", "–", note=note)
+        return Kpi("Picks the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
-    return Kpi("First-slot share", share(estimate.value, 1), note=f"{note}; do not stop on it")
+    note += "; do not end a run because of it" if facts.running else ""
+    return Kpi("Picks the answer shown first", share(estimate.value, 1), note=note)
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
@@ -265,11 +266,15 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 
 LIVE_CHARTS: Final = (
     (
-        "First-slot share",
-        f"decisive verdicts, 95{NARROW_SPACE}% CI; do not stop on it",
+        "Picks the answer shown first",
+        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not end a run because of it",
         "eh-live-share",
     ),
     ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
-    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half; do not stop on it", "eh-live-wins"),
+    (
+        "Win rate",
+        f"%, 95{NARROW_SPACE}% CI, ties as half; do not end a run because of it",
+        "eh-live-wins",
+    ),
 )
 """Title, subtitle and element id of the live figures."""

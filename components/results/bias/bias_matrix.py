@@ -70,7 +70,7 @@ MEASURES: Final = {
     "First-slot share": MatrixMeasure(
         "first_share",
         heat.FIRST_SHARE_SCALE,
-        f"% of decisive verdicts (no ties) for the answer shown first; {_CI_TEXT}",
+        f"% of verdicts other than ties for the answer shown first; {_CI_TEXT}",
         verdicts=True,
     ),
     "Position term": MatrixMeasure(
@@ -271,7 +271,7 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     if entropy is not None and entropy.value is not None:
         parts.append(f"entropy {number(entropy.value, 2)}")
     if first is not None and first.value is not None:
-        parts.append(f"{share(first.value, 0)} first")
+        parts.append(f"picks the first in {share(first.value, 0)}")
     if flips is not None and flips.value is not None:
         parts.append(f"{share(flips.value, 0)} flip")
     text = ", ".join(parts)
@@ -292,18 +292,14 @@ def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate],
     even: Mapping[tuple[str, str], Evenness],
 ) -> dict[tuple[str, str], str]:
-    """Line under the entropy: whether it differs from even, and the consistency."""
+    """Line under the entropy: whether it differs from even, or where that is not tested the
+    consistency."""
     notes = {
         place: f"same {share(one.value, 0)}"
         for place, one in consistency.items()
         if one.value is not None
     }
-    return {
-        place: " · ".join(
-            part for part in (even[place].text if place in even else "", notes.get(place)) if part
-        )
-        for place in {**notes, **even}
-    }
+    return notes | {place: one.text for place, one in even.items()}
 
 
 def _chance_note(key: str, options: int) -> str:

@@ -388,7 +388,7 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     if first.value is None:
         return title, "Run again with `orders: both`."
     return title, (
-        f"The first position wins {share(first.value, 0)} of decisive verdicts. This may be "
+        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may be "
         "position bias, or better answers shown first. Run again with `orders: both`."
     )
 

@@ -126,9 +126,9 @@ HOW_MATRIX: Final = (
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
-    "Decisive verdicts (no ties) of comparisons judged in all orders, so content cancels out: any "
+    "Verdicts other than ties of comparisons judged in all orders, so content cancels out: any "
     "difference from even is due to the position. "
-    "`share = verdicts for the position / decisive verdicts`."
+    "`share = verdicts for the position / verdicts other than ties`."
 )
 HOW_FLIPS: Final = (
     "A pair flips if its two orders do not choose the same answer (or both a tie).\n\n"
@@ -232,7 +232,9 @@ def slots_heading(bias: Bias) -> Markup:
         last = f"3rd to {bias.options}th" if bias.options > 3 else "3rd"
         keys.append(("tie", last))
     keys.append(("even", even))
-    subtitle = f"% of {count(bias.whole('slot 0').n)} decisive verdicts, 95{NARROW_SPACE}% CI"
+    subtitle = (
+        f"% of {count(bias.whole('slot 0').n)} verdicts other than ties, 95{NARROW_SPACE}% CI"
+    )
     subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
 
@@ -240,7 +242,9 @@ def slots_heading(bias: Bias) -> Markup:
 def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
     """Heading, panel and explanation: for pairs two shares, among N options the choice model."""
     if bias.options == 2:
-        subtitle = f"% of decisive verdicts, 95{NARROW_SPACE}% CI; labels crossed over positions"
+        subtitle = (
+            f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; labels crossed over positions"
+        )
         return [
             panel_heading("Position or label?", subtitle),
             show_slot_or_label(bias),

@@ -6,23 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from components.html.forest_cells import fit_share_axis
+from components.html.forest_cells import Axis, axis_html, fit_share_axis
 from components.html.format import NARROW_SPACE, count, number, percent
-from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link_button
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link_button
 from components.html.panel import LegendMark, legend_key, wrap
-from components.html.range_table import (
-    axis_cell,
-    bar_mark,
-    people_track,
-    point_mark,
-    range_table,
-    track_html,
-)
+from components.html.range_table import bar_mark, people_track, point_mark, track_html
 from components.html.table import Table, TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.bias.computed import Bias
 from components.results.bias.sentences import FlipLean, flip_leans
 from components.results.ranking.computed import Ranking
+from studies.domain import Estimate
 
 MAX_ROWS: Final = 8
 """Rows of a small chart; the view behind the link shows all."""
@@ -118,27 +112,23 @@ def people_chart(data: Agreement) -> Markup:
         [*(one for _, one in lines), pair], holds=(CHANCE_WITH_TIES,), bounds=(0, 1)
     )
     axis = replace(axis, chance=CHANCE_WITH_TIES)
-    rows = []
-    for name, one in lines[:MAX_ROWS]:
-        marks = bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
-        value = fill("<b>{}</b>", number(100 * (one.value or 0.0)))
-        cells = [
-            TableCell(name, "nm"),
-            TableCell(track_html(axis, *marks), "trk"),
-            TableCell(value, "num d"),
-        ]
-        rows.append(TableRow(cells, tip=f"{name}\n{percent(one)}"))
+    rows = [_people_row(name, one, _judge_track(axis, one)) for name, one in lines[:MAX_ROWS]]
     if pair.value is not None:
-        value = fill("<b>{}</b>", number(100 * pair.value))
-        cells = [
-            TableCell("two people", "nm"),
-            TableCell(people_track(axis, pair), "trk"),
-            TableCell(value, "num d"),
-        ]
-        rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
-    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
+        rows.append(_people_row("two people", pair, people_track(axis, pair)))
+    foot = fill('<div class="eh-swap three"><span></span>{}<span></span></div>', axis_html(axis))
     caption = _caption(
-        f"% same verdict as the majority, 95{NARROW_SPACE}% CI; chance: 33{NARROW_SPACE}%"
+        f"% same verdict as the majority, 95{NARROW_SPACE}% CI; dashed: chance, 33{NARROW_SPACE}%"
     )
-    table = range_table(heads, rows, "short", "Agreement with people", axis)
-    return caption + table + _more(max(0, len(lines) - MAX_ROWS))
+    return caption + join(rows) + foot + _more(max(0, len(lines) - MAX_ROWS))
+
+
+def _judge_track(axis: Axis, one: Estimate) -> Markup:
+    return track_html(
+        axis, bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
+    )
+
+
+def _people_row(name: str, one: Estimate, track: Markup) -> Markup:
+    made = attributes({"class": "eh-swap three", "data-tip": f"{name}\n{percent(one)}"})
+    value = number(100 * (one.value or 0.0))
+    return fill("<div{}><span>{}</span>{}<b>{}</b></div>", made, name, track, value)

@@ -17,7 +17,7 @@ from components.results.overview import panels
 from components.results.overview.sentences import people_sentence, swap_sentence
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
-from components.results.ranking.order_effect import HOLD_RULE, compare_orders
+from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.view_contract import ViewParts
 
 NAME: Final = "Overview"

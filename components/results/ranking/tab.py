@@ -17,7 +17,7 @@ from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.ranking import panels
 from components.results.ranking.computed import Ranking, load_ranking
-from components.results.ranking.order_effect import HOLD_RULE, compare_orders
+from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.view_contract import ViewParts, pick_choice
 
@@ -114,11 +114,11 @@ def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
             "Head-to-head", f"row beats column, %, ties as half; {sizes}" if sizes else ""
         ),
         panels.head_to_head_html(ranking),
-        order_effect_html(ranking) + panels.order_comparison_html(ranking),
+        stability_html(ranking) + panels.order_comparison_html(ranking),
     ]
 
 
-def order_effect_html(ranking: Ranking) -> Markup:
+def stability_html(ranking: Ranking) -> Markup:
     """Sentence above the table of the orders: whether the ranking holds."""
     sentence = compare_orders(ranking).sentence
     return wrap(fill('<p class="eh-under">{}</p>', inline_markup(f"**Does it hold?** {sentence}")))

@@ -103,7 +103,7 @@ def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
     live = LiveStudies(judged, lambda name: results_tab.study_finding(judged, name))
     shown = run_tab.render(judged, engine, live, NAME)
     assert finding_html(title)[:-20] in shown[2]
-    assert f"{NAME}: " in words(shown[2]) and "Done: all replies are stored" in words(shown[2])
+    assert f"{NAME}: " in words(shown[2]) and "All replies are stored" in words(shown[2])
 
 
 def test_an_unfinished_study_has_no_headline_of_results():

@@ -55,6 +55,15 @@ def test_older_addresses_still_open_their_view(judged, tab):
     assert switch(judged, tab, measure="Entropy").value == "Position bias"
 
 
+def test_older_names_of_the_counting_rules_still_work(judged, tab):
+    for old, new in (
+        ("2–0 wins, else a tie", "win only if both agree"),
+        ("each order counts", "count each order"),
+    ):
+        rule = results_tab.initial_controls(judged, NAME, tab, {"rule": old})[5]
+        assert rule.value == new and new in results_tab.FIXED_CHOICES["rule"]
+
+
 def test_protocol_needs_a_preset_or_an_address_that_names_it(judged, tab):
     names = [choice[0] for choice in switch(judged, tab).choices]
     assert "Protocol" not in names and names[0] == "Overview"

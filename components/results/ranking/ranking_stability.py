@@ -25,7 +25,7 @@ HOLD_RULE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class OrderEffect:
+class RankingStability:
     """Whether the ranking holds in both orders, with the sentence that says so."""
 
     answer: Answer
@@ -36,17 +36,17 @@ class OrderEffect:
         return f"{self.answer}: {self.text}"
 
 
-def compare_orders(ranking: Ranking) -> OrderEffect:
+def compare_orders(ranking: Ranking) -> RankingStability:
     """Compare the rankings by the first and by the second order of the answers."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if both is None:
-        return OrderEffect("Not known", "a ranking needs pairwise comparisons.")
+        return RankingStability("Not known", "a ranking needs pairwise comparisons.")
     if one is None or two is None:
-        return OrderEffect("Not known", "every pair was judged in one order only.")
+        return RankingStability("Not known", "every pair was judged in one order only.")
     here = [name for name in one.names if name in two.names]
     there = [name for name in two.names if name in one.names]
     if len(here) < 2:
-        return OrderEffect("Not known", "the two orders have no two models in common.")
+        return RankingStability("Not known", "the two orders have no two models in common.")
     changed = [
         (above, below)
         for above, below in combinations(here, 2)
@@ -58,9 +58,11 @@ def compare_orders(ranking: Ranking) -> OrderEffect:
         if one.is_above(above, below) and two.is_above(below, above)
     ]
     if reversed_pairs:
-        return OrderEffect("No", _reversal_text(reversed_pairs))
+        return RankingStability("No", _reversal_text(reversed_pairs))
     if not changed:
-        return OrderEffect("Yes", f"both orders give the same ranking{_unclear_text(both, here)}.")
+        return RankingStability(
+            "Yes", f"both orders give the same ranking{_unclear_text(both, here)}."
+        )
     return _changed_places(here, there, _certainty_text(changed, one, two))
 
 
@@ -94,15 +96,17 @@ def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: L
     return "some significant in one order"
 
 
-def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> OrderEffect:
+def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:
     kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
     if not kept:
-        return OrderEffect("Not known", f"the orders give every place differently ({certainty}).")
+        return RankingStability(
+            "Not known", f"the orders give every place differently ({certainty})."
+        )
     what = "place" if len(kept) == 1 else "places"
     verb = "is" if len(kept) == 1 else "are"
     text = (
         f"{what} {join_names(kept, len(kept))} {verb} the same in both orders; "
         f"{join_names(moved, len(moved))} change ({certainty})."
     )
-    return OrderEffect("In part", text)
+    return RankingStability("In part", text)

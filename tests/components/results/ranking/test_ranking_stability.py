@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.results.ranking.computed import Ranking, compute_ranking
-from components.results.ranking.order_effect import compare_orders
+from components.results.ranking.ranking_stability import compare_orders
 from tests.components.results.ranking.test_ranking_panels import LADDER, battles
 from tests.metrics.frames import build, pair
 
