@@ -72,7 +72,7 @@ ORDER = {
     ),
     "components/results": (
         "view_contract injection active_run_tab",
-        "bias agreement cards contrasts remedies",
+        "bias agreement cards contrasts pass_fail remedies",
         "protocol ranking",
         "wins overview",
         "results_tab",

@@ -41,6 +41,8 @@ from components.results.cards import tab as cards_tab
 from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.overview import tab as overview_tab
+from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.computed import has_only_pass_fail, has_pass_fail
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -65,8 +67,11 @@ VIEWS: Final[dict[str, Any]] = {
         contrasts_tab,
         cards_tab,
         protocol_tab,
+        pass_fail_tab,
     )
 }
+PAIR_VIEWS: Final = tuple(name for name in VIEWS if name != pass_fail_tab.NAME)
+"""Views of studies whose judges compare answers."""
 QUIET_EVENT: Final[dict[str, Any]] = {
     "show_progress": "hidden",
     "trigger_mode": "always_last",
@@ -394,8 +399,9 @@ def render_view(
 
 
 def study_finding(store: Store, name: str) -> str:
-    """Headline of a study without filters: that of the first view."""
-    return str(next(iter(VIEWS.values())).finding(FilteredStudy(store, name))[0])
+    """Headline of a study without filters: that of its first view."""
+    whole = FilteredStudy(store, name)
+    return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
 
 
 def render_panels(
@@ -487,19 +493,27 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The views of a study: Protocol only with a preset, or where the address asks for it.
+    """The views of a study, with the one that the address names.
 
     Addresses without a view but with a control of Position bias are from the time when that view
     was the first.
     """
     older = any(name in wanted for name in ("measure", "columns"))
     asked = wanted.get("view") or (bias_tab.NAME if older else None)
-    names = [
-        name
-        for name in VIEWS
-        if name in (asked,) or name != protocol_tab.NAME or filtered_study.study.preset
-    ]
+    names = offered_views(filtered_study, asked)
     return gr.Radio(choices=names, value=pick_choice(asked, names))
+
+
+def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
+    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels.
+
+    Protocol needs a preset, or an address that asks for it.
+    """
+    if has_only_pass_fail(whole):
+        return [pass_fail_tab.NAME]
+    protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
+    pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]
+    return [*pairs, *([pass_fail_tab.NAME] if has_pass_fail(whole) else [])]
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:

@@ -116,7 +116,7 @@ def test_nobody_voted_is_an_answer(judged):
 def test_the_finding_says_who_leads_and_where(won):
     title, lead = wins_words.wins_finding(FilteredStudy(won, NAME))
     assert title.startswith("x wins 79") and "leads significantly in all 2 categories" in title
-    assert "Largest of 2 differences to people" in lead
+    assert "adjusted for choosing the largest of 2" in lead
 
 
 def test_length_that_decides_everything_has_a_slope_and_symmetric_bins(won):
