@@ -59,7 +59,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     if even != 0.5:
         title += f" (even: {share(even, 0)})"
     chosen = {who: simultaneous_interval(rate, len(rates)) for who, rate in rates.items()}
-    if chosen[best].low is not None and chosen[best].low <= even:
+    low = chosen[best].low
+    if low is not None and low <= even:
         return unclear_leader_sentence(title, chosen, even), _lead_sentence(filtered_study)
     if len(ahead) + len(behind) > 1:
         title += _categories_clause(ahead, behind)
