@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mypy.nodes import GeneratorExpr, ListComprehension
+from mypy.nodes import Expression, GeneratorExpr, ListComprehension, ListExpr, TupleExpr
 from mypy.plugin import MethodContext, Plugin
 from mypy.types import Instance, Type, UnionType, get_proper_type
 
@@ -27,13 +27,20 @@ def holds_markup(given: Type, inside: bool = False) -> bool:
     return given.type.fullname == MARKUP or (inside and any(map(holds_markup, given.args)))
 
 
+def members(part: Expression) -> list[Expression]:
+    """The members of a list or comprehension in a call, whose type mypy infers from the
+    parameter."""
+    made = part.generator if isinstance(part, ListComprehension) else part
+    if isinstance(made, GeneratorExpr):
+        return [made.left_expr]
+    return list(made.items) if isinstance(made, ListExpr | TupleExpr) else []
+
+
 def report_markup(inside: bool) -> Callable[[MethodContext], Type]:
     def check(context: MethodContext) -> Type:
         given = [one for group in context.arg_types for one in group]
         for part in (one for group in context.args for one in group):
-            made = part.generator if isinstance(part, ListComprehension) else part
-            if isinstance(made, GeneratorExpr):  # mypy infers its type as that of the parameter
-                given.append(context.api.get_expression_type(made.left_expr))
+            given += [context.api.get_expression_type(one) for one in members(part)]
         if not context.api.path.endswith(CORE) and any(holds_markup(one, inside) for one in given):
             context.api.fail("Markup becomes plain text; use fill() or join()", context.context)
         return context.default_return_type

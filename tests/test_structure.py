@@ -72,7 +72,7 @@ ORDER = {
     ),
     "components/results": (
         "view_contract injection",
-        "bias agreement cards contrasts remedies",
+        "bias agreement cards contrasts pass_fail remedies",
         "protocol ranking",
         "wins",
         "results_tab",
@@ -80,7 +80,7 @@ ORDER = {
     "components/study": (
         "file",
         "plan",
-        "form welcome",
+        "form",
         "form_html jobs form_changes",
         "collect",
         "form_layout_tab",

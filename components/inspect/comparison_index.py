@@ -31,6 +31,7 @@ from metrics.estimation.row_selection import (
     people_mask,
     select_complete_sets,
 )
+from metrics.labels.labelled_rows import checked_rows
 from metrics.remedies.changed_comparisons import changed_rows
 from studies.domain import STATUSES, USABLE_STATUSES, Status
 from studies.frames.frame import NO_PICK, SEP, SUSPECT_COLUMN, TIE
@@ -246,6 +247,8 @@ def _base_mask(
     if selection.rule:
         rows = changed_rows(index.frame, selection.judge, selection.prompt, selection.rule)
         mask &= index.with_any_row(rows)
+    if selection.checked:
+        mask &= index.with_any_row(checked_rows(index.frame, selection.checked))
     if selection.suspect == NO_SUSPECTS:
         mask &= ~suspect_mask(index)
     if selection.verified:

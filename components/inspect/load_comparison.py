@@ -236,7 +236,9 @@ def _parse_cached(text: str) -> Prompt:
 def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tuple[int, int] | None:
     if prompt is None or judgement.status != "ok" or judgement.rule == "probabilities":
         return None
-    return marker_span(prompt.verdict, judgement.reply, len(judgement.ask.shown), rule)
+    return marker_span(
+        prompt.verdict, judgement.reply, len(judgement.ask.shown), rule, prompt.options
+    )
 
 
 def _render_messages(

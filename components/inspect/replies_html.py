@@ -17,7 +17,7 @@ from components.inspect.html_parts import (
 )
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
 from judges.verdicts.reply_cleaning import split_reasoning
-from studies.domain import Judgement
+from studies.domain import PASS_FAIL_OPTIONS, Judgement
 
 
 def replies_html(opened: ComparisonDetail) -> Markup:
@@ -54,6 +54,8 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
 def _shown_order(judgement: Judgement) -> Markup:
     """Models in the order shown; with their labels if those are crossed (A shown second)."""
     ask = judgement.ask
+    if len(ask.shown) == 1 and len(ask.labels) > 1:
+        return fill("{}, options {}", ask.shown[0], ", ".join(ask.labels))
     crossed = list(ask.labels) != sorted(ask.labels, key=lambda label: (len(label), label))
     names = [
         f"{who} (labelled {label})" if crossed else who
@@ -67,6 +69,9 @@ def _outcome_html(judgement: Judgement) -> Markup:
     if not judgement.readable or verdict is None:
         detail = f": {judgement.detail}" if judgement.detail else ""
         return fill('<p class="eh-small out">no verdict{}</p>', detail)
+    if set(judgement.ask.labels) == set(PASS_FAIL_OPTIONS):
+        word = "passed" if verdict.scores and verdict.scores[0] else "failed"
+        return fill('<p class="eh-small out">{} <b>{}</b></p>', word, shown[0])
     if verdict.pick is None:
         scores = zip(shown, verdict.scores, strict=False)
         listed = join((fill("{} <b>{}</b>", who, number(score, 1)) for who, score in scores), ", ")

@@ -48,6 +48,9 @@ class Selection:
     rule: str = ""
     """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
     `judge` that it decides otherwise than one call."""
+    checked: str = ""
+    """Pass/fail verdict and label: "pass_good", "pass_bad" (a false pass), "fail_good" or
+    "fail_bad"."""
     text: str = ""
     """Text to find in the question or in a reply."""
     page: int = 0

@@ -38,6 +38,8 @@ from components.results.bias.computed import load_bias
 from components.results.cards import tab as cards_tab
 from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
+from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.computed import has_only_pass_fail, has_pass_fail
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -60,8 +62,11 @@ VIEWS: Final[dict[str, Any]] = {
         contrasts_tab,
         cards_tab,
         protocol_tab,
+        pass_fail_tab,
     )
 }
+PAIR_VIEWS: Final = tuple(name for name in VIEWS if name != pass_fail_tab.NAME)
+"""Views of studies whose judges compare answers."""
 QUIET_EVENT: Final[dict[str, Any]] = {
     "show_progress": "hidden",
     "trigger_mode": "always_last",
@@ -415,6 +420,7 @@ def initial_controls(
     for column in ("judge", "prompt", "category"):
         known = filter_choices(frame, column)
         singles.append(gr.Dropdown(choices=known, value=pick_choice(wanted.get(column), known)))
+    views = offered_views(whole)
     suspicious = SUSPECT_COLUMN in frame
     left_out = (
         pick_choice(wanted.get("suspects"), FIXED_CHOICES["suspects"])
@@ -427,13 +433,20 @@ def initial_controls(
             controls |= VIEWS[view].initial_controls(whole, wanted)
         controls |= {k: gr.skip() for k in parts.controls if k not in controls}
     return [
-        gr.Radio(value=pick_choice(wanted.get("view"), list(VIEWS))),
+        gr.Radio(choices=views, value=pick_choice(wanted.get("view"), views)),
         *singles,
         gr.Dropdown(choices=contestants, value=chosen),
         gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"])),
         gr.Dropdown(value=left_out, visible=suspicious),
         *(controls[k] for k in tab.controls),
     ]
+
+
+def offered_views(whole: FilteredStudy) -> list[str]:
+    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels."""
+    if has_only_pass_fail(whole):
+        return [pass_fail_tab.NAME]
+    return [*PAIR_VIEWS, *([pass_fail_tab.NAME] if has_pass_fail(whole) else [])]
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:

@@ -31,9 +31,12 @@ from components.results.agreement.voters_panel import show_voters, voters_subtit
 from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
+from components.results.pass_fail import panels as pass_fail_view
+from components.results.pass_fail.computed import has_only_pass_fail, load_pass_fail
 from components.results.ranking import panels as ranking_view
-from components.results.remedies.report_section import remedies_report
+from components.results.remedies.remedies_report import remedies_report
 from components.share import paper_text, report_facts
+from metrics.labels.label_sections import pass_fail_sentence
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
@@ -44,7 +47,7 @@ from studies.store.queries import cost_queries
 from studies.store.store import Store
 
 ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
-_CONTENT_POLICY: Final = (
+_CONTENT_POLICY: Final = Markup(
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
 )
@@ -80,7 +83,8 @@ def report_html(store: Store, study: str) -> Markup:
     """The text of the report file."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
-    body = join(section(view, page) for section in SECTIONS)
+    left_out = PAIR_SECTIONS if has_only_pass_fail(view) else ()
+    body = join(section(view, page) for section in SECTIONS if section not in left_out)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
         "<!DOCTYPE html>\n"
@@ -151,6 +155,8 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     line += f"Report made {made}."
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
+    elif has_only_pass_fail(view):
+        title, lead = pass_fail_view.pass_fail_finding(load_pass_fail(view))
     else:
         title, lead = bias_view.show_finding(view.frame)
     return (
@@ -170,6 +176,8 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     """The measures of the judges; people alone have none: see their agreement."""
     if view.has_only_people:
         return EMPTY
+    if has_only_pass_fail(view):
+        return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
     return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
 
 
@@ -198,6 +206,29 @@ def _bias_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
             bias_view.show_flips(frame),
         )
     )
+
+
+def _pass_fail_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    """Verdicts on single answers against their labels, by judge and prompt."""
+    found = load_pass_fail(view)
+    if found.shown is None:
+        return EMPTY
+    areas = panel_html(
+        "Where it is wrong", "area = number of answers", pass_fail_view.confusion_areas(found)
+    )
+    texts = join(
+        fill(
+            "<p><b>{} · {}</b>: {} {}</p>",
+            judge,
+            prompt,
+            pass_fail_sentence(one),
+            pass_fail_view.report_lines(one),
+        )
+        for (judge, prompt), one in found.results.items()
+    )
+    subtitle = f"against labels; 95{NARROW_SPACE}% CI by item"
+    rates = panel_html("Pass or fail", subtitle, pass_fail_view.rates_table(found) + wrap(texts))
+    return areas + rates
 
 
 def _row_noun(view: FilteredStudy) -> str:
@@ -300,9 +331,25 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
+    only_points = has_only_pass_fail(view)
+    words = _pass_fail_method(view) if only_points else paper_text.methods_paragraph(view)
+    text = wrap(fill("<p>{}</p>", words))
     command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
     return panel_html("Method", "generated from the study and its replies", text + command)
+
+
+def _pass_fail_method(view: FilteredStudy) -> str:
+    """Methods of a study whose judges pass or fail single answers."""
+    rows = view.frame
+    usable = len(rows) - view.failed
+    return (
+        f"{count(rows['judge'].nunique(), 'judge')} passed or failed single answers to "
+        f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
+        f"{count(usable)} had a readable verdict; the others enter no rate. Intervals are "
+        f"95{NARROW_SPACE}% and treat items as clusters. The true pass rate uses labels where "
+        "there are some, elsewhere the estimate of Rogan and Gladen with the limits of Lang and "
+        "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
+    )
 
 
 def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
@@ -367,6 +414,7 @@ def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _title_section,
+    _pass_fail_section,
     _bias_section,
     _ranking_section,
     _agreement_section,
@@ -380,6 +428,16 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _study_section,
     _data_section,
 )
+
+
+PAIR_SECTIONS: Final = (
+    _bias_section,
+    _ranking_section,
+    _agreement_section,
+    _cards_section,
+    _tables_section,
+)
+"""Sections that need comparisons of answers."""
 
 
 def _text_drawer(title: str, text: str) -> Markup:

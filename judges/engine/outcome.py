@@ -61,7 +61,9 @@ def read_reply(
         cut = answer.finish == "length"
         return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
     return _outcome_of_text(
-        parse_verdict(prompt.verdict, answer.text, len(labels), rule), labels, answer
+        parse_verdict(prompt.verdict, answer.text, len(labels), rule, prompt.options),
+        labels,
+        answer,
     )
 
 

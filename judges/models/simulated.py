@@ -32,6 +32,7 @@ from judges.models.simulated_grading import (
 )
 from judges.models.simulated_scores import (
     SCORING_FORMATS,
+    draw_slot,
     float_setting,
     write_grades,
     write_scores,
@@ -72,8 +73,8 @@ class SimulatedModel:
         self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
     ) -> int | Literal["tie"]:
         inputs, slots = call.inputs, range(len(call.inputs.shown))
-        if rng.random() < float_setting(settings, "first_bias"):
-            return _pick_by_slot(len(slots), settings.get("slot_weights"), rng)
+        if (biased := draw_slot(settings, len(slots), rng)) is not None:
+            return biased
         own = [
             s for s in slots if call.judge.family and self._family(inputs, s) == call.judge.family
         ]
@@ -91,14 +92,6 @@ class SimulatedModel:
 
     def _family(self, inputs: PromptInputs, slot: int) -> str:
         return self._families.get(inputs.shown[slot], "")
-
-
-def _pick_by_slot(slots: int, weights: Sequence[float] | None, rng: random.Random) -> int:
-    """Return the first slot, or one drawn by the weights; a slot without a weight is never
-    drawn."""
-    if not weights:
-        return 0
-    return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
 
 
 def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:

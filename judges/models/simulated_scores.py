@@ -3,7 +3,9 @@
 An answer's quality is +1 if it is truly better than every other answer to its item, -1 if worse
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
-clipped to the scale. So a model's mean score and the effect of its position are known.
+clipped to the scale. Verdicts on one answer are drawn from its label: pass or fail with
+`sensitivity` and `specificity`, an option of a scale with `severity`. So a model's mean score and
+the effect of its position are known.
 """
 
 from __future__ import annotations
@@ -13,25 +15,88 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from judges.models.interface import JudgeCall
-from studies.domain import Item
-from studies.frames.truth import better_answer
+from judges.verdicts.point_readers import option_values
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, SCALE_FORMAT
+from studies.domain import FAIL, PASS, Item
+from studies.frames.truth import better_answer, right_verdicts
 
 DEFAULT_MEAN: Final = 6.0
 DEFAULT_SPREAD: Final = 2.0
 DEFAULT_NOISE: Final = 1.0
+DEFAULT_STEP_NOISE: Final = 0.5
 
 
 def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) -> float:
     return float(settings.get(name, default))
 
 
+def draw_slot(settings: Mapping[str, Any], slots: int, rng: random.Random) -> int | None:
+    """With probability `first_bias` return the first slot, or one drawn by `slot_weights`, else
+    None; a slot without a weight is never drawn."""
+    if rng.random() >= float_setting(settings, "first_bias"):
+        return None
+    weights = settings.get("slot_weights")
+    if not weights:
+        return 0
+    return rng.choices(range(slots), [*weights, *[0.0] * slots][:slots])[0]
+
+
 def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
     """Write the points of every answer shown, in the prompt's format."""
+    if call.prompt.options:
+        return write_point_verdict(call, settings, rng)
     by_label = {
         label: _draw_points(call, slot, settings, rng)
         for slot, label in enumerate(call.inputs.labels)
     }
     return _SCORE_WRITERS[call.prompt.verdict]([by_label[label] for label in sorted(by_label)])
+
+
+def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
+    """Write a verdict on one answer: with probability `first_bias` the option offered first (or in
+    a place drawn with `slot_weights`), otherwise by the answer's label or quality."""
+    offered = call.inputs.labels
+    if (biased := draw_slot(settings, len(offered), rng)) is not None:
+        chosen = offered[biased]
+    elif call.prompt.verdict == PASS_FAIL_FORMAT:
+        chosen = _draw_pass_fail(call, settings, rng)
+    else:
+        chosen = _draw_option(call, settings, rng)
+    if call.prompt.verdict == PASS_FAIL_FORMAT:
+        return f"Simulated.\nVerdict: {chosen.upper()}"
+    return f"Simulated.\nScore: {chosen}"
+
+
+def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
+    """Pass a good answer with probability `sensitivity`, fail a bad one with `specificity`."""
+    item, name = call.inputs.item, call.inputs.shown[0]
+    label = right_verdicts(item.labels).get(name)
+    good = label == PASS if label in (PASS, FAIL) else _quality(call, settings) > 0
+    if good:
+        passes = rng.random() < float_setting(settings, "sensitivity", 1.0)
+    else:
+        passes = rng.random() >= float_setting(settings, "specificity", 1.0)
+    return PASS if passes else FAIL
+
+
+def _draw_option(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
+    """Draw an option of the scale: the label's (or that of the quality) − `severity` steps + noise
+    with the standard deviation `score_noise` in steps."""
+    options = call.prompt.options
+    values = list(option_values(options).values())
+    label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
+    if isinstance(label, float):
+        step = float(min(range(len(values)), key=lambda k: abs(values[k] - label)))
+    else:
+        step = (_quality(call, settings) + 1) / 2 * (len(values) - 1)
+    step -= float_setting(settings, "severity")
+    step += rng.gauss(0.0, float_setting(settings, "score_noise", DEFAULT_STEP_NOISE))
+    return options[min(len(values) - 1, max(0, round(step)))]
+
+
+def _quality(call: JudgeCall, settings: Mapping[str, Any]) -> float:
+    inputs = call.inputs
+    return answer_quality(inputs.item, inputs.shown[0], str(settings.get("seed", 0)))
 
 
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
@@ -105,5 +170,5 @@ _SCORE_WRITERS: Final[Mapping[str, Callable[[list[float]], str]]] = {
     "result-n": _write_result,
     "grade-letter": _write_grade,
 }
-SCORING_FORMATS: Final = tuple(_SCORE_WRITERS)
+SCORING_FORMATS: Final = (*_SCORE_WRITERS, PASS_FAIL_FORMAT, SCALE_FORMAT)
 """The verdict formats that score answers."""

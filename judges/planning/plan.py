@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
 from judges.models.interface import JudgeCall
@@ -22,6 +22,7 @@ from judges.rendering.image_urls import replace_images_by_hash
 from judges.rendering.prompt import (
     Prompt,
     PromptInputs,
+    arrange_options,
     canonical_json,
     load_prompt,
     name_versions,
@@ -140,7 +141,25 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
                     if at not in parameters:
                         parameters[at] = parameters_of(judge, prompt, len(showing.shown))
                     identity = identities[judge.name]
-                    yield _plan_ask(plan, judge, prompt, showing, identity, parameters[at])
+                    for offered in _with_labels(plan.study, prompt, showing):
+                        yield _plan_ask(plan, judge, prompt, offered, identity, parameters[at])
+
+
+class _LabelledShowing(NamedTuple):
+    """A presentation with the labels of its slots, or the options of its verdict."""
+
+    showing: Presentation
+    labels: tuple[str, ...]
+    orders: int
+
+
+def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
+    """Return a presentation once for each order in which the options of its verdict are offered."""
+    if not prompt.options:
+        labels = slot_labels(prompt, len(showing.shown), showing.crossed)
+        return [_LabelledShowing(showing, labels, showing.orders)]
+    found = arrange_options(prompt.options, study.options)
+    return [_LabelledShowing(showing, labels, len(found)) for labels in found]
 
 
 def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentation]]:
@@ -253,7 +272,7 @@ def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str,
                 values[name] = value
     if judge.read == "probabilities" and prompt.format.prefill_for(n_options) is not None:
         values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
-    elif judge.kind == "embedded" and (grammar := prompt.format.gbnf(n_options)):
+    elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options)):
         values |= {"grammar": grammar, "max_tokens": 64}
     return values | dict(judge.extra_body)
 
@@ -352,11 +371,11 @@ def _plan_ask(
     plan: Plan,
     judge: JudgeSpec,
     prompt: Prompt,
-    showing: Presentation,
+    offered: _LabelledShowing,
     identity: str,
     parameters: dict[str, Any],
 ) -> PlannedAsk:
-    labels = slot_labels(prompt, len(showing.shown), showing.crossed)
+    showing, labels, orders = offered
     other = showing.unrelated_item
     inputs = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
     call = _render_inputs("", judge, prompt, inputs, parameters)
@@ -372,7 +391,7 @@ def _plan_ask(
         repeat=showing.repeat,
         noise=showing.noise,
         unrelated_item=other.id if other else None,
-        orders=showing.orders,
+        orders=orders,
     )
     request = RequestRecord(key, identity, judge.model, prompt.sha, canonical_json(parameters))
     return PlannedAsk(
@@ -416,7 +435,15 @@ def _build_inputs(
     )
     sees = plan.study.judge_sees == "images" and judge.vision
     images = tuple(image_url(path, plan.images) for path in item.images) if sees else ()
-    return PromptInputs(item, shown, answers, labels, images, aspects=plan.aspects.get(item.id, ""))
+    return PromptInputs(
+        item,
+        shown,
+        answers,
+        labels,
+        images,
+        aspects=plan.aspects.get(item.id, ""),
+        criteria=plan.study.criteria,
+    )
 
 
 def _render_inputs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +22,24 @@ from judges.rendering.template import (
     unknown_variables,
     variables_in,
 )
-from judges.verdicts.verdict_formats import Format, find_format
-from studies.domain import Item
+from judges.verdicts.point_readers import option_values
+from judges.verdicts.verdict_formats import (
+    PASS_FAIL_FORMAT,
+    SCALE_FORMAT,
+    Format,
+    find_format,
+)
+from studies.domain import PASS_FAIL_OPTIONS, Item
 from studies.errors import StudyError
 from studies.spec.field_reader import FieldReader, load_yaml
 from studies.spec.study import PROTOCOLS
 
 PROMPTS_FOLDER: Final = Path(__file__).parents[1] / "prompts"
+_OPTION: Final = re.compile(r"-?[0-9]{1,4}(\.[0-9]{1,3})?|[A-Za-z][A-Za-z0-9 -]{0,39}")
 ROLES: Final = ("system", "user", "assistant")
+GENERAL_CRITERIA: Final = (
+    "The answer does what the question asks, is correct, and leaves out nothing that matters."
+)
 PROTOCOL_FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "pairwise": ("overall-response", "mt-bench", "label", "selection-option", "final-answer",
                  "json-winner", "rating-pair"),
@@ -36,7 +47,7 @@ PROTOCOL_FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
                "json-winner"),
     "five-level": ("five-level", "arena-hard"),
     "factuality": ("factuality",),
-    "single": ("rating", "result-n", "grade-letter"),
+    "single": ("rating", "result-n", "grade-letter", PASS_FAIL_FORMAT, SCALE_FORMAT),
     "describe": ("none",),
     "extraction": ("final-answer", "overall-response", "label", "mt-bench", "json-winner",
                    "selection-option"),
@@ -60,6 +71,21 @@ class Prompt:
     extraction: str
     sha: str
     yaml: str
+    scale: tuple[str, ...] = ()
+    """Options of the verdict format score-scale, from the lowest to the highest."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of a verdict on one answer, from the lowest to the highest; () if the format
+        offers none."""
+        return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
+
+    def gbnf(self, n_options: int) -> str | None:
+        """Return a grammar for llama.cpp that forces a readable verdict, if there is one."""
+        if not self.scale:
+            return self.format.gbnf(n_options)
+        quoted = " | ".join(json.dumps(option, ensure_ascii=False) for option in self.scale)
+        return (self.format.grammar or "").replace("$labels", quoted)
 
     @property
     def format(self) -> Format:
@@ -98,6 +124,8 @@ class PromptInputs:
     """Data URLs for a judge with vision; empty for one that gets the description."""
     reply: str = ""
     aspects: str = ""
+    criteria: str = ""
+    """Criteria of the study for verdicts on one answer."""
 
 
 def built_in_prompts() -> dict[str, Path]:
@@ -156,14 +184,44 @@ def _parse_fields(text: str, where: str) -> Prompt:
     source, verdict = read.text("source", "ours"), read.text("verdict", "none")
     messages = tuple(_parse_message(entry, where) for entry in read.items("messages"))
     extraction = read.text("extraction")
+    scale = tuple(_option_text(one, where) for one in read.items("scale"))
     read.refuse_unknown_keys()
     if not name or not messages:
         raise PromptError(f"{where}: a prompt needs a name and messages")
     _check_verdict(protocol, verdict, where)
-    sha = _hash_json([name, version, protocol, messages, verdict, extraction])
-    prompt = Prompt(name, version, source, protocol, messages, verdict, extraction, sha, text)
+    _check_scale(verdict, scale, where)
+    parts: list[Any] = [name, version, protocol, messages, verdict, extraction]
+    sha = _hash_json([*parts, scale] if scale else parts)  # without a scale as in older versions
+    prompt = Prompt(
+        name, version, source, protocol, messages, verdict, extraction, sha, text, scale
+    )
     _check_variables(prompt, where)
     return prompt
+
+
+def _option_text(option: object, where: str) -> str:
+    """Return an option of a scale as text: 4 is "4"."""
+    text = str(option).strip() if isinstance(option, str | int | float) else ""
+    if isinstance(option, bool) or not _OPTION.fullmatch(text):
+        raise PromptError(
+            f"{where}: scale: {option!r} is no option; expected numbers or names of at most 40 "
+            "letters, digits, spaces and hyphens"
+        )
+    return text
+
+
+def _check_scale(verdict: str, scale: tuple[str, ...], where: str) -> None:
+    if (verdict == SCALE_FORMAT) != bool(scale):
+        raise PromptError(
+            f"{where}: verdict: {SCALE_FORMAT} and scale belong together, for example "
+            "scale: [1, 2, 3, 4, 5], from the lowest to the highest"
+        )
+    values = list(option_values(scale).values())
+    names = {option.casefold() for option in scale}
+    if scale and (len(scale) not in range(2, 21) or len(names) < len(scale)):
+        raise PromptError(f"{where}: scale: expected 2 to 20 different options")
+    if values != sorted(values):
+        raise PromptError(f"{where}: scale: list the options from the lowest to the highest")
 
 
 def render_prompt(
@@ -175,7 +233,8 @@ def render_prompt(
     """
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if "closing" in values:
-        values["closing"] = _closing_text(prompt.verdict, _sort_labels(inputs.labels), prefilled)
+        labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
+        values["closing"] = _closing_text(prompt.verdict, labels, prefilled)
     messages = [
         _render_message(role, text, values, inputs.images) for role, text in prompt.messages
     ]
@@ -237,10 +296,14 @@ def _answer_by_label(inputs: PromptInputs, index: int) -> str:
     """Return the answer with the first (A) or second (B) label, whatever its slot."""
     if len(inputs.answers) <= index:
         return ""
+    if len(inputs.answers) == 1:  # the labels are then the options of the verdict
+        return inputs.answers[0]
     return inputs.answers[inputs.labels.index(_sort_labels(inputs.labels)[index])]
 
 
 def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
+    if prompt.options:
+        return "\n".join(f"- {option}" for option in inputs.labels)
     shown = zip(inputs.labels, inputs.answers, strict=True)
     return "\n\n".join(f"Option {label}\n{text}" for label, text in shown)
 
@@ -249,7 +312,8 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
 def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
     form = find_format(verdict)
     closing = form.closing_prefilled if prefilled else form.closing
-    return fill_template(closing, dict.fromkeys(VARIABLES, "") | {"labels": _join_labels(labels)})
+    texts = [form.option_texts.get(label, label) for label in labels]
+    return fill_template(closing, dict.fromkeys(VARIABLES, "") | {"labels": _join_labels(texts)})
 
 
 _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
@@ -257,6 +321,7 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "context": lambda _, inputs: context_text(inputs.item),
     "reference": lambda _, inputs: inputs.item.reference,
     "ground_truth": lambda _, inputs: inputs.item.ground_truth,
+    "criteria": lambda _, inputs: inputs.criteria or _criteria_text(inputs.item),
     "criteria_subjective": lambda _, inputs: inputs.item.criteria.get("subjective", ""),
     "criteria_factuality": lambda _, inputs: inputs.item.criteria.get("factuality", ""),
     "response_a": lambda _, inputs: _answer_by_label(inputs, 0),
@@ -280,6 +345,11 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "query_text": lambda _, inputs: query_text(inputs.item),
 }
 """Functions that compute the variables; only those a prompt contains are called."""
+
+
+def _criteria_text(item: Item) -> str:
+    """Return the criteria of the item, else a general one."""
+    return "\n".join(item.criteria.values()) or GENERAL_CRITERIA
 
 
 def task_text(item: Item, images: tuple[str, ...]) -> str:
@@ -319,6 +389,21 @@ def _hash_json(value: Any) -> str:
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each slot; crossed: in reverse order, so the first slot has label B."""
+    """Return the label of each slot; crossed: in reverse order, so the first slot has label B.
+
+    For a verdict on one answer with options: the options from the lowest to the highest.
+    """
+    if prompt.options:
+        return prompt.options
     labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
     return labels[::-1] if crossed else labels
+
+
+def arrange_options(options: tuple[str, ...], arrangement: str) -> list[tuple[str, ...]]:
+    """Return the orders in which the options of a verdict are offered.
+
+    `rotations`: each option in each place once, the ascending order first.
+    """
+    if arrangement == "rotations":
+        return [options[k:] + options[:k] for k in range(len(options))]
+    return [options[::-1] if arrangement == "descending" else options]

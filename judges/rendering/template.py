@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 VARIABLES: Final = (
-    "instruction", "context", "reference", "ground_truth", "criteria_subjective",
+    "instruction", "context", "reference", "ground_truth", "criteria", "criteria_subjective",
     "criteria_factuality", "response_a", "response_b", "first", "second", "label_first",
     "label_second", "labels", "options", "reply", "images", "n_images", "aspects", "closing",
     "fence", "task", "query", "query_text",

@@ -25,8 +25,9 @@ from judges.verdicts.markers import (
     score_at,
 )
 from judges.verdicts.option_readers import read_gradelab_selection, read_selection
+from judges.verdicts.point_readers import read_pass_fail
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
-from judges.verdicts.verdict_formats import FORMATS
+from judges.verdicts.verdict_formats import FORMATS, PASS_FAIL_FORMAT
 from studies.domain import Verdict
 
 NO_SUCH_LABEL: Final = "there is no such label"
@@ -310,6 +311,7 @@ READERS: Final[Mapping[str, ReplyReader]] = {
     "json-winner": _read_json_winner,
     "result-n": _read_result_n,
     "grade-letter": _read_grade_letter,
+    PASS_FAIL_FORMAT: read_pass_fail,
     "label": _read_label,
     "none": _read_none,
 }

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from judges.verdicts.markers import MarkerMatch
+from judges.verdicts.point_readers import read_scale_option
 from judges.verdicts.readers import reader_for
 from judges.verdicts.reply_cleaning import clean_reply, original_span
-from judges.verdicts.verdict_formats import find_format
+from judges.verdicts.verdict_formats import SCALE_FORMAT, find_format
 from studies.domain import Verdict
 
 READING_RULES: Final = ("default", "last", "gradelab")
@@ -36,19 +37,30 @@ class ParsedVerdict:
 
 
 def parse_verdict(
-    format: str, reply: str, n_options: int = 2, rule: str = "default"
+    format: str,
+    reply: str,
+    n_options: int = 2,
+    rule: str = "default",
+    scale: Sequence[str] = (),
 ) -> ParsedVerdict:
-    """Parse a reply; pick and scores are in label order: 0 is A or 1, 1 is B or 2."""
-    found, truncated = _find_marker(format, reply, n_options, rule)
+    """Parse a reply; pick and scores are in label order: 0 is A or 1, 1 is B or 2.
+
+    `scale`: the options of a prompt with a declared scale, from the lowest to the highest.
+    """
+    found, truncated = _find_marker(format, reply, n_options, rule, scale)
     reason = "" if found.verdict else found.reason
     return ParsedVerdict(found.verdict, found.rule, truncated, reason)
 
 
 def marker_span(
-    format: str, reply: str, n_options: int = 2, rule: str = "default"
+    format: str,
+    reply: str,
+    n_options: int = 2,
+    rule: str = "default",
+    scale: Sequence[str] = (),
 ) -> tuple[int, int] | None:
     """Return the span of the verdict in the raw reply, for highlighting on the page."""
-    found, _ = _find_marker(format, reply, n_options, rule)
+    found, _ = _find_marker(format, reply, n_options, rule, scale)
     if found.verdict is None or found.span is None:
         return None
     return original_span(reply, found.span, emphasis=format != "json-winner")
@@ -81,7 +93,9 @@ def read_probabilities(
     return ParsedVerdict(verdict, "probabilities", mass=mass, probabilities=seen)
 
 
-def _find_marker(format: str, reply: str, n_options: int, rule: str) -> tuple[MarkerMatch, bool]:
+def _find_marker(
+    format: str, reply: str, n_options: int, rule: str, scale: Sequence[str]
+) -> tuple[MarkerMatch, bool]:
     name = find_format(format).name
     if rule not in READING_RULES:
         raise ValueError(
@@ -92,4 +106,6 @@ def _find_marker(format: str, reply: str, n_options: int, rule: str) -> tuple[Ma
         return MarkerMatch(reason="the reasoning block is not closed"), True
     if not text.text.strip():
         return MarkerMatch(reason="empty reply"), False
+    if name == SCALE_FORMAT:
+        return read_scale_option(text, scale), False
     return reader_for(name, rule)(text, n_options), False

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
 from judges.judge_errors import UnknownFormat
+from studies.domain import FAIL, PASS
+
+PASS_FAIL_FORMAT: Final = "pass-fail"
+SCALE_FORMAT: Final = "score-scale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class Format:
     """GBNF grammar that forces a readable verdict; `$labels` becomes `"A" | "B"`."""
     single_tokens: int = 26
     """Largest number of options for which labels are single tokens."""
+    option_texts: Mapping[str, str] = field(default_factory=dict)
+    """Words of the closing instruction for each option of a verdict on one answer."""
 
     def labels_for(self, n_options: int = 2) -> tuple[str, ...]:
         """Return the labels of the options in order: ("A", "B", …) or ("1", "2", …)."""
@@ -222,6 +228,24 @@ _FORMAT_LIST: Final = (
         ),
         closing_prefilled="Grade the answer: C if correct, P if partly correct, I if incorrect.",
         grammar='root ::= "GRADE: " [CPI]',
+    ),
+    Format(
+        name=PASS_FAIL_FORMAT,
+        low=0,
+        high=1,
+        closing="Finish with one of these lines: $labels.",
+        closing_prefilled="Give your verdict: $labels.",
+        grammar='root ::= "Verdict: " ("PASS" | "FAIL")',
+        option_texts={
+            PASS: '"Verdict: PASS" if the answer is good enough',
+            FAIL: '"Verdict: FAIL" if the answer is not good enough',
+        },
+    ),
+    Format(
+        name=SCALE_FORMAT,
+        closing='Finish with a line "Score: X", where X is one of these options: $labels.',
+        closing_prefilled="Choose one of these options as the score: $labels.",
+        grammar='root ::= "Score: " ($labels)',
     ),
     Format(
         name="label",

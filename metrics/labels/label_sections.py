@@ -116,14 +116,14 @@ def pass_fail_sentence(found: PassFailResult) -> str:
     observed = rates.observed_pass_rate
     if observed.value is None:
         return "No usable verdicts."
-    errors = _errors_text(rates.sensitivity.value, rates.specificity.value)
+    errors = errors_text(rates.sensitivity.value, rates.specificity.value)
     if not errors:
         return f"It passes {_percent_interval(observed)} of the answers; none has a label."
     corrected = f"true pass rate {_percent_interval(true)}, " if true.value is not None else ""
     return f"{errors}; {corrected}observed {_percent(observed.value)}."
 
 
-def _errors_text(sensitivity: float | None, specificity: float | None) -> str:
+def errors_text(sensitivity: float | None, specificity: float | None) -> str:
     """Share of passes among good and among bad answers, as far as labels show them."""
     if sensitivity is not None and specificity is not None:
         bad = _percent(1 - specificity)

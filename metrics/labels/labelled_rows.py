@@ -78,3 +78,14 @@ def _cells(
         (one, other): convert(row_selection.select_rows(rows, (judge == one) & (prompt == other)))
         for one, other in row_selection.observed_combinations(rows, CELL)
     }
+
+
+def checked_rows(frame: pd.DataFrame, checked: str) -> np.ndarray:
+    """Mask of the rows of one cell of the confusion table, such as "pass_bad" (false passes)."""
+    codes = pass_fail_codes(frame)
+    verdict, _, label = checked.partition("_")
+    known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}
+    if verdict not in known or label not in known:
+        return np.zeros(len(frame), np.bool_)
+    wanted = pass_fail_rows(frame) & ~frame["noise"].to_numpy(np.bool_)
+    return wanted & (codes.verdict == known[verdict]) & (codes.label == known[label])

@@ -12,6 +12,7 @@ from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.label_sections import pass_fail_section, scores_section
+from metrics.labels.option_order import option_order_section
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
@@ -290,6 +291,7 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "ratings": _without_people(creation_levels.single_ratings),
     "pass_fail": _without_people(pass_fail_section),
     "scores": _without_people(scores_section),
+    "option_order": _without_people(option_order_section),
     "creation": _without_people(_creation),
     "accuracies": _without_people(_accuracies),
     "agreement": _agreement,

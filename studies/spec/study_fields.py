@@ -67,6 +67,13 @@ class Simulation:
     score_spread: Annotated[float | None, Key(high=10)] = None
     score_noise: Annotated[float | None, Key(high=10)] = None
     first_points: Annotated[float | None, Key(low=-10, high=10)] = None
+    sensitivity: Annotated[
+        float | None, Key("Sensitivity", "probability of passing a good answer", high=1)
+    ] = None
+    specificity: Annotated[
+        float | None, Key("Specificity", "probability of failing a bad answer", high=1)
+    ] = None
+    severity: Annotated[float | None, Key(low=-10, high=10)] = None
     graded_signal: Annotated[float | None, Key(low=-10, high=10)] = None
     graded_first: Annotated[float | None, Key(low=-10, high=10)] = None
     graded_noise: Annotated[float | None, Key(high=10)] = None
@@ -236,6 +243,28 @@ class Study:
             protocol=True,
         ),
     ] = "plain"
+    options: Annotated[
+        str,
+        Key(
+            "Score options",
+            "order of pass and fail, or of the scores, in prompts that judge one answer",
+            options={
+                "ascending": "Ascending",
+                "descending": "Descending",
+                "rotations": "Rotations",
+            },
+            option_hints={
+                "ascending": "the worst option first: one call per answer",
+                "descending": "the best option first: one call per answer",
+                "rotations": "each option in each place once: measures the effect of their order",
+            },
+            protocol=True,
+        ),
+    ] = "ascending"
+    criteria: Annotated[
+        str,
+        Key("Criteria", "when an answer is good, for prompts that judge one answer", protocol=True),
+    ] = ""
     unrelated: Annotated[
         str,
         Key(

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from components.results.results_tab import VIEWS
+from components.results.results_tab import PAIR_VIEWS
 from studies.store.store import Store
 from tests.ui.conftest import App, choose, outside
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
@@ -69,7 +69,7 @@ def shows(page, text: str) -> bool:
 def test_in_every_view_of_the_results(watched):
     page = watched(f"{HERE}&tab=results")
     page.wait_for_selector("#eh-matrix td button")
-    for view in VIEWS:
+    for view in PAIR_VIEWS:
         page.get_by_test_id(f"{view}-radio-label").click()
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
@@ -197,7 +197,7 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     page.goto(f"{frozen.url}/?{HERE}&tab=results")
     page.wait_for_selector("#eh-matrix td button")
     assert not page.get_by_role("tab", name="Run", exact=True).is_visible()
-    for view in VIEWS:
+    for view in PAIR_VIEWS:
         page.get_by_test_id(f"{view}-radio-label").click()
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         wait_for(lambda panel=panel: len(panel.inner_text()) > 200)

@@ -24,7 +24,9 @@ def test_a_rule_opens_the_comparisons_that_it_changes(visit):
     number = link.inner_text().removeprefix("Open ")
     link.click()
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")
-    assert "Changed by: One call, calibrated" in page.locator(".eh-inspect-filters").inner_text()
+    assert (
+        "Changed by: One call, calibrated" in page.locator(".eh-inspect-filters").first.inner_text()
+    )
     assert number in page.locator(".eh-list .h").first.inner_text()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -175,7 +176,7 @@ def test_disputes_are_sorted_by_how_informative_they_are(store):
     subtitle, html = show_disputes(data, AGAINST_PEOPLE)
     assert subtitle.startswith("2 cases")
     assert "3 of 3 votes" in html and "1 vote" in html
-    assert '"contestant": "x"' in html.replace("&quot;", '"')
+    assert '"contestant": "x"' in unescape(html)
 
 
 def test_known_answers_are_shown_as_such_and_are_no_people(store):

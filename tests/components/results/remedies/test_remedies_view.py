@@ -23,7 +23,7 @@ from components.results.remedies.panels import (
     rules_table,
 )
 from components.results.remedies.pilots import offered_pilots, pilot_file
-from components.results.remedies.report_section import remedies_report
+from components.results.remedies.remedies_report import remedies_report
 from components.results.remedies.svg_charts import frontier_chart, risk_chart
 from components.share.paper_text import methods_paragraph, remedies_table
 from judges.engine.engine import Engine

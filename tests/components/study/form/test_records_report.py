@@ -86,7 +86,7 @@ def test_an_upload_of_questions_and_answers_reports_how_they_joined(tmp_path):
     html = records_html(look, FormState())
     assert "Join report" in html and "answers to 3 questions" in html
     for kind in ("missing", "empty", "duplicate", "conflicting", "unknown"):
-        assert f"<th>{kind}</th>" in html
+        assert f">{kind}</th>" in html
     assert "m, missing: 3" in html and "m, unknown: 9" in html
 
 

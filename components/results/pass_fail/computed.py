@@ -1,0 +1,44 @@
+"""Pass/fail results of the filtered study, computed once for all panels of the view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from components.filtering.filtered_study import FilteredStudy
+from metrics.labels.label_sections import PassFailResult, pass_fail_results
+from metrics.labels.option_order import OptionOrder, option_order_effects
+from studies.frames.frame import pass_fail_rows
+
+
+@dataclass(frozen=True, slots=True)
+class PassFailView:
+    """Results by judge and prompt, and the cell with the most verdicts, which the panels show."""
+
+    results: dict[tuple[str, str], PassFailResult]
+    order: dict[tuple[str, str], OptionOrder]
+
+    @property
+    def cell(self) -> tuple[str, str] | None:
+        counts = {cell: one.rates.observed_pass_rate.n for cell, one in self.results.items()}
+        return max(counts, key=lambda cell: counts[cell]) if counts else None
+
+    @property
+    def shown(self) -> PassFailResult | None:
+        return self.results[self.cell] if self.cell else None
+
+
+def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
+    """Compute the results of the judges in the filtered view."""
+    rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
+    return PassFailView(pass_fail_results(rows), option_order_effects(rows))
+
+
+def has_pass_fail(filtered: FilteredStudy) -> bool:
+    """Whether the study has pass/fail verdicts."""
+    return bool(pass_fail_rows(filtered.unfiltered_frame).any())
+
+
+def has_only_pass_fail(filtered: FilteredStudy) -> bool:
+    """Whether every judgement of the study is a pass/fail verdict, so that nothing is compared."""
+    frame = filtered.unfiltered_frame
+    return len(frame) > 0 and bool(pass_fail_rows(frame).all())

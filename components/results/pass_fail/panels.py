@@ -1,0 +1,237 @@
+"""Panels of the pass/fail view: confusion areas, rates with intervals, order of the options."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
+from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.panel import Axis, notice_html, wrap
+from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    NumberStyle,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.pass_fail.computed import PassFailView
+from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_text
+from metrics.labels.pass_fail import Confusion
+from studies.domain import Estimate
+
+CHANCE_AXIS: Final = Axis(chance=0.5)
+AREAS: Final = (
+    ("pass_good", "good, passed", False),
+    ("fail_good", "false fails", True),
+    ("pass_bad", "false passes", True),
+    ("fail_bad", "bad, failed", False),
+)
+"""Cells of the confusion table: field, words on its area, whether the verdict is wrong."""
+NO_LABELS: Final = (
+    "No verdict has a label. Add a column label to the table, or labels to the items, to measure "
+    "the judge."
+)
+
+
+def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
+    """Headline and lead: passes among good and bad answers, true and observed pass rate."""
+    found = view.shown
+    if found is None:
+        return "No pass/fail verdicts here.", "This view is for judges that pass or fail an answer."
+    rates, true = found.rates, found.true_pass_rate
+    observed = share(rates.observed_pass_rate.value, 0)
+    errors = errors_text(rates.sensitivity.value, rates.specificity.value)
+    if not errors:
+        return f"It passes {observed} of the answers.", NO_LABELS
+    title = f"{errors}."
+    if true.value is None:
+        return title, f"Observed pass rate {observed}. {_sentence(true.note)}"
+    bounds = interval(true, 0, scale=100)
+    gap = 100 * ((rates.observed_pass_rate.value or 0.0) - true.value)
+    lead = f"True pass rate **{share(true.value, 0)} {bounds}**, observed {observed}"
+    if abs(gap) < 1:
+        return title, f"{lead}."
+    high = "high" if gap > 0 else "low"
+    return title, f"{lead}: the pass rate it reports is {number(abs(gap))} points too {high}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def pass_fail_kpis(view: PassFailView) -> Markup:
+    """Key figures; raw agreement stands beside κ and the base rate."""
+    found = view.shown
+    if found is None:
+        return EMPTY
+    rates = found.rates
+    base = rates.base_rate.value
+    always = "" if base is None else f"; always “pass”: {share(base)}"
+    changed = view.order.get(view.cell or ("", ""))
+    kpis = [
+        _share_kpi("True pass rate", found.true_pass_rate),
+        _share_kpi("Observed", rates.observed_pass_rate),
+        Kpi(
+            "Agreement with labels",
+            share(rates.agreement.value),
+            note=f"κ {number(rates.kappa.value, 2)}{always}" if base is not None else
+            rates.agreement.note,
+        ),
+        *([_share_kpi("Changed by option order", changed.changed)] if changed else []),
+        unusable_replies_kpi(
+            rates.unusable, rates.unusable + rates.observed_pass_rate.n, "never counted as a fail"
+        ),
+    ]  # fmt: skip
+    return kpi_strip(kpis)
+
+
+def _share_kpi(label: str, estimate: Estimate) -> Kpi:
+    if estimate.value is None:
+        return Kpi(label, share(None), note=estimate.note)
+    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+    return Kpi(label, share(estimate.value), note=note)
+
+
+def confusion_areas(view: PassFailView) -> Markup:
+    """The four cells as areas; the area is the number of answers, plum is wrong."""
+    found = view.shown
+    if found is None or not found.rates.confusion.total:
+        return notice_html("calm", NO_LABELS)
+    table = found.rates.confusion
+    good, bad = table.pass_good + table.fail_good, table.pass_bad + table.fail_bad
+    columns = [
+        _area_column(view, table, "good", good, AREAS[:2]),
+        _area_column(view, table, "bad", bad, AREAS[2:]),
+    ]
+    return wrap(fill('<div class="eh-areas">{}</div>', join(columns)))
+
+
+def _area_column(
+    view: PassFailView,
+    table: Confusion,
+    label: str,
+    total: int,
+    areas: tuple[tuple[str, str, bool], ...],
+) -> Markup:
+    if not total:
+        return EMPTY
+    made = [
+        _area(view, name, words, wrong, getattr(table, name))
+        for name, words, wrong in areas
+        if getattr(table, name)
+    ]
+    return fill(
+        '<div class="col" style="flex-grow:{}"><p class="eh-small">{} <b>{}</b></p>{}</div>',
+        total,
+        label,
+        count(total),
+        join(made),
+    )
+
+
+def _area(view: PassFailView, name: str, words: str, wrong: bool, n: int) -> Markup:
+    made = attributes(
+        {
+            "type": "button",
+            "class": "b16" if wrong else None,
+            "style": f"flex-grow:{n}",
+            "data-select": json.dumps(_selection(view, name)),
+            "data-tip": f"{count(n, 'answer')}: {words}\nClick to open the replies",
+        }
+    )
+    return fill("<button{}><b>{}</b> <span>{}</span></button>", made, count(n), words)
+
+
+def _selection(view: PassFailView, checked: str) -> dict[str, Any]:
+    judge, prompt = view.cell or ("", "")
+    return {"judge": judge, "prompt": prompt, "checked": checked}
+
+
+def rates_table(view: PassFailView) -> Markup:
+    """Sensitivity, specificity, precision and J with intervals; other judges below."""
+    found = view.shown
+    if found is None or not found.rates.confusion.total:
+        return notice_html("calm", NO_LABELS)
+    rates = found.rates
+    base = share(rates.base_rate.value, 0)
+    rows = [
+        _rate_row("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT),
+        _rate_row("Fails bad answers", "specificity, %", rates.specificity, PERCENT),
+        _rate_row(
+            "A pass is really good",
+            f"precision, %; {base} of answers are good",
+            rates.precision,
+            PERCENT,
+        ),
+        _rate_row("Better than chance by", "Youden's J; below 0.2 no correction is made",
+                  rates.youden, SCORE),
+    ]  # fmt: skip
+    heads = [
+        ColumnHead("Rate", numeric=False),
+        ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
+        ColumnHead("", axis=CHANCE_AXIS),
+    ]
+    warning = notice_html("warn", _sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
+    return wrap(value_table(heads, rows, label="Rates of the judge")) + warning
+
+
+def _rate_row(name: str, note: str, estimate: Estimate, style: NumberStyle) -> list[Markup]:
+    plot = EMPTY if estimate.value is None else forest_cell(estimate, CHANCE_AXIS, style, name)
+    return [name_cell(name, note=note), value_cell(estimate, style, who=name, n=True), plot]
+
+
+def judges_table(view: PassFailView) -> Markup:
+    """One line for each judge and prompt, if there are several."""
+    if len(view.results) < 2:
+        return EMPTY
+    heads = [
+        ColumnHead("Judge · prompt", numeric=False),
+        *(ColumnHead(text) for text in ("Sensitivity", "Specificity", "κ", "Observed", "True")),
+    ]
+    rows = [
+        [
+            name_cell(f"{judge} · {prompt}", {"judge": judge, "prompt": prompt}),
+            value_cell(one.rates.sensitivity, PERCENT),
+            value_cell(one.rates.specificity, PERCENT),
+            value_cell(one.rates.kappa, SCORE),
+            value_cell(one.rates.observed_pass_rate, PERCENT),
+            value_cell(one.true_pass_rate, PERCENT),
+        ]
+        for (judge, prompt), one in view.results.items()
+    ]
+    return wrap(value_table(heads, rows, label="Judges"))
+
+
+def order_panel(view: PassFailView) -> Markup:
+    """Effect of the order of pass and fail, where both were offered first."""
+    found = view.order.get(view.cell or ("", ""))
+    if found is None:
+        return notice_html(
+            "calm", "The options were offered in one order. Set options: rotations to measure it."
+        )
+    texts = [
+        f"Verdicts changed with the order: {percent(found.changed)}.",
+        f"Repeats in the same order changed: {percent(found.noise_floor)}.",
+        f"Option offered first chosen: {percent(found.first_place)}; "
+        f"expected without an order effect: {share(found.expected_first.value)}.",
+        *(
+            f"Offered as {name.replace(' ', ', ')}: {decimal(shift, 3)} against the other order."
+            for name, shift in found.shift.items()
+        ),
+    ]
+    return wrap(join(fill("<p>{}</p>", text) for text in texts))
+
+
+def report_lines(found: PassFailResult) -> str:
+    """Rates of one judge as one text, for the report."""
+    rates = found.rates
+    return (
+        f"Sensitivity {percent(rates.sensitivity)}; specificity {percent(rates.specificity)}; "
+        f"agreement {percent(rates.agreement)} with κ {number(rates.kappa.value, 2)} at a base "
+        f"rate of {share(rates.base_rate.value)}; {count(rates.unusable)} unusable replies."
+    )

@@ -1,0 +1,90 @@
+"""Readers of verdicts on one answer: pass or fail, and an option of a declared scale.
+
+The last marker counts, as in judges/verdicts/readers.py. A reply that names two options after its
+marker ("PASS or FAIL") is unreadable; it never counts as a fail or as the lowest score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from judges.verdicts.markers import LABEL_END, UNREADABLE_MARKER, MarkerMatch, last_match, score_at
+from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
+from studies.domain import Verdict
+
+_OPENING: Final = "[ \\n]?[\"'\u201c\u2018(\\[{<]{0,3} ?"
+_BETWEEN: Final = (
+    "[\"'\u201d\u2019)\\]}>]{0,4} ?(?:/|\\||,|or|and|to|-) ?[\"'\u201c\u2018(\\[{<]{0,3}"
+)
+_VERDICT: Final = re.compile(r"(?<!\w)verdict ?:")
+_PASS_OR_FAIL: Final = re.compile(rf"{_OPENING}(pass|fail)(?:ed|s|es)?{LABEL_END}")
+_SECOND_VERDICT: Final = re.compile(rf"{_BETWEEN}(?:pass|fail)")
+_OPENING_MARKS: Final = re.compile(_OPENING)
+_BETWEEN_OPTIONS: Final = re.compile(_BETWEEN)
+_OPTION_END: Final = re.compile(rf"{LABEL_END}(?![.,][0-9]| ?[/%])")
+_SCORE: Final = re.compile(r"(?<!\w)score ?:")
+
+
+def read_pass_fail(text: CleanedReply, n_options: int) -> MarkerMatch:
+    """Read `Verdict: PASS` or `Verdict: FAIL` as a score of 1 or 0."""
+    marker = last_match(_VERDICT, text.lower)
+    if marker is None:
+        return MarkerMatch()
+    word = _PASS_OR_FAIL.match(text.lower, marker.end())
+    if word is None or _SECOND_VERDICT.match(text.lower, word.end()):
+        return MarkerMatch(reason=UNREADABLE_MARKER)
+    score = 1.0 if word[1] == "pass" else 0.0
+    return MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))
+
+
+def read_scale_option(text: CleanedReply, options: Sequence[str]) -> MarkerMatch:
+    """Read `Score: <option>`; `options` are those of the scale, from the lowest to the highest."""
+    marker = last_match(_SCORE, text.lower)
+    if marker is None or not options:
+        return MarkerMatch()
+    values = option_values(tuple(options))
+    found = _match_option(text, marker.end(), values)
+    if found is None:
+        return MarkerMatch(reason=UNREADABLE_MARKER)
+    return MarkerMatch(Verdict(scores=(found[0],)), "", (marker.start(), found[1]))
+
+
+@lru_cache(maxsize=256)
+def option_values(options: tuple[str, ...]) -> dict[str, float]:
+    """Return the score of each option: its number, or its place from 1 if not all are numbers."""
+    try:
+        return {option: float(option) for option in options}
+    except ValueError:
+        return {option: float(place) for place, option in enumerate(options, start=1)}
+
+
+def _match_option(
+    text: CleanedReply, start: int, values: Mapping[str, float]
+) -> tuple[float, int] | None:
+    """Return the score of the option at a position and its end; None for none or two."""
+    opening = _OPENING_MARKS.match(text.lower, start)
+    start = opening.end() if opening else start
+    if named := _option_at(text.lower, start, values):
+        end = start + len(named)
+        between = _BETWEEN_OPTIONS.match(text.lower, end)
+        second = between and _option_at(text.lower, between.end(), values)
+        return None if second else (values[named], end)
+    number = score_at(text.lower, start, round(max(values.values())))
+    if number is None or number[0] not in values.values() or not _are_numbers(values):
+        return None
+    return number
+
+
+def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
+    """Return the longest option at a position, "" if there is none or the word or number goes on:
+    "4.5" is not 4, and "4/5" is left to `score_at`."""
+    found = [name for name in values if text.startswith(lower_ascii(name), start)]
+    longest = max(found, key=len, default="")
+    return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""
+
+
+def _are_numbers(values: Mapping[str, float]) -> bool:
+    return all(name.replace(".", "", 1).lstrip("-").isdigit() for name in values)

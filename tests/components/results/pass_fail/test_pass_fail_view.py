@@ -1,0 +1,101 @@
+"""The pass/fail view: sentence, areas that open their replies, refusal, and the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.inspect.load_comparison import load_view
+from components.results import results_tab
+from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.panels import AREAS
+from components.share.report import report_html
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+
+COUNTS = {
+    ("pass", "pass"): 97, ("fail", "pass"): 3, ("pass", "fail"): 39, ("fail", "fail"): 61,
+    ("pass", ""): 83, ("fail", ""): 17, ("", "pass"): 4,
+}  # fmt: skip
+CELLS = {"pass_good": 97, "fail_good": 3, "pass_bad": 39, "fail_bad": 61}
+
+
+def import_table(store: Store, name: str, counts: dict[tuple[str, str], int]) -> None:
+    lines = [f"{verdict},{label}" for (verdict, label), n in counts.items() for _ in range(n)]
+    path = store.path.with_name(f"{name}.csv")
+    path.write_text("\n".join(["verdict,label", *lines]) + "\n", encoding="utf-8")
+    import_verdicts(store, path, name)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    made = Store(tmp_path_factory.mktemp("checks") / "store.db")
+    import_table(made, "checks", COUNTS)
+    import_table(made, "blind", {("pass", "pass"): 60, ("fail", "pass"): 40, ("pass", "fail"): 58,
+                                 ("fail", "fail"): 42, ("pass", ""): 50})  # fmt: skip
+    import_table(made, "bare", {("pass", ""): 30, ("fail", ""): 10})
+    yield made
+    made.close()
+
+
+def test_the_sentence_comes_first(store: Store) -> None:
+    title, lead = pass_fail_tab.finding(FilteredStudy(store, "checks"))
+    assert title == "It passes 97 % of good answers and 39 % of bad ones."
+    assert re.search(r"True pass rate \*\*59.% \[\d+, \d+\]\*\*, observed 73.%", lead)
+    assert "points too high" in lead
+    assert max(len(text.split()) for text in (title, lead)) <= 25
+
+
+def test_a_refused_correction_gives_its_reason(store: Store) -> None:
+    _, lead = pass_fail_tab.finding(FilteredStudy(store, "blind"))
+    assert "True pass rate" not in lead and "hardly tells good from bad" in lead
+
+
+def test_without_labels_the_view_asks_for_them(store: Store) -> None:
+    bare = FilteredStudy(store, "bare")
+    title, lead = pass_fail_tab.finding(bare)
+    assert "passes 75" in title and "No verdict has a label" in lead
+    assert "eh-areas" not in str(pass_fail_tab.render(bare)[1])
+
+
+def test_each_area_opens_exactly_its_replies(store: Store) -> None:
+    filtered = FilteredStudy(store, "checks")
+    areas = str(pass_fail_tab.render(filtered)[1])
+    marks = [json.loads(text.replace("&quot;", '"').replace("&#x27;", "'"))
+             for text in re.findall(r'data-select="([^"]+)"', areas)]  # fmt: skip
+    assert {mark["checked"] for mark in marks} == {name for name, _, _ in AREAS}
+    for mark in marks:
+        selection = results_tab.mark_selection(filtered, mark)
+        assert load_view(store, selection).total == CELLS[mark["checked"]]
+    wrong = re.findall(r'class="b16"[^>]*data-select="([^"]+)"', areas)
+    assert len(wrong) == 2 and all("pass_bad" in one or "fail_good" in one for one in wrong)
+
+
+def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
+    assert results_tab.offered_views(FilteredStudy(store, "checks")) == [pass_fail_tab.NAME]
+    pairs = results_tab.offered_views(FilteredStudy(judged, "two judges"))
+    assert pass_fail_tab.NAME not in pairs and len(pairs) == len(results_tab.VIEWS) - 1
+
+
+def test_the_tab_draws_the_view(store: Store) -> None:
+    with gr.Blocks():
+        tab = results_tab.build()
+    made = results_tab.render_panels(FilteredStudy(store, "checks"), pass_fail_tab.NAME, {})
+    assert len(made) == len(tab.view_outputs(pass_fail_tab.NAME))
+    shown = " ".join(str(part) for part in made)
+    assert "κ 0.58" in shown and "always “pass”: 50.0" in shown
+    assert "never counted as a fail" in shown
+
+
+def test_the_report_has_the_section_and_no_pairs(store: Store, tmp_path: Path) -> None:
+    text = str(report_html(store, "checks"))
+    body = text[text.index("<main>") : text.index("</main>")]
+    assert "It passes 97 % of good answers and 39 % of bad ones" in body
+    assert "false passes" in body and "Rogan and Gladen" in body
+    assert "both orders" not in body and "None of its" not in body

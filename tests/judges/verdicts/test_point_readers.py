@@ -1,0 +1,74 @@
+"""Verdicts on one answer, read from replies: pass or fail, and an option of a scale."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from judges.verdicts.verdict import parse_verdict
+
+FIVE = ("1", "2", "3", "4", "5")
+NAMES = ("poor", "fair", "good", "very good")
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("It is right.\nVerdict: PASS", 1.0),
+        ("**Verdict:** **FAIL**", 0.0),
+        ("verdict: passed.", 1.0),
+        ('I would say "Verdict: PASS" if it were right.\nVerdict: FAIL', 0.0),
+        ("Verdict: [FAIL]", 0.0),
+        ("Verdict: PASS or FAIL", None),
+        ("Verdict: PASS/FAIL", None),
+        ("Verdict: passable", None),
+        ("Verdict: unclear", None),
+        ("PASS", None),
+        ("The answer fails.", None),
+        ("", None),
+    ],
+)
+def test_pass_and_fail(reply: str, score: float | None) -> None:
+    verdict = parse_verdict("pass-fail", reply, 2).verdict
+    assert (verdict.scores if verdict else None) == (None if score is None else (score,))
+
+
+@pytest.mark.parametrize(
+    ("reply", "scale", "score"),
+    [
+        ("Fine.\nScore: 4", FIVE, 4.0),
+        ("Score: 4/5", FIVE, 4.0),
+        ("Score: 4 out of 5", FIVE, 4.0),
+        ("Score: **2**.", FIVE, 2.0),
+        ("Score: 4.5", FIVE, None),
+        ("Score: 4-5", FIVE, None),
+        ("Score: 4 or 5", FIVE, None),
+        ("Score: 6", FIVE, None),
+        ("Score: 40", FIVE, None),
+        ("Score: 80%", FIVE, None),
+        ("Score: four", FIVE, None),
+        ("Score: 0.5", ("0", "0.5", "1"), 0.5),
+        ("Score: Very good", NAMES, 4.0),
+        ("Score: good", NAMES, 3.0),
+        ("Score: goodish", NAMES, None),
+        ("Score: fair or good", NAMES, None),
+        ("Score: 3", NAMES, None),
+        ("no score", NAMES, None),
+    ],
+)
+def test_options_of_a_scale(reply: str, scale: tuple[str, ...], score: float | None) -> None:
+    verdict = parse_verdict("score-scale", reply, len(scale), scale=scale).verdict
+    assert (verdict.scores if verdict else None) == (None if score is None else (score,))
+
+
+@pytest.mark.parametrize("text", ["verdict: ", "score: ", "score: [[[(", "verdict: pass or "])
+def test_long_replies_take_linear_time(text: str) -> None:
+    def seconds(n: int) -> float:
+        start = time.process_time()
+        for format in ("pass-fail", "score-scale"):
+            parse_verdict(format, text * n, 5, scale=FIVE)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(20_000) < 40 * max(seconds(1_000), 0.005)
