@@ -166,6 +166,7 @@
   const tabs = () => [...document.querySelectorAll("#eh-tabs > .tab-wrapper button[role=tab]")];
   const nameOf = (tab) => tab?.textContent.trim().toLowerCase() ?? "";
   const tabOf = (url) => url.searchParams.get("tab") ?? (url.searchParams.get("study") ? "results" : nameOf(tabs()[0]));
+  const openTab = (name) => tabs().find(tab => nameOf(tab) === name)?.click();
   const remember = (values) => {
     const url = new URL(location.href), before = url.searchParams.get("study"), from = tabOf(url);
     // A page opened without an address shows its first tab; the study that the server then names does not change that.
@@ -179,7 +180,7 @@
   window.addEventListener("popstate", () => {
     const url = new URL(location.href);
     if (inView !== null && url.searchParams.get("study") !== inView) return location.reload();
-    tabs().find(tab => nameOf(tab) === tabOf(url))?.click();
+    openTab(tabOf(url));
   });
   // What a tab shows: `names` with their `values`; what is as it starts is not written.
   const scope = (tab, names, starts, values) => {
@@ -190,6 +191,14 @@
   document.addEventListener("click", (event) => {
     const tab = event.target.closest("#eh-tabs > .tab-wrapper button[role=tab]");
     if (tab) remember({tab: nameOf(tab)});
+  });
+
+  // A link to another view of Results: [data-view=Ranking] presses the switch.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-view]");
+    if (!link) return;
+    document.querySelector(`#eh-results-view [data-testid="${link.dataset.view}-radio-label"]`)?.click();
+    scrollTo({top: 0});
   });
 
   // ---- a view is being drawn: an element of its own, since a class on the body restyles the whole page
@@ -221,7 +230,7 @@
   };
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", opening) : opening();
 
-  const evenhand = window.evenhand = {drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope};
+  const evenhand = window.evenhand = {drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied

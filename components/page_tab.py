@@ -97,7 +97,7 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
             study_tab.bind(tabs.study, page.header, page.tabs, store, tabs.engine)
             run_tab.bind(tabs.run, page.header, store, tabs.engine, tabs.live, tabs.on_run)
             vote_tab.bind(tabs.vote, page.header, store, tabs.on_vote)
-        results_tab.bind(page.results, page.header, store)
+        results_tab.bind(page.results, page.header, store, engine)
         inspect_tab.bind(page.inspect, store)
         _bind_opening(blocks, page, store)
         _bind_view(page, store)
@@ -133,7 +133,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
         if engine:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
-            live = LiveStudies(store)
+            live = LiveStudies(store, lambda name: results_tab.study_finding(store, name))
             interactive = InteractiveTabs(
                 home, on_home, study, run, on_run, engine, live, vote, on_vote
             )

@@ -71,10 +71,10 @@ ORDER = {
         "page_tab",
     ),
     "components/results": (
-        "view_contract injection",
+        "view_contract injection active_run_tab",
         "bias agreement cards contrasts pass_fail remedies",
         "protocol ranking",
-        "wins",
+        "wins overview",
         "results_tab",
     ),
     "components/study": (

@@ -68,7 +68,7 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: in
         places = [place + (slot - (slots - 1) / 2) * step for place in range(len(rows))]
         data.append(_slot_bars(rows, slot, places, step))
         for place, row in zip(places, rows, strict=True):
-            notes += _bar_labels(row, slot, place, chance)
+            notes += _bar_labels(row, slot, place, chance, named=slots > 2)
     notes += [_tie_label(place, row) for place, row in enumerate(rows) if row.ties]
     if any(row.ties for row in rows):
         notes.append({**side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12})
@@ -114,7 +114,7 @@ def _slot_bars(
             hover_card(
                 percent(estimate, n=False),
                 f"{row.name}, shown {_ordinal_word(slot)}",
-                f"of {count(estimate.n, 'decisive verdict')}",
+                f"of {count(estimate.n, 'verdict')} other than ties",
             )
             for row, estimate in zip(rows, estimates, strict=True)
         ],
@@ -198,7 +198,10 @@ def _slot_share(row: SlotRow, slot: int) -> Estimate:
     return row.shares[slot] if slot < len(row.shares) else Estimate(None)
 
 
-def _bar_labels(row: SlotRow, slot: int, place: float, chance: float) -> list[dict[str, Any]]:
+def _bar_labels(
+    row: SlotRow, slot: int, place: float, chance: float, *, named: bool
+) -> list[dict[str, Any]]:
+    """The share beside its bar; `named`: with the position, as later ones have one colour."""
     estimate = _slot_share(row, slot)
     if estimate.value is None:
         return []
@@ -206,6 +209,8 @@ def _bar_labels(row: SlotRow, slot: int, place: float, chance: float) -> list[di
     # The chance line would strike through a number just left of it.
     end = chance if chance - 0.12 < end < chance else end
     text = fill_plot("<b>{}</b>", number(100 * estimate.value))
+    if named:
+        text = fill_plot("{} {}", text, slot_name(slot))
     return [{**annotation(text), "x": end, "y": place, "xanchor": "left", "xshift": 7}]
 
 
@@ -224,4 +229,4 @@ def _slot_summary(rows: Sequence[SlotRow]) -> str:
         + ", ".join(f"{slot_name(i)} {share(e.value, 0)}" for i, e in enumerate(row.shares))
         for row in rows
     ]
-    return "; ".join(parts) or "No decisive verdicts yet."
+    return "; ".join(parts) or "No verdicts other than ties yet."

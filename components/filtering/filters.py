@@ -15,13 +15,13 @@ from studies.domain import HUMAN_PREFIX
 from studies.frames.frame import SEP, SUSPECT_COLUMN
 
 ALL_CHOICE = "all"
-STUDY_RULE: Final = "as the study says"
+STUDY_RULE: Final = "study default"
 COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
-    "each order counts": ("pooled", "exclude"),
-    "2–0 wins, else a tie": ("strict", "exclude"),
+    "count each order": ("pooled", "exclude"),
+    "win only if both agree": ("strict", "exclude"),
     "majority of the orders": ("majority", "exclude"),
     "graded replies averaged": ("graded", "exclude"),
-    "2–0 wins, unreadable is a tie": ("strict", "tie"),
+    "win only if both agree, unreadable is a tie": ("strict", "tie"),
 }
 """Choice in the menu -> (combine, unreadable), as in a study file."""
 COMBINE_TEXTS: Final = {

@@ -20,6 +20,7 @@ from components.html.scales import (
     CHOICE_SCALE,
     COLOUR_BINS,
     CONSISTENCY_SCALE,
+    ENTROPY_BAND_SCALE,
     ENTROPY_SCALE,
     FIRST_SHARE_SCALE,
     GRADE_SCALE,
@@ -39,6 +40,7 @@ __all__ = [
     "CHOICE_SCALE",
     "COLOUR_BINS",
     "CONSISTENCY_SCALE",
+    "ENTROPY_BAND_SCALE",
     "ENTROPY_SCALE",
     "FIRST_SHARE_SCALE",
     "GRADE_SCALE",
@@ -104,6 +106,7 @@ def matrix_html(
     beside: Mapping[tuple[str, str], str] | None = None,
     least: int = 0,
     aside: str = "",
+    strengths: Mapping[tuple[str, str], float] | None = None,
 ) -> Markup:
     """The matrix with its colour scale below.
 
@@ -113,14 +116,16 @@ def matrix_html(
     up to six rows, never where row and column have different roles ("row beats column"). `more`
     adds lines to the hover card, `beside` a small line to the cell that stays where there is no
     room for intervals. Cells of fewer than `least` verdicts are hatched too. `aside` is a text at
-    the end of the colour scale.
+    the end of the colour scale. `strengths` are colour strengths from 0 to 1 of cells whose colour
+    does not follow from the value alone.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
     ]
     view = _MatrixOptions(
-        cells, scale, keys, flags or {}, click, select or {}, more or {}, beside or {}, least
-    )
+        cells, scale, keys, flags or {}, click, select or {}, more or {}, beside or {}, least,
+        strengths or {},
+    )  # fmt: skip
     if turns is None:
         turns = scale.kind != "w" and len(rows) <= _MAX_TURNED_ROWS
     made = {(r, head.name): _cell_html(r, head.name, view) for r in rows for head in heads}
@@ -150,6 +155,14 @@ class _MatrixOptions:
     more: Mapping[tuple[str, str], Sequence[str]]
     beside: Mapping[tuple[str, str], str]
     min_verdicts: int
+    strengths: Mapping[tuple[str, str], float]
+
+    def css_class(self, row: str, column: str, value: float) -> str:
+        """The CSS class of a cell's colour."""
+        strength = self.strengths.get((row, column))
+        if strength is None:
+            return self.scale.css_class(value)
+        return f"{self.scale.kind}{round(COLOUR_BINS * min(max(strength, 0.0), 1.0))}"
 
     @property
     def label(self) -> str:
@@ -191,7 +204,7 @@ def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOption
     ink = (
         None
         if view.has_few(estimate)
-        else int(scale.css_class(estimate.value or 0.0)[1:]) / COLOUR_BINS
+        else int(view.css_class(row, column, estimate.value or 0.0)[1:]) / COLOUR_BINS
     )
     return [
         row,
@@ -292,7 +305,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
     button = attributes(
         {
             "type": "button",
-            "class": None if few else view.scale.css_class(estimate.value or 0.0),
+            "class": None if few else view.css_class(row, column, estimate.value or 0.0),
             "data-select": json.dumps(view.select.get((row, column)) or own),
             "data-tip": "\n".join(card),
             "aria-label": ". ".join(card),

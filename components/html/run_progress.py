@@ -36,6 +36,8 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
         if n
     )
     words = fill("<b>{}</b> done, {} left", share(done / whole), count(whole - done))
+    if done == planned > 0:
+        words = fill("<b>Done:</b> all {} replies are stored", count(done))
     words += fill(", <b>{} waiting</b>", count(waiting)) if waiting else ""
     shown = [s for s in STATUSES if counts.get(s, 0) or s == "ok"]
     badges = join(status_badge(status, counts.get(status, 0)) for status in shown)

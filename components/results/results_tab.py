@@ -31,6 +31,8 @@ from components.html.panel import data_note, finding_html
 from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
 from components.layout.header import Header
 from components.layout.widgets import ClickableHTML, Switch
+from components.results import active_run_tab
+from components.results.active_run_tab import RunFollower, mark_partial, run_progress
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
@@ -38,6 +40,7 @@ from components.results.bias.computed import load_bias
 from components.results.cards import tab as cards_tab
 from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
+from components.results.overview import tab as overview_tab
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.computed import has_only_pass_fail, has_pass_fail
 from components.results.protocol import tab as protocol_tab
@@ -46,6 +49,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view_contract import ViewParts, pick_choice
 from components.results.wins import tab as wins_tab
 from components.server.gradio_private import set_scripts
+from judges.engine.engine import Engine
 from metrics.agreement.pairwise_agreement import PEOPLE
 from studies.frames.frame import SUSPECT_COLUMN
 from studies.store.ballot_queries import verification_stamp
@@ -54,11 +58,12 @@ from studies.store.store import Store
 VIEWS: Final[dict[str, Any]] = {
     module.NAME: module
     for module in (
+        overview_tab,
         bias_tab,
         ranking_tab,
-        wins_tab,
         agreement_tab,
         remedies_tab,
+        wins_tab,
         contrasts_tab,
         cards_tab,
         protocol_tab,
@@ -98,6 +103,7 @@ class ResultsTab:
     request_text: gr.Textbox
     """Hidden text box for the values of `inputs` as one JSON text, since every Gradio input costs
     time. It stays empty; the page replaces its value when it sends an event."""
+    follower: RunFollower
 
     @property
     def clickable(self) -> list[gr.HTML]:
@@ -132,9 +138,9 @@ class ResultsTab:
 def build() -> ResultsTab:
     names = list(VIEWS)
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
-        view = Switch(names, "View")
+        view = Switch(names, "View", elem_id="eh-results-view")
         filters = [_filter_dropdown(name) for name in FILTER_NAMES]
-    finding = ClickableHTML()
+    finding = ClickableHTML(elem_id="eh-results-finding")
     kpis = ClickableHTML()
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
@@ -147,13 +153,14 @@ def build() -> ResultsTab:
     }
     request_text = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
     return ResultsTab(
-        view, filters, finding, kpis, pages, parts, ClickableHTML(), draw, request_text
-    )
+        view, filters, finding, kpis, pages, parts, ClickableHTML(), draw, request_text,
+        active_run_tab.build(),
+    )  # fmt: skip
 
 
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
-    for part in (*tab.draw_buttons.values(), tab.request_text):
+    for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
         part.render()  # type: ignore[no-untyped-call]
 
 
@@ -174,11 +181,15 @@ def _filter_dropdown(name: str) -> gr.Dropdown:
     )
 
 
-def bind(tab: ResultsTab, header: Header, store: Store) -> None:
-    """Connect events: a filter redraws the view, a control of a view only its own outputs."""
+def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
+    """Connect events: a filter redraws the view, a control of a view only its own outputs.
 
-    for name, button in tab.draw_buttons.items():
-        _bind_view(tab, header, store, name, button)
+    With an engine, views follow its active runs.
+    """
+    for name in tab.draw_buttons:
+        _bind_view(tab, header, store, engine, name)
+    if engine:
+        _bind_refresh(tab, header, store)
     controls: list[Any] = [tab.view, *tab.filters]
     for control in controls:
         control.input(
@@ -195,17 +206,45 @@ def bind(tab: ResultsTab, header: Header, store: Store) -> None:
             VIEWS[name].bind(parts)
 
 
-def _bind_view(tab: ResultsTab, header: Header, store: Store, view: str, button: gr.Button) -> None:
+def _bind_view(
+    tab: ResultsTab, header: Header, store: Store, engine: Engine | None, view: str
+) -> None:
     states = tab.session_states(view)
 
     def redraw(name: str, request_text: str, *state_values: Any) -> list[Any]:
         session_values = dict(zip(states, state_values, strict=True))
         values = parse_request(tab, request_text, session_values)
-        return render_view(store, name, tab, view, values)
+        progress = run_progress(engine, name)
+        drawn = mark_partial(render_view(store, name, tab, view, values), progress)
+        return [gr.Timer(active=progress is not None), *drawn]
 
     inputs = [header.study, tab.request_text, *states.values()]
-    button.click(redraw, inputs, tab.view_outputs(view), **QUIET_EVENT).then(
+    outputs = [tab.follower.timer, *tab.view_outputs(view)]
+    tab.draw_buttons[view].click(redraw, inputs, outputs, **QUIET_EVENT).then(
         None, None, None, js="() => evenhand.drawing(false)"
+    )
+
+
+def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
+    """During a run: update the choices, which grow with the verdicts, and redraw the view."""
+    columns = ("judge", "prompt", "category", "contestants")
+    menus = [tab.filters[FILTER_NAMES.index(name)] for name in columns]
+    views = [name for name, module in VIEWS.items() if hasattr(module, "available_choices")]
+
+    def refresh(name: str) -> list[Any]:
+        if not name:
+            return [gr.skip()] * len(outputs)
+        whole = FilteredStudy(store, name)
+        known = {one: filter_choices(whole.unfiltered_frame, one) for one in columns[:-1]}
+        known["contestants"] = shown_contestants(whole.unfiltered_frame)
+        found = [VIEWS[view].available_choices(whole) for view in views]
+        return active_run_tab.choice_updates(known, {k: v for one in found for k, v in one.items()})
+
+    switches = [tab.controls[k] for view in views for k in VIEWS[view].CHANGING_CONTROLS]
+    outputs = [*menus, *switches]
+    active_run_tab.bind_timer(tab.follower)
+    tab.follower.refresh.click(refresh, header.study, outputs, **QUIET_EVENT).then(
+        None, None, None, js=redraw_script(tab)
     )
 
 
@@ -318,6 +357,12 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
     )
 
 
+def redraw_script(tab: ResultsTab) -> str:
+    """Script that draws the view in sight again, without a message that it is being drawn."""
+    places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
+    return f"() => evenhand.held && document.querySelector({places}[evenhand.held[0]])?.click()"
+
+
 def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
     """(view, filter, controls) from the values of `tab.inputs`."""
     view, judge, prompt, category, contestants, rule, suspects, *rest = values
@@ -351,6 +396,12 @@ def render_view(
 
     version = (store.version(name), context)
     return list(store.memoised(name, ("view", view, chosen, serialised), draw, version))
+
+
+def study_finding(store: Store, name: str) -> str:
+    """Headline of a study without filters: that of its first view."""
+    whole = FilteredStudy(store, name)
+    return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
 
 
 def render_panels(
@@ -420,7 +471,6 @@ def initial_controls(
     for column in ("judge", "prompt", "category"):
         known = filter_choices(frame, column)
         singles.append(gr.Dropdown(choices=known, value=pick_choice(wanted.get(column), known)))
-    views = offered_views(whole)
     suspicious = SUSPECT_COLUMN in frame
     left_out = (
         pick_choice(wanted.get("suspects"), FIXED_CHOICES["suspects"])
@@ -433,7 +483,7 @@ def initial_controls(
             controls |= VIEWS[view].initial_controls(whole, wanted)
         controls |= {k: gr.skip() for k in parts.controls if k not in controls}
     return [
-        gr.Radio(choices=views, value=pick_choice(wanted.get("view"), views)),
+        _view_switch(whole, wanted),
         *singles,
         gr.Dropdown(choices=contestants, value=chosen),
         gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"])),
@@ -442,11 +492,28 @@ def initial_controls(
     ]
 
 
-def offered_views(whole: FilteredStudy) -> list[str]:
-    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels."""
+def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
+    """The views of a study, with the one that the address names.
+
+    Addresses without a view but with a control of Position bias are from the time when that view
+    was the first.
+    """
+    older = any(name in wanted for name in ("measure", "columns"))
+    asked = wanted.get("view") or (bias_tab.NAME if older else None)
+    names = offered_views(filtered_study, asked)
+    return gr.Radio(choices=names, value=pick_choice(asked, names))
+
+
+def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
+    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels.
+
+    Protocol needs a preset, or an address that asks for it.
+    """
     if has_only_pass_fail(whole):
         return [pass_fail_tab.NAME]
-    return [*PAIR_VIEWS, *([pass_fail_tab.NAME] if has_pass_fail(whole) else [])]
+    protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
+    pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]
+    return [*pairs, *([pass_fail_tab.NAME] if has_pass_fail(whole) else [])]
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:

@@ -7,6 +7,7 @@ A view is a module `<name>/tab.py` listed in results_tab.VIEWS, with
     finding(filtered_study) -> (title, lead)     headline; empty if the view draws its own
     render(filtered_study, **controls) -> []     one value per ViewParts.outputs, in order
     initial_controls(filtered_study, wanted)     optional: control values for a new study
+    CHANGING_CONTROLS, available_choices()       optional: switches whose choices grow in a run
     kpis(filtered_study) -> str                  optional: KPI strip instead of the default one
     bind(parts)                                  optional: events of this view only (an upload)
 """
@@ -36,13 +37,21 @@ class ViewParts:
     """Components used only by the view's own bind()."""
 
 
-RENAMED_CHOICES: Final[Mapping[str, str]] = {"Above the coin": "Above chance"}
+RENAMED_CHOICES: Final[Mapping[str, str]] = {
+    "Above the coin": "Above chance",
+    "Agreement": "People",
+    "as the study says": "study default",
+    "each order counts": "count each order",
+    "2–0 wins, else a tie": "win only if both agree",
+    "2–0 wins, unreadable is a tie": "win only if both agree, unreadable is a tie",
+}
 """Former text of a choice -> its present text, so that older addresses still work."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
     """The choice named in the address if it exists, else the default, else the first."""
-    wanted = RENAMED_CHOICES.get(wanted or "", wanted)
+    if wanted not in known:
+        wanted = RENAMED_CHOICES.get(wanted or "", wanted)
     if wanted in known:
         return wanted
     return default if default is not None else known[0] if known else None

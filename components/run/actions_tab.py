@@ -217,13 +217,13 @@ def render(
     page after the click that started the run, and would stop its updates.
     """
     if not name:
-        return [gr.skip()] * 19
+        return [gr.skip()] * 20
     now = load_run_facts(store, engine, live.quotes, name)
     picture = live.for_study(name).figures()
     return [
         gr.Timer(active=True) if now.running else gr.skip(),
         f"{now.snapshot.id} {now.snapshot.state}" if now.snapshot else "",
-        show_finding(now),
+        show_finding(now, live.study_finding(name) if now.complete else ""),
         *show_buttons(now),
         show_store_notices(store) + show_notices(now),
         gr.Column(visible=len(now.key_origins) == 1),
@@ -241,9 +241,11 @@ def render(
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:
-    """The buttons Run, Retry, Pause and Stop, visible where they apply, with their price."""
+    """The buttons See results, Run, Retry, Pause and Stop, visible where they apply, with their
+    price."""
     idle = not now.running and not now.recorded and now.owned
     return [
+        gr.Button(visible=now.complete or now.recorded),
         gr.Button(start_button_text(now.missing), visible=idle and now.pending > 0),
         gr.Button(retry_button_text(now.failed), visible=idle and now.offers_retry),
         gr.Button("Resume" if now.paused else "Pause", visible=now.running and now.owned),

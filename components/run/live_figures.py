@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ from studies.frames.frame import frame_from_rows
 from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
+MIN_ELO_BATTLES: Final = 100
+"""Battles from which the Elo curves are drawn: before, they follow the order of arrival."""
 
 
 NO_VERDICT: Final = Estimate(None, note="no verdict yet")
@@ -156,31 +159,47 @@ class LiveStudy:
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
-        elo = elo_curve_figure(
-            [0, *self._battles],
-            {name: [1000.0, *line] for name, line in self._curves.items()},
-            height=250,
-            revision="live-elo",
-        )
         rates = {name: e for name, e in win_rate(self.frame).items() if e.n}
         return LiveFigures(
             len(self.frame),
             share,
             options,
             figure,
-            elo if self._curves else empty_figure("Elo needs pairs of answers.", 250),
+            self._draw_elo(),
             win_rate_figure(rates, height=250)
             if rates
             else empty_figure("No readable verdict yet.", 250),
             live_first_share(self.frame),
         )
 
+    def _draw_elo(self) -> Figure:
+        if not self._curves:
+            return empty_figure("Elo needs pairs of answers.", 250)
+        if self.elo.battles < MIN_ELO_BATTLES:
+            so_far = f"{self.elo.battles} of {MIN_ELO_BATTLES} battles"
+            return empty_figure(f"{so_far}: too few for Elo.", 250)
+        return elo_curve_figure(
+            [0, *self._battles],
+            {name: [1000.0, *line] for name, line in self._curves.items()},
+            height=250,
+            revision="live-elo",
+        )
+
+
+def no_finding(study: str) -> str:
+    """The default of `LiveStudies.study_finding`: no headline."""
+    return ""
+
 
 class LiveStudies:
-    """Live views by study, held by the server and shared by all sessions."""
+    """Live views by study, held by the server and shared by all sessions.
 
-    def __init__(self, store: Store) -> None:
+    `study_finding` returns the headline that Results shows for a study.
+    """
+
+    def __init__(self, store: Store, study_finding: Callable[[str], str] = no_finding) -> None:
         self.quotes = QuoteCache(store)
+        self.study_finding = study_finding
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:

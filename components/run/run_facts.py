@@ -79,6 +79,11 @@ class RunFacts:
         return self.counts.get("pending", 0)
 
     @property
+    def complete(self) -> bool:
+        """Whether every planned call has a reply, and no run is active."""
+        return bool(self.planned) and not self.pending and not self.running and not self.recorded
+
+    @property
     def offers_retry(self) -> bool:
         """Whether Retry would make calls that Run would not (Run also repeats calls that ended in
         an error)."""

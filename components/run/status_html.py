@@ -35,10 +35,13 @@ def retry_button_text(failed: CostQuote) -> str:
     return f"Retry {count(failed.asks)} failed calls, {dollars(failed.dollars)}"
 
 
-def show_finding(facts: RunFacts) -> Markup:
+def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
+    """Headline of the tab: the progress, or `study_finding` once every call has been made."""
     if facts.recorded:
         return finding_html(facts.name, "Recorded verdicts: no calls to make. See Results.")
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
+    if facts.complete and study_finding:
+        return finding_html(study_finding, f"{title}. {_finding_text(facts)}")
     if facts.running and (seconds := _longest_wait(facts.snapshot)):
         title += f", waiting for {duration(max(1, round(seconds)))}"
     return finding_html(title, _finding_text(facts))
@@ -58,7 +61,7 @@ def _finding_text(facts: RunFacts) -> str:
         return "The run continues if you close this page."
     if facts.missing.asks:
         return "A run makes only the missing calls."
-    return "Complete. Another run makes no calls."
+    return "All replies are stored; another run makes no calls."
 
 
 def _pause_limit(facts: RunFacts) -> str:
@@ -112,15 +115,15 @@ def _large_study_note(facts: RunFacts) -> Markup:
 def _rate_kpi(facts: RunFacts) -> Kpi:
     snapshot = facts.snapshot
     if snapshot is None or not facts.running:
-        return Kpi("Rate", "–", note="no active run")
+        return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)
     note = f"{count(snapshot.in_flight)} at once"
     note += f"; {count(waiting)} waiting for a retry" if waiting else ""
     if not snapshot.rate:
-        return Kpi("Rate", "–", note=note if snapshot.state == "running" else snapshot.state)
+        return Kpi("Speed", "–", note=note if snapshot.state == "running" else snapshot.state)
     per_second = snapshot.rate >= 1
     value = snapshot.rate if per_second else 60 * snapshot.rate
-    return Kpi("Rate", f"{value:.1f}", "calls/s" if per_second else "calls/min", note)
+    return Kpi("Speed", f"{value:.1f}", "calls/s" if per_second else "calls/min", note)
 
 
 def _time_left_kpi(facts: RunFacts) -> Kpi:
@@ -130,9 +133,9 @@ def _time_left_kpi(facts: RunFacts) -> Kpi:
     started = f"started {_clock_time(snapshot.started)}"
     if snapshot.eta is None:
         so_far = duration(time.time() - snapshot.started)
-        return Kpi("Left", "–", note=f"{started}, {so_far} so far")
+        return Kpi("Time left", "–", note=f"{started}, {so_far} so far")
     ends = _clock_time(time.time() + snapshot.eta)
-    return Kpi("Left", duration(snapshot.eta), note=f"{started}, ends about {ends}")
+    return Kpi("Time left", duration(snapshot.eta), note=f"{started}, ends about {ends}")
 
 
 def _last_run_kpi(facts: RunFacts) -> Kpi:
@@ -199,9 +202,12 @@ def _unusable_kpi(facts: RunFacts) -> Kpi:
         note = "every reply has a verdict" if facts.done else "no calls yet"
         return Kpi("Unusable replies", "0", f"of {count(facts.done)}", note)
     told = ", ".join(f"{count(counts[status])} {status.replace('_', ' ')}" for status in kinds)
-    rate = share(failures / max(1, facts.done))
+    note = f"{share(failures / max(1, facts.done))}: {told}"
+    if facts.complete and facts.offers_retry:
+        failed = facts.failed
+        note += f"; asking again: {count(failed.asks, 'call')}, {dollars(failed.dollars)}"
     return Kpi(
-        "Unusable replies", count(failures), f"of {count(facts.done)}", f"{rate}: {told}",
+        "Unusable replies", count(failures), f"of {count(facts.done)}", note,
         link=f"Open {count(failures)}", select={"status": "failures"},
     )  # fmt: skip
 
@@ -212,10 +218,11 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
             note = "see Results" if facts.recorded else "no verdict since this tab was opened"
-        return Kpi("First-slot share", "–", note=note)
+        return Kpi("Picks the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
     note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
-    return Kpi("First-slot share", share(estimate.value, 1), note=f"{note}; do not stop on it")
+    note += "; do not end a run because of it" if facts.running else ""
+    return Kpi("Picks the answer shown first", share(estimate.value, 1), note=note)
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
@@ -259,11 +266,15 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 
 LIVE_CHARTS: Final = (
     (
-        "First-slot share",
-        f"decisive verdicts, 95{NARROW_SPACE}% CI; do not stop on it",
+        "Picks the answer shown first",
+        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not end a run because of it",
         "eh-live-share",
     ),
     ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
-    ("Win rate", f"%, 95{NARROW_SPACE}% CI, ties as half; do not stop on it", "eh-live-wins"),
+    (
+        "Win rate",
+        f"%, 95{NARROW_SPACE}% CI, ties as half; do not end a run because of it",
+        "eh-live-wins",
+    ),
 )
 """Title, subtitle and element id of the live figures."""

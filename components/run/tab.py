@@ -32,6 +32,8 @@ class RunTab:
     state: gr.Textbox
     """Id and state of the shown run; its change refreshes the list of runs."""
     finding: gr.HTML
+    see: gr.Button
+    """Opens Results; shown when every call has been made."""
     start: gr.Button
     retry: gr.Button
     pause: gr.Button
@@ -61,8 +63,8 @@ class RunTab:
     def outputs(self) -> list[Any]:
         """The outputs of `render`, in its order."""
         return [
-            self.timer, self.state, self.finding, self.start, self.retry, self.pause, self.stop,
-            self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
+            self.timer, self.state, self.finding, self.see, self.start, self.retry, self.pause,
+            self.stop, self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
             self.progress, self.kpis, self.failures, self.share, self.elo, self.wins, self.replies,
         ]  # fmt: skip
 
@@ -78,7 +80,7 @@ def build() -> RunTab:
     timer = gr.Timer(0.5, active=False)
     with gr.Row(elem_classes="eh-title-row"):
         told = ClickableHTML(elem_id="eh-run-finding")
-        start, retry, pause, stop = _build_buttons()
+        see, start, retry, pause, stop = _build_buttons()
     notices = ClickableHTML(elem_id="eh-run-notices")
     with gr.Column(elem_classes="eh-panel", visible=False) as keys:
         key_note, key, key_go = _build_key()
@@ -101,15 +103,16 @@ def build() -> RunTab:
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
-        timer, state, told, start, retry, pause, stop, notices, keys, key_note, key_origin, key,
-        key_go, progress, kpis, failures, share, elo, wins, which, replies, scope, runs, opened,
-        run_id,
+        timer, state, told, see, start, retry, pause, stop, notices, keys, key_note, key_origin,
+        key, key_go, progress, kpis, failures, share, elo, wins, which, replies, scope, runs,
+        opened, run_id,
     )  # fmt: skip
 
 
-def _build_buttons() -> tuple[gr.Button, gr.Button, gr.Button, gr.Button]:
+def _build_buttons() -> tuple[gr.Button, gr.Button, gr.Button, gr.Button, gr.Button]:
     fit: dict[str, Any] = {"elem_classes": "eh-fit", "visible": False}
     return (
+        gr.Button("See results", variant="primary", elem_id="eh-see-results", **fit),
         gr.Button("Run", variant="primary", elem_id="eh-start", **fit),
         gr.Button("Retry", elem_id="eh-retry", **fit),
         gr.Button("Pause", elem_id="eh-pause", **fit),
@@ -157,6 +160,7 @@ def bind(
         "outputs": [tab.runs, tab.opened], **QUIET,
     }  # fmt: skip
     tab.timer.tick(look.tick, inputs, outputs, trigger_mode="once", **QUIET)
+    tab.see.click(None, None, None, js="() => evenhand.openTab('results')")
     tab.which.change(look, inputs, outputs, **QUIET)
     for button, act in ((tab.start, look.start), (tab.retry, look.retry)):
         button.click(act, inputs, outputs, **QUIET).then(**past)

@@ -103,7 +103,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
     targeted, cast = count_non_random_votes(store.read_connection, study)
     warning = (
         f" {count(targeted)} of {count(cast)} votes were not on randomly chosen pairs; the "
-        "Agreement view marks them."
+        "People view marks them."
         if targeted
         else ""
     )

@@ -251,7 +251,12 @@ class Leaderboard:
             for row, name in enumerate(self.names)
         }
 
-    @property
+    def is_above(self, above: str, below: str) -> bool:
+        """Whether one contestant is significantly above another, adjusted for all pairs at once."""
+        row, column = self.names.index(above), self.names.index(below)
+        return bool(self._significantly_above[row, column])
+
+    @cached_property
     def _significantly_above(self) -> Floats:
         size = len(self.names)
         if self._errors is None or self.items < 2:

@@ -61,8 +61,8 @@ def test_no_ballot_has_a_serious_violation(visit, theme):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_results_view_has_a_serious_violation(visit, theme):
-    page = visit("tab=results", theme=theme)
-    page.wait_for_selector("#eh-matrix td button")
+    page = visit("tab=results&view=Protocol", theme=theme)
+    page.get_by_test_id("Protocol-radio-label").wait_for()
     found = {}
     for name in PAIR_VIEWS:
         page.get_by_test_id(f"{name}-radio-label").click()

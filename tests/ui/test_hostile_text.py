@@ -67,8 +67,8 @@ def shows(page, text: str) -> bool:
 
 @pytest.mark.core
 def test_in_every_view_of_the_results(watched):
-    page = watched(f"{HERE}&tab=results")
-    page.wait_for_selector("#eh-matrix td button")
+    page = watched(f"{HERE}&tab=results&view=Protocol")
+    page.get_by_test_id("Protocol-radio-label").wait_for()
     for view in PAIR_VIEWS:
         page.get_by_test_id(f"{view}-radio-label").click()
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
@@ -156,7 +156,7 @@ def test_as_the_name_and_the_comment_of_a_voter(watched, app):
     assert shows(page, VOTER) and shows(page, PAYLOADS[1])
     harmless(page)
     page = watched(f"{HERE}&tab=results&view=Agreement")
-    page.get_by_test_id("Agreement-radio-label").click()
+    page.get_by_test_id("People-radio-label").click()
     wait_for(lambda: shows(page, VOTER))
     harmless(page)
 
@@ -194,8 +194,8 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("dialog", lambda dialog: (faults.append("a dialog"), dialog.dismiss()))
     page.on("request", lambda r: faults.append(r.url) if outside(r.url) else None)
-    page.goto(f"{frozen.url}/?{HERE}&tab=results")
-    page.wait_for_selector("#eh-matrix td button")
+    page.goto(f"{frozen.url}/?{HERE}&tab=results&view=Protocol")
+    page.get_by_test_id("Protocol-radio-label").wait_for()
     assert not page.get_by_role("tab", name="Run", exact=True).is_visible()
     for view in PAIR_VIEWS:
         page.get_by_test_id(f"{view}-radio-label").click()

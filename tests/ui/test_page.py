@@ -18,7 +18,7 @@ def tab(page, name: str) -> None:
 
 
 def asked(page) -> tuple[int, int]:
-    text = page.locator("#eh-run-finding h1").inner_text()
+    text = page.locator("#eh-run-finding").inner_text()
     found = re.search(r"([\d,]+) of ([\d,]+) calls done", text)
     assert found, text
     done, planned = (int(part.replace(",", "")) for part in found.groups())
@@ -65,7 +65,7 @@ def test_every_tab_fits_a_phone(visit):
 
 
 def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
-    page = visit("tab=results")
+    page = visit("tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")
     assert page.locator("#eh-matrix table.wide tbody tr").count() >= 4
     page.wait_for_selector("#eh-slots .main-svg")
@@ -78,7 +78,7 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
 
 @pytest.mark.core
 def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
-    page = visit("tab=results")
+    page = visit("tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")
     page.locator("#eh-matrix table.wide tbody tr").first.locator("td button").first.click()
     page.wait_for_selector(".eh-inspect-open .eh")
@@ -101,7 +101,7 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
 
 
 def test_a_filter_redraws_the_finding(visit):
-    page = visit("tab=results")
+    page = visit("tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")
     before = page.locator("#eh-matrix table.wide tbody tr").count()
     page.locator("#eh-filter-prompt input").click()
@@ -130,6 +130,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     page.wait_for_selector("#eh-live-share .main-svg")
     page.wait_for_selector("#eh-live-elo .main-svg")
     tab(page, "Results")
+    page.get_by_test_id("Position bias-radio-label").click()
     page.wait_for_selector("#eh-matrix td button")
     link = wait_for(lambda: "study=From" in page.url and "tab=results" in page.url and page.url)
     other = visit(link.split("?", 1)[1].replace("__theme=light&", ""))

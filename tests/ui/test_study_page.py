@@ -139,7 +139,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     page = visit()
     choose(page, "verdicts", file)
     wait_for(lambda: page.locator("#eh-study input").input_value() == "battles")
-    page.wait_for_selector("#eh-matrix td button")
+    page.wait_for_selector("#eh-over-bias h2")
     wait_for(lambda: "tab=results" in page.url)
 
 
@@ -163,7 +163,7 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     assert "no questions and no answers" in page.locator("#eh-study-said").inner_text()
     page.get_by_text("Open these verdicts as a study").click()
     wait_for(lambda: page.locator("#eh-study input").input_value() == "many-shards")
-    page.wait_for_selector("#eh-matrix td button")
+    page.wait_for_selector("#eh-over-bias h2")
 
 
 def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):

@@ -103,7 +103,7 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
     chooser.value.set_files(file)
     wait_for(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 calls"))
     page.locator("#eh-run").click()
-    wait_for(lambda: "8 of 8 asked" in page.locator("#eh-run-finding").inner_text())
+    wait_for(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
     wait_for(lambda: address(page).get("study") == [NAME])
     page.locator("#eh-share").click()
     page.wait_for_selector("#eh-link-make")
@@ -127,7 +127,7 @@ def test_a_link_shows_it_and_offers_nothing_that_runs(
 ) -> None:
     page = visit(people[1], link)
     wait_for(lambda: shown(page) == NAME)
-    wait_for(lambda: "8 of 8 asked" in page.locator("#eh-run-finding").inner_text())
+    wait_for(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
     for button in ("#eh-start", "#eh-retry", "#eh-pause", "#eh-stop"):
         assert not page.locator(button).is_visible()
     page.reload()

@@ -239,7 +239,7 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
         page.wait_for_timeout(100)
     assert read_voting_rules(store.read_connection, "rules").choose == "flipped"
     page.get_by_role("tab", name="Results", exact=True).click()
-    page.get_by_test_id("Agreement-radio-label").click()
+    page.get_by_test_id("People-radio-label").click()
     page.wait_for_function(
         "document.querySelector('#eh-agree')?.textContent.toLowerCase().includes('people')"
     )

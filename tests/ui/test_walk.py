@@ -63,6 +63,7 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
     assert overflow(page) == []
 
     tab(page, "Results")
+    page.get_by_test_id("Position bias-radio-label").click()
     table = "#eh-matrix table.wide" if width > 760 else "#eh-matrix table.tall"
     page.wait_for_selector(f"{table} td button")
     before = page.locator(f"{table} td button").count()
@@ -150,7 +151,7 @@ def saved(page, inside: str, kind: str, folder) -> str:
 
 
 def test_a_matrix_is_saved_as_picture_drawing_and_numbers(visit, tmp_path):
-    page = visit(f"study={quote(DEMO)}&tab=results")
+    page = visit(f"study={quote(DEMO)}&tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")
     page.wait_for_selector(".eh-panel:has(#eh-matrix) > details.eh-save", state="attached")
     shown = page.locator("#eh-matrix table.wide tbody tr").first.locator("td b").all_inner_texts()

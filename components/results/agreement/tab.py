@@ -1,4 +1,4 @@
-"""Agreement view of the Results tab: layout of its panels and their contents."""
+"""People view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from components.results.agreement.voters_panel import (
 from components.results.view_contract import ViewParts, pick_choice
 from metrics.people import voter_flags as flags
 
-NAME: Final = "Agreement"
+NAME: Final = "People"
 DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
 
 

@@ -13,6 +13,7 @@ from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import Markup
 from components.html.pieces import empty_state
 from components.results.bias.computed import CELL_COLUMNS, Bias
+from components.results.bias.evenness import Evenness
 from metrics.estimation.measures import CellKey
 from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.ratings.position_term import first_share_if_equal, position_term
@@ -69,7 +70,7 @@ MEASURES: Final = {
     "First-slot share": MatrixMeasure(
         "first_share",
         heat.FIRST_SHARE_SCALE,
-        f"% of decisive verdicts (no ties) for the answer shown first; {_CI_TEXT}",
+        f"% of verdicts other than ties for the answer shown first; {_CI_TEXT}",
         verdicts=True,
     ),
     "Position term": MatrixMeasure(
@@ -90,13 +91,22 @@ SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
 def measures_for(options: int) -> list[str]:
     """The measures available for pairs, or for choices among more options."""
     kind = "pairs" if options == 2 else "options"
-    return [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
+    names = [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
+    return names if options == 2 else sorted(names, key=lambda name: name != "Entropy")
 
 
 def bias_matrix_html(
-    bias: Bias, measure: str, layout: str = BY_CATEGORY, frame: pd.DataFrame | None = None
+    bias: Bias,
+    measure: str,
+    layout: str = BY_CATEGORY,
+    frame: pd.DataFrame | None = None,
+    evenness: Mapping[CellKey, Evenness] | None = None,
 ) -> Markup:
-    """The matrix as HTML; only the position term, which is fitted to battles, needs `frame`."""
+    """The matrix as HTML; only the position term, which is fitted to battles, needs `frame`.
+
+    `evenness`: the entropy bands of N options by judge and by judge and prompt; with them the
+    entropy by prompt is coloured by its distance from the band, and cells outside it are marked.
+    """
     if not bias.calls:
         return empty_state(
             "Nothing to show yet.", "No judgement of this selection has been stored."
@@ -109,16 +119,19 @@ def bias_matrix_html(
     else:
         cells = grid.of(shown.key)
     consistency = grid.of("consistency")
+    banded = evenness if shown.key == "entropy" and layout == BY_PROMPT else None
+    even = grid.places(banded or {})
     return heat.matrix_html(
         grid.rows,
         grid.columns,
         cells,
-        shown.scale,
+        heat.ENTROPY_BAND_SCALE if even else shown.scale,
         total=True,
         label_width=168,
         select=grid.selections,
         more=_hover_lines(grid, shown.key, cells),
-        beside=_consistency_notes(consistency) if shown.key == "entropy" else None,
+        beside=_entropy_notes(consistency, even) if shown.key == "entropy" else None,
+        strengths={place: one.strength for place, one in even.items()},
         least=4 * bias.options if shown.verdicts else 0,
         aside=_chance_note(shown.key, bias.options),
         keys=("row", "prompt" if layout == BY_PROMPT else "category"),
@@ -147,6 +160,11 @@ class _MatrixLayout:
             whole, parts = self.bias.each(key), self.bias.by_category(key)
         cells = {(row, "All"): whole[cell] for row, cell in self.whole.items() if cell in whole}
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
+
+    def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
+        """(row, column) -> the value of the cell's key."""
+        cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
+        return {place: found[key] for place, key in cells.items() if key in found}
 
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
         """The position term of every cell, fitted to the battles of that cell."""
@@ -253,7 +271,7 @@ def _entropy_line(entropy: Estimate | None, first: Estimate | None, flips: Estim
     if entropy is not None and entropy.value is not None:
         parts.append(f"entropy {number(entropy.value, 2)}")
     if first is not None and first.value is not None:
-        parts.append(f"{share(first.value, 0)} first")
+        parts.append(f"picks the first in {share(first.value, 0)}")
     if flips is not None and flips.value is not None:
         parts.append(f"{share(flips.value, 0)} flip")
     text = ", ".join(parts)
@@ -270,14 +288,18 @@ def _grade_line(parts: Mapping[str, Estimate | None]) -> str:
     )
 
 
-def _consistency_notes(
+def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate],
+    even: Mapping[tuple[str, str], Evenness],
 ) -> dict[tuple[str, str], str]:
-    return {
+    """Line under the entropy: whether it differs from even, or where that is not tested the
+    consistency."""
+    notes = {
         place: f"same {share(one.value, 0)}"
         for place, one in consistency.items()
         if one.value is not None
     }
+    return notes | {place: one.text for place, one in even.items()}
 
 
 def _chance_note(key: str, options: int) -> str:

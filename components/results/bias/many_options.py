@@ -58,7 +58,8 @@ def _preferring_judges(significant: int, rows: int, what: str) -> str:
     if rows == 1:
         return f"This {what} prefers a position"
     if significant == rows:
-        return f"All {number_word(rows)} {what}s prefer a position"
+        every = "Both" if rows == 2 else f"All {number_word(rows)}"
+        return f"{every} {what}s prefer a position"
     verb = "prefers" if significant == 1 else "prefer"
     some = number_word(significant).capitalize()
     return f"{some} of {number_word(rows)} {what}s {verb} a position"

@@ -388,7 +388,7 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     if first.value is None:
         return title, "Run again with `orders: both`."
     return title, (
-        f"The first position wins {share(first.value, 0)} of decisive verdicts. This may be "
+        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may be "
         "position bias, or better answers shown first. Run again with `orders: both`."
     )
 
@@ -397,7 +397,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
     what = row_noun([(row.judge, row.prompt) for row in rows])
     significant = sum(row.is_significant for row in rows)
     if significant == len(rows):
-        return f"All {number_word(significant)} {what}s prefer a position"
+        every = "Both" if significant == 2 else f"All {number_word(significant)}"
+        return f"{every} {what}s prefer a position"
     if significant:
         verb = "prefers" if significant == 1 else "prefer"
         some = number_word(significant).capitalize()

@@ -23,6 +23,7 @@ from components.results.bias.bias_matrix import (
     measures_for,
 )
 from components.results.bias.computed import Bias, load_bias
+from components.results.bias.evenness import EVENNESS_RULE, load_evenness
 from components.results.bias.many_options import option_finding, show_slot_effects
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
@@ -41,6 +42,7 @@ from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Position bias"
 DEFAULT_MEASURE: Final = "Consistency"
+CHANGING_CONTROLS: Final = ("measure",)
 
 
 def build() -> ViewParts:
@@ -121,12 +123,12 @@ HOW_MATRIX: Final = (
     "as bias. Grade: the harmonic mean of an item's slot entropy and the share of its most chosen "
     "answer. Intervals treat items as clusters: for "
     "shares Wilson at the effective sample size, for means Student's t, for the position term a "
-    "sandwich standard error."
+    "sandwich standard error.\n\n" + EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
-    "Decisive verdicts (no ties) of comparisons judged in all orders, so content cancels out: any "
+    "Verdicts other than ties of comparisons judged in all orders, so content cancels out: any "
     "difference from even is due to the position. "
-    "`share = verdicts for the position / decisive verdicts`."
+    "`share = verdicts for the position / verdicts other than ties`."
 )
 HOW_FLIPS: Final = (
     "A pair flips if its two orders do not choose the same answer (or both a tie).\n\n"
@@ -173,12 +175,18 @@ def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -
     """Initial control values, from the page address or from the data of a new study."""
     bias = load_bias(filtered_study)
     names = measures_for(bias.options)
-    sliced = bool(bias.categories) or len({prompt for _, prompt in bias.names}) < 2
+    several = len({prompt for _, prompt in bias.names}) > 1
+    sliced = not several or (bool(bias.categories) and bias.options == 2)
     layout = BY_CATEGORY if sliced else BY_PROMPT
     return {
         "measure": gr.Radio(choices=names, value=pick_choice(wanted.get("measure"), names)),
         "columns": gr.Radio(value=pick_choice(wanted.get("columns"), LAYOUTS, layout)),
     }
+
+
+def available_choices(filtered_study: FilteredStudy) -> dict[str, list[str]]:
+    """Choices of `CHANGING_CONTROLS`: the measures for as many options as the verdicts have."""
+    return {"measure": measures_for(load_bias(filtered_study).options)}
 
 
 def render(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
@@ -206,16 +214,27 @@ def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> 
     by = "prompt" if columns != BY_CATEGORY else "category"
     title = f"{measure} by {rows} and {by}" if rows != by else f"{measure} by {by}"
     frame = filtered_study.machines if MEASURES[measure].key == "position_term" else None
+    evenness = (
+        load_evenness(filtered_study)
+        if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
+        else None
+    )
     return [
         panel_heading(title, MEASURES[measure].subtitle),
-        bias_matrix_html(bias, measure, columns, frame),
+        bias_matrix_html(bias, measure, columns, frame, evenness),
     ]
 
 
 def slots_heading(bias: Bias) -> Markup:
     even = f"1/{bias.options}" if bias.options > 2 else "even"
-    keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd"), ("even", even)]
-    subtitle = f"% of {count(bias.whole('slot 0').n)} decisive verdicts, 95{NARROW_SPACE}% CI"
+    keys: list[tuple[LegendMark, str]] = [("first", "1st"), ("second", "2nd")]
+    if bias.options > 2:
+        last = f"3rd to {bias.options}th" if bias.options > 3 else "3rd"
+        keys.append(("tie", last))
+    keys.append(("even", even))
+    subtitle = (
+        f"% of {count(bias.whole('slot 0').n)} verdicts other than ties, 95{NARROW_SPACE}% CI"
+    )
     subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
 
@@ -223,7 +242,9 @@ def slots_heading(bias: Bias) -> Markup:
 def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
     """Heading, panel and explanation: for pairs two shares, among N options the choice model."""
     if bias.options == 2:
-        subtitle = f"% of decisive verdicts, 95{NARROW_SPACE}% CI; labels crossed over positions"
+        subtitle = (
+            f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; labels crossed over positions"
+        )
         return [
             panel_heading("Position or label?", subtitle),
             show_slot_or_label(bias),

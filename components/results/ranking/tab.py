@@ -10,20 +10,21 @@ import gradio as gr
 from components.charts.figure_parts import empty_figure
 from components.filtering.filtered_study import FilteredStudy, rule_clause
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import Markup
-from components.html.panel import LegendMark, how_computed, panel_heading
+from components.html.markup import Markup, fill, inline_markup
+from components.html.panel import LegendMark, how_computed, panel_heading, wrap
 from components.layout.widgets import ClickableHTML, PlotlyView, Switch
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
 from components.results.ranking import panels
 from components.results.ranking.computed import Ranking, load_ranking
+from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Ranking"
 ONE_ORDER: Final = "One order"
 BAND_ONLY: Final = "Band only"
-CURVE_MODES: Final = (ONE_ORDER, BAND_ONLY)
+CURVE_MODES: Final = (BAND_ONLY, ONE_ORDER)
 
 
 def build() -> ViewParts:
@@ -87,7 +88,7 @@ HOW_ORDERS: Final = (
     "First order: the one that the plan lists first for a pair of models; second: the answers "
     "swapped. Each leaderboard is Bradley–Terry on the verdicts of that order alone, every verdict "
     "one battle. Where the two differ, the order affects the ranking; using both orders cancels "
-    "most of this effect."
+    "most of this effect.\n\n" + HOLD_RULE
 )
 
 
@@ -113,8 +114,14 @@ def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
             "Head-to-head", f"row beats column, %, ties as half; {sizes}" if sizes else ""
         ),
         panels.head_to_head_html(ranking),
-        panels.order_comparison_html(ranking),
+        stability_html(ranking) + panels.order_comparison_html(ranking),
     ]
+
+
+def stability_html(ranking: Ranking) -> Markup:
+    """Sentence above the table of the orders: whether the ranking holds."""
+    sentence = compare_orders(ranking).sentence
+    return wrap(fill('<p class="eh-under">{}</p>', inline_markup(f"**Does it hold?** {sentence}")))
 
 
 def render_curves(filtered_study: FilteredStudy, curves: str) -> list[Any]:

@@ -13,9 +13,11 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from components.html.panel import finding_html
+from components.results import results_tab
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
-from components.run.live_figures import LiveFigures, LiveStudies
+from components.run.live_figures import MIN_ELO_BATTLES, LiveFigures, LiveStudies
 from components.run.notices import raised_budget, show_failures, show_notices, tie_rule_effect
 from components.run.past_runs import SCOPES, show_run, show_runs
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
@@ -89,10 +91,41 @@ def running(**values: Any) -> RunFacts:
 
 def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
     shown = run_tab.render(judged, engine, LiveStudies(judged), NAME)
-    told = dict(zip(("timer", "state", "finding", "start", "retry"), shown, strict=False))
-    assert "Another run makes no calls." in told["finding"]
+    told = dict(zip(("timer", "state", "finding", "see", "start", "retry"), shown, strict=False))
+    assert "another run makes no calls." in told["finding"]
+    assert told["see"].visible is True
     assert told["start"].visible is told["retry"].visible is False
     assert told["timer"] == gr.skip()
+
+
+def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
+    title = results_tab.study_finding(judged, NAME)
+    live = LiveStudies(judged, lambda name: results_tab.study_finding(judged, name))
+    shown = run_tab.render(judged, engine, live, NAME)
+    assert finding_html(title)[:-20] in shown[2]
+    assert f"{NAME}: " in words(shown[2]) and "All replies are stored" in words(shown[2])
+
+
+def test_an_unfinished_study_has_no_headline_of_results():
+    before_end = words(show_finding(running(), "A claim."))
+    assert "A claim." not in before_end and "1,038 of 1,600 calls done" in before_end
+
+
+def test_unusable_replies_name_the_price_of_asking_again(judged):
+    counts = {"planned": 20, "ok": 17, "unreadable": 3}
+    facts = replace(running(), running=False, counts=counts, failed=CostQuote(3, 0.04))
+    text = words(show_kpis(facts, LiveStudies(judged).for_study(NAME).figures()))
+    assert "15.0 %: 3 unreadable; asking again: 3 calls, $0.04" in text.replace("\u202f", " ")
+
+
+def test_elo_is_drawn_from_a_hundred_battles_on(judged):
+    view = LiveStudies(judged).for_study(NAME)
+    full = view.figures()
+    assert view.elo.battles >= MIN_ELO_BATTLES
+    assert full.elo_figure and full.elo_figure["data"]
+    view.elo = replace(view.elo, battles=MIN_ELO_BATTLES - 1)
+    few = view._draw_elo()
+    assert few["summary"] == "99 of 100 battles: too few for Elo."
 
 
 def test_only_the_clock_stops_the_clock(judged, engine):
@@ -127,12 +160,14 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=12)
         save_plan(plan, store)
         before = now(store, engine, "small")
-        start, retry, pause, stop = show_buttons(before)
+        see, start, retry, pause, stop = show_buttons(before)
+        assert not see.visible
         assert start.visible and not retry.visible and not pause.visible and not stop.visible
         assert before.missing.asks == 12 and before.missing.dollars
         asked(store, engine, plan, settings=QUICK)
         after = now(store, engine, "small")
-        start, retry, *_ = show_buttons(after)
+        see, start, retry, *_ = show_buttons(after)
+        assert see.visible
         mean = store.read("SELECT avg(cost) FROM judgements").fetchone()[0]
         assert after.failed.asks == 7
         assert after.failed.dollars == pytest.approx(7 * mean)
@@ -149,7 +184,7 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
 def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
     judge = {"name": "judge", "model": "nobody-knows", "base_url": "http://127.0.0.1:9/v1"}
     save_plan(study_plan(tmp_path, [judge], items=3), store)
-    start, *_ = show_buttons(now(store, engine, "small"))
+    _, start, *_ = show_buttons(now(store, engine, "small"))
     assert start.value == "Run 3 calls, price unknown"
 
 

@@ -90,7 +90,9 @@ def test_the_methods_paragraph_counts_what_was_asked(judged: Store) -> None:
 
 
 def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
-    strict = paper_text.methods_paragraph(scene(judged, rule="2–0 wins, unreadable is a tie"))
+    strict = paper_text.methods_paragraph(
+        scene(judged, rule="win only if both agree, unreadable is a tie")
+    )
     assert "both orders name the same answer" in strict
     assert "counted as ties" in strict
 

@@ -143,7 +143,7 @@ def test_every_measure_has_a_matrix_with_both_judges(judged, measure):
 def test_every_cell_has_entropy_first_share_and_flips_together(judged):
     html = bias_view.show_matrix(judged.frame(NAME), "Accuracy")
     # The one that always picks the first: entropy 0, 100 % first, 100 % flip; the noise floor is 0.
-    assert "Entropy 0.00, 100\u202f% first, 100\u202f% flip" in html
+    assert "Entropy 0.00, picks the first in 100\u202f%, 100\u202f% flip" in html
     assert "0\u202f% change on a repeat (noise floor)" in html
 
 
@@ -197,7 +197,7 @@ def test_a_filter_picks_cells_and_says_what_the_filtered_frame_says(judged):
 
 def test_every_measure_knows_for_what_it_is():
     assert measures_for(2)[0] == "Consistency"
-    assert measures_for(4)[0] == "Grade"
+    assert measures_for(4)[0] == "Entropy"
     assert "Grade" not in measures_for(2)
     assert "Position term" not in measures_for(4)
     assert set(MEASURES) == set(measures_for(2)) | set(measures_for(4))
@@ -281,7 +281,7 @@ def test_rows_are_named_by_what_differs(judged):
     ("orders", "title", "lead"),
     [
         (0, "do not record the order", "cannot be measured"),
-        (1, "in one order only", "first position wins 100\u202f% of decisive verdicts"),
+        (1, "in one order only", "first position wins 100\u202f% of verdicts other than ties"),
     ],
 )
 def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):

@@ -51,9 +51,9 @@ def test_the_matrix_shows_grades_with_the_coin_beside_them(frame):
     assert "Grade 1.00: items&#x27; entropy 1.00, choice 1.00" in html
 
 
-def test_a_measure_for_pairs_alone_falls_back_to_the_grade(frame):
+def test_a_measure_for_pairs_alone_falls_back_to_the_entropy(frame):
     assert bias_matrix_html(bias_from_frame(frame), "Lean") == bias_matrix_html(
-        bias_from_frame(frame), "Grade"
+        bias_from_frame(frame), "Entropy"
     )
 
 

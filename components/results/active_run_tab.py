@@ -1,0 +1,91 @@
+"""Results of a study whose run is active: the mark "Partial", and a redraw every five seconds.
+
+A partial sample may favour one judge, prompt or category, so no headline is shown until the run has
+ended. The timer is active during a run only, and redraws only a view that can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from components.html.format import count
+from components.html.markup import Markup
+from components.html.panel import notice_html
+from judges.engine.engine import Engine
+
+REFRESH_SECONDS: Final = 5
+PRESS_IF_VISIBLE: Final = (
+    "() => { const view = document.querySelector('.eh-view'); "
+    "if (!document.hidden && view?.getClientRects().length) "
+    "document.querySelector('#eh-refresh')?.click(); }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """Calls done and planned of an active run."""
+
+    done: int
+    planned: int
+
+
+@dataclass(frozen=True)
+class RunFollower:
+    """Hidden components that redraw Results during a run."""
+
+    timer: gr.Timer
+    refresh: gr.Button
+    """Updates the choices of the filters, then draws the view."""
+
+    @property
+    def hidden(self) -> list[Any]:
+        return [self.timer, self.refresh]
+
+
+def build() -> RunFollower:
+    timer = gr.Timer(REFRESH_SECONDS, active=False, render=False)
+    refresh = gr.Button("Refresh", visible="hidden", elem_id="eh-refresh", render=False)
+    return RunFollower(timer, refresh)
+
+
+def bind_timer(follower: RunFollower) -> None:
+    follower.timer.tick(None, None, None, js=PRESS_IF_VISIBLE)
+
+
+def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
+    """Progress of the active run of a study, or None without one.
+
+    Read before the view is drawn: a run that ends while the view is drawn is drawn once more.
+    """
+    run = engine.active_run(study) if engine and study else None
+    if run is None:
+        return None
+    counts = run.snapshot().counts
+    planned = counts.get("planned", 0)
+    return RunProgress(planned - counts.get("pending", 0), planned)
+
+
+def mark_partial(drawn: Sequence[Any], progress: RunProgress | None) -> list[Any]:
+    """The outputs of a view, with the notice instead of the finding while a run is active."""
+    return list(drawn) if progress is None else [partial_notice(progress), *drawn[1:]]
+
+
+def partial_notice(progress: RunProgress) -> Markup:
+    return notice_html(
+        "warn",
+        f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
+        "The numbers below will change. The finding appears when the run ends. "
+        f"Updated every {REFRESH_SECONDS} s.",
+    )
+
+
+def choice_updates(
+    filters: Mapping[str, Sequence[str]], controls: Mapping[str, Sequence[str]]
+) -> list[Any]:
+    """New choices of menus and switches; the chosen values stay as they are."""
+    menus = [gr.Dropdown(choices=list(known)) for known in filters.values()]
+    return [*menus, *(gr.Radio(choices=list(known)) for known in controls.values())]

@@ -1,0 +1,123 @@
+"""Entropy of the chosen positions against its band without a position effect, among N options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import memoise_by_study
+from components.html.format import share
+from components.results.bias.pair_tests import (
+    BAND_ROUNDS,
+    PERMUTATION_ROUNDS,
+    SEED,
+    OptionModelRow,
+    load_option_rows,
+)
+from components.results.bias.sentences import SIGNIFICANCE_LEVEL
+from metrics.estimation.measures import CellKey
+from metrics.position.order_tables import holm_adjust
+from metrics.position.order_tests import entropy_null_band, permutation_test
+from metrics.position.position_measures import slot_entropy, slot_shares
+
+FULL_COLOUR_BANDS: Final = 10
+"""Widths of the chance band below 1 at which a cell has the full colour."""
+EVENNESS_RULE: Final = (
+    "Among N options by prompt: “within chance”, the entropy lies inside the middle 95 % of its "
+    "values when the choices of each item are permuted over its orders. “≠ even”: it lies below, "
+    "and the permutation test has p < .05 after Holm's adjustment over the cells shown. The colour "
+    f"is the distance from 1 in widths of that band, full at {FULL_COLOUR_BANDS}."
+)
+
+
+TestedBand = tuple[tuple[float, float] | None, float | None]
+"""The band of the entropy, and the p-value of the permutation test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evenness:
+    """Entropy of one cell, its band, the adjusted p, and the position chosen most."""
+
+    entropy: float
+    band_low: float
+    p: float | None
+    top_slot: int
+    top_share: float
+
+    @property
+    def is_within_chance(self) -> bool:
+        return self.entropy >= self.band_low - 1e-9
+
+    @property
+    def strength(self) -> float:
+        """Colour strength from 0 to 1."""
+        width = max(1 - self.band_low, 1e-9)
+        return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
+
+    @property
+    def text(self) -> str:
+        if self.is_within_chance:
+            return "within chance"
+        if self.p is None or self.p >= SIGNIFICANCE_LEVEL:
+            return "not significant"
+        return f"≠ even, {_ordinal(self.top_slot)} {share(self.top_share, 0)}"
+
+
+def _ordinal(slot: int) -> str:
+    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
+
+
+@memoise_by_study
+def load_evenness(filtered_study: FilteredStudy) -> dict[CellKey, Evenness]:
+    """Evenness of a filtered study, computed once per version of the study."""
+    return compute_evenness(filtered_study.machines, load_option_rows(filtered_study))
+
+
+def compute_evenness(
+    frame: pd.DataFrame, fitted: Sequence[OptionModelRow] = ()
+) -> dict[CellKey, Evenness]:
+    """Evenness by judge, and by judge and prompt; p-values adjusted over each of the two sets.
+
+    `fitted`: tests already made by judge and prompt.
+    """
+    options = int(frame["options"].max()) if len(frame) else 0
+    rows = frame[frame["options"] == options]
+    tested: dict[CellKey, TestedBand] = {
+        (row.judge, row.prompt): (row.null_band, row.permutation.p) for row in fitted
+    }
+    by_prompt = _evenness_of(rows, ["judge", "prompt"], options, tested)
+    return by_prompt | _evenness_of(rows, ["judge"], options, {})
+
+
+def _evenness_of(
+    rows: pd.DataFrame,
+    columns: list[str],
+    options: int,
+    tested: Mapping[CellKey, TestedBand],
+) -> dict[CellKey, Evenness]:
+    found: dict[CellKey, Evenness] = {}
+    for key, part in rows.groupby(columns, observed=True, sort=False):
+        cell = tuple(str(name) for name in key)
+        band, p = tested.get(cell) or _test_cell(part, options)
+        entropy = slot_entropy(part).value
+        shares = [one.value or 0.0 for one in slot_shares(part, options)]
+        if entropy is None or band is None:
+            continue
+        top = int(np.argmax(shares))
+        found[cell] = Evenness(entropy, band[0], p, top, shares[top])
+    adjusted = holm_adjust([one.p for one in found.values()])
+    return {
+        cell: Evenness(one.entropy, one.band_low, p, one.top_slot, one.top_share)
+        for (cell, one), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def _test_cell(part: pd.DataFrame, options: int) -> TestedBand:
+    rng = np.random.default_rng(SEED)
+    p = permutation_test(part, options, rng, PERMUTATION_ROUNDS).p
+    return entropy_null_band(part, rng, options, BAND_ROUNDS), p

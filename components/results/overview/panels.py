@@ -1,0 +1,134 @@
+"""Contents of the Overview: three findings with a small chart each, and links to the views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from components.html.forest_cells import Axis, axis_html, fit_share_axis
+from components.html.format import NARROW_SPACE, count, number, percent
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link_button
+from components.html.panel import LegendMark, legend_key, wrap
+from components.html.range_table import bar_mark, people_track, point_mark, track_html
+from components.html.table import Table, TableCell, TableRow
+from components.results.agreement.computed import Agreement
+from components.results.bias.computed import Bias
+from components.results.bias.sentences import FlipLean, flip_leans
+from components.results.ranking.computed import Ranking
+from studies.domain import Estimate
+
+MAX_ROWS: Final = 8
+"""Rows of a small chart; the view behind the link shows all."""
+CHANCE_WITH_TIES: Final = 1 / 3
+
+
+def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: str) -> Markup:
+    """A finding: its topic, the sentence, a small chart and a link to the view."""
+    opens = link_button(link_text, {"data-view": view})
+    return wrap(
+        fill(
+            '<div class="eh-card3"><p class="eh-small eh-mute">{}</p><h2>{}</h2>{}'
+            '<p class="eh-card3-link">{}</p></div>',
+            topic,
+            inline_markup(sentence),
+            body,
+            opens,
+        )
+    )
+
+
+def _caption(text: str, keys: Sequence[tuple[LegendMark, str]] = ()) -> Markup:
+    row = join(legend_key(mark, name) for mark, name in keys)
+    legend = fill('<div class="eh-row eh-keys">{}</div>', row) if row else EMPTY
+    return fill('<p class="eh-small eh-mute">{}</p>{}', text, legend)
+
+
+def _more(hidden: int) -> Markup:
+    return fill('<p class="eh-small eh-mute">and {} more</p>', count(hidden)) if hidden else EMPTY
+
+
+def swap_chart(bias: Bias) -> Markup:
+    """Flips toward the first and the second answer, one bar pair per row."""
+    rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
+    if not rows:
+        return EMPTY
+    most = max(max(row.first, row.second) for row in rows) or 1
+    keys: list[tuple[LegendMark, str]] = [
+        ("first", "toward the first"),
+        ("second", "toward the second"),
+    ]
+    pairs = {row.pairs for row in rows}
+    of = f", of {count(pairs.pop())} each" if len(pairs) == 1 else ""
+    caption = _caption(f"comparisons that changed when swapped{of}", keys)
+    shown = sorted(rows, key=lambda row: row.flips)[-MAX_ROWS:]
+    return caption + join(_swap_row(row, most) for row in shown) + _more(len(rows) - len(shown))
+
+
+def _swap_row(row: FlipLean, most: int) -> Markup:
+    left, right = (f"{30 * value / most:.2f}%" for value in (row.first, row.second))
+    return fill(
+        '<div class="eh-swap"><span>{}</span><div class="eh-div">'
+        '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i><i class="z"></i>'
+        '<span style="right:calc(50% + {})">{}</span><span style="left:calc(50% + {})">{}</span>'
+        "</div></div>",
+        row.name,
+        left,
+        right,
+        left,
+        count(row.first),
+        right,
+        count(row.second),
+    )
+
+
+def order_chart(ranking: Ranking) -> Markup:
+    """Rank of each model by the first order, by the second, and by both."""
+    one, two, both = ranking.first_order, ranking.second_order, ranking.board
+    if one is None or two is None or both is None:
+        return EMPTY
+    heads = [TableCell("Model", "nm"), *(TableCell(h) for h in ("1st order", "2nd", "Both"))]
+    rows = []
+    for name in both.names[:MAX_ROWS]:
+        places = [
+            str(board.names.index(name) + 1) if name in board.names else "–"
+            for board in (one, two, both)
+        ]
+        kind = "" if places[0] == places[1] else "eh-moved"
+        rows.append(TableRow([TableCell(name, "nm"), *map(TableCell, places)], kind=kind))
+    table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
+    hidden = len(both.names) - len(rows)
+    return _caption("place in the ranking by one order alone, and by both") + table + _more(hidden)
+
+
+def people_chart(data: Agreement) -> Markup:
+    """Agreement of each judge with the majority of people, and of two people with each other."""
+    found = [(name, data.with_people(name)) for name in data.ranked_judges]
+    lines = [(name, one.share) for name, one in found if one and one.share.value is not None]
+    if not lines or not data.raters.has_people:
+        return EMPTY
+    pair = data.among_voters.pair.share
+    axis = fit_share_axis(
+        [*(one for _, one in lines), pair], holds=(CHANCE_WITH_TIES,), bounds=(0, 1)
+    )
+    axis = replace(axis, chance=CHANCE_WITH_TIES)
+    rows = [_people_row(name, one, _judge_track(axis, one)) for name, one in lines[:MAX_ROWS]]
+    if pair.value is not None:
+        rows.append(_people_row("two people", pair, people_track(axis, pair)))
+    foot = fill('<div class="eh-swap three"><span></span>{}<span></span></div>', axis_html(axis))
+    caption = _caption(
+        f"% same verdict as the majority, 95{NARROW_SPACE}% CI; dashed: chance, 33{NARROW_SPACE}%"
+    )
+    return caption + join(rows) + foot + _more(max(0, len(lines) - MAX_ROWS))
+
+
+def _judge_track(axis: Axis, one: Estimate) -> Markup:
+    return track_html(
+        axis, bar_mark("v", axis, one.low, one.high), point_mark("p", axis, one.value)
+    )
+
+
+def _people_row(name: str, one: Estimate, track: Markup) -> Markup:
+    made = attributes({"class": "eh-swap three", "data-tip": f"{name}\n{percent(one)}"})
+    value = number(100 * (one.value or 0.0))
+    return fill("<div{}><span>{}</span>{}<b>{}</b></div>", made, name, track, value)

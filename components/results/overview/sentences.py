@@ -1,0 +1,32 @@
+"""Sentences of the Overview: the effect of a swap, and the agreement with people."""
+
+from __future__ import annotations
+
+from components.html.format import share
+from components.results.agreement.computed import Agreement
+from components.results.agreement.panels import agreement_finding
+from components.results.bias.computed import Bias
+from components.results.bias.sentences import bias_finding, flip_leans, join_names
+
+
+def swap_sentence(bias: Bias) -> str:
+    """Share of verdicts that change with the order, and the judges that decide by position."""
+    rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
+    if not bias.calls or not rows:
+        return bias_finding(bias)[0]
+    rate = share(sum(row.flips for row in rows) / sum(row.pairs for row in rows), 0)
+    by_position = [row.name for row in rows if row.order_decides and row.flips_one_way]
+    if not by_position:
+        return f"Swapping the answers changes {rate} of verdicts."
+    verb = "decides" if len(by_position) == 1 else "decide"
+    return (
+        f"Swapping the answers changes {rate} of verdicts; {join_names(by_position)} {verb} "
+        "mostly by position."
+    )
+
+
+def people_sentence(data: Agreement) -> str:
+    """Judges closest to people, with the agreement of two people where it is known."""
+    title, _ = agreement_finding(data)
+    pair = data.among_voters.pair.share.value if data.raters.has_people else None
+    return f"{title} Two people: {share(pair, 0)}." if pair is not None and data.judges else title

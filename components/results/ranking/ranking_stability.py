@@ -1,0 +1,112 @@
+"""The answer to "Does the ranking hold?": the rankings of the two orders compared, in words.
+
+A pair counts as reversed only if both orders put it in opposite directions, each significantly,
+with intervals adjusted for all pairs of models. Any other change of places is named as one without
+a significant difference, or with one in one order only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Final, Literal
+
+from components.results.bias.sentences import join_names
+from components.results.ranking.computed import Ranking
+from metrics.ratings.bradley_terry import Leaderboard
+
+Answer = Literal["Yes", "No", "In part", "Not known"]
+HOLD_RULE: Final = (
+    "“Significantly”: the difference of two ratings has an interval that excludes 0, adjusted for "
+    "all pairs of models (max-t). “No” needs a pair that one order ranks significantly one way and "
+    "the other order significantly the other way."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingStability:
+    """Whether the ranking holds in both orders, with the sentence that says so."""
+
+    answer: Answer
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.answer}: {self.text}"
+
+
+def compare_orders(ranking: Ranking) -> RankingStability:
+    """Compare the rankings by the first and by the second order of the answers."""
+    one, two, both = ranking.first_order, ranking.second_order, ranking.board
+    if both is None:
+        return RankingStability("Not known", "a ranking needs pairwise comparisons.")
+    if one is None or two is None:
+        return RankingStability("Not known", "every pair was judged in one order only.")
+    here = [name for name in one.names if name in two.names]
+    there = [name for name in two.names if name in one.names]
+    if len(here) < 2:
+        return RankingStability("Not known", "the two orders have no two models in common.")
+    changed = [
+        (above, below)
+        for above, below in combinations(here, 2)
+        if there.index(above) > there.index(below)
+    ]
+    reversed_pairs = [
+        (above, below)
+        for above, below in changed
+        if one.is_above(above, below) and two.is_above(below, above)
+    ]
+    if reversed_pairs:
+        return RankingStability("No", _reversal_text(reversed_pairs))
+    if not changed:
+        return RankingStability(
+            "Yes", f"both orders give the same ranking{_unclear_text(both, here)}."
+        )
+    return _changed_places(here, there, _certainty_text(changed, one, two))
+
+
+def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
+    above, below = pairs[0]
+    more = len(pairs) - 1
+    others = f" So do {more} more pairs." if more > 1 else " So does one more pair." if more else ""
+    return f"{above} is significantly above {below} in one order and below it in the other.{others}"
+
+
+def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
+    """Clause on neighbours without a significant difference in both orders together."""
+    order = [name for name in both.names if name in names]
+    unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
+    if not unclear:
+        return ", each model significantly above the next"
+    if len(unclear) == 1:
+        above, below = unclear[0]
+        return f"; {above} and {below} do not differ significantly"
+    return f"; {len(unclear)} of {len(order) - 1} neighbours do not differ significantly"
+
+
+def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: Leaderboard) -> str:
+    significant = [
+        pair for pair in changed if one.is_above(*pair) or two.is_above(pair[1], pair[0])
+    ]
+    if not significant:
+        return "no significant difference in either order"
+    if len(significant) == len(changed):
+        return "significant in one order only"
+    return "some significant in one order"
+
+
+def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:
+    kept = [str(place + 1) for place in range(len(here)) if here[place] == there[place]]
+    moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
+    if not kept:
+        return RankingStability(
+            "Not known", f"the orders give every place differently ({certainty})."
+        )
+    what = "place" if len(kept) == 1 else "places"
+    verb = "is" if len(kept) == 1 else "are"
+    text = (
+        f"{what} {join_names(kept, len(kept))} {verb} the same in both orders; "
+        f"{join_names(moved, len(moved))} change ({certainty})."
+    )
+    return RankingStability("In part", text)

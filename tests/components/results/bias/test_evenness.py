@@ -1,0 +1,84 @@
+"""Entropy among N options against its chance band: marks, colours and the layout by prompt."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from components.charts.slot_histogram import SlotRow, slot_histogram_figure
+from components.results.bias import evenness
+from components.results.bias.bias_matrix import BY_PROMPT, bias_matrix_html, measures_for
+from components.results.bias.computed import bias_from_frame
+from components.results.bias.evenness import Evenness
+from studies.domain import Estimate
+from tests.metrics.frames import build, rotated
+
+OPTIONS = 4
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    """`first` takes the first position in most trials, `random` any position."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for prompt in ("simple", "debias"):
+        for item in range(30):
+            first = [0 if rng.random() < 0.8 else int(rng.integers(4)) for _ in range(4)]
+            even = [int(rng.integers(4)) for _ in range(4)]
+            rows += rotated(f"q{item}", first, judge="first", prompt=prompt)
+            rows += rotated(f"q{item}", even, judge="random", prompt=prompt)
+    return build(rows)
+
+
+@pytest.fixture(scope="module")
+def found(frame) -> dict[tuple[str, ...], Evenness]:
+    return evenness.compute_evenness(frame)
+
+
+def test_a_judge_of_one_position_is_marked_and_a_random_one_is_not(found):
+    assert set(found) == {
+        ("first",), ("random",), ("first", "simple"), ("first", "debias"),
+        ("random", "simple"), ("random", "debias"),
+    }  # fmt: skip
+    for cell, one in found.items():
+        if cell[0] == "first":
+            assert (one.text.startswith("≠ even, 1st 8") and one.strength == 1) or one.strength > 1
+        else:
+            assert one.text in ("within chance", "not significant")
+            assert one.strength < 0.2
+
+
+def test_the_matrix_says_it_in_words_and_colours_by_the_band(frame, found):
+    html = bias_matrix_html(bias_from_frame(frame), "Entropy", BY_PROMPT, evenness=found)
+    assert html.count("≠ even, 1st") >= 3 and "within chance" in html
+    assert "10 times the chance band" in html and 'class="b20"' in html
+    plain = bias_matrix_html(bias_from_frame(frame), "Entropy", BY_PROMPT)
+    assert "≠ even" not in plain and "10 times" not in plain
+
+
+@pytest.mark.parametrize(
+    ("entropy", "p", "text", "strength"),
+    [
+        (0.98, 0.9, "within chance", 0.0),
+        (0.90, 0.2, "not significant", 0.4),
+        (0.90, 0.01, "≠ even, 4th 44\u202f%", 0.4),
+    ],
+)
+def test_the_mark_needs_the_band_and_the_adjusted_test(entropy, p, text, strength):
+    one = Evenness(entropy, 0.975, p, 3, 0.44)
+    assert one.text == text
+    assert one.strength == pytest.approx(strength)
+
+
+def test_entropy_is_the_first_measure_among_several_options():
+    assert measures_for(OPTIONS)[0] == "Entropy"
+    assert measures_for(2)[0] == "Consistency"
+
+
+def test_every_position_has_its_label():
+    shares = [Estimate(value, value - 0.05, value + 0.05, 40, 20) for value in (0.4, 0.3, 0.2, 0.1)]
+    figure = slot_histogram_figure([SlotRow("a", shares), SlotRow("b", shares)])
+    texts = " ".join(str(note["text"]) for note in figure["layout"]["annotations"])
+    for name in ("1st", "2nd", "3rd", "4th"):
+        assert texts.count(name) == 2

@@ -1,0 +1,82 @@
+"""The sentence that says whether a ranking holds in both orders of the answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from components.results.ranking.computed import Ranking, compute_ranking
+from components.results.ranking.ranking_stability import compare_orders
+from tests.components.results.ranking.test_ranking_panels import LADDER, battles
+from tests.metrics.frames import build, pair
+
+
+class Board:
+    """A leaderboard of given names, with the pairs that differ significantly."""
+
+    def __init__(self, names: str, *significant: str) -> None:
+        self.names = tuple(names)
+        self._significant = significant
+
+    def is_above(self, above: str, below: str) -> bool:
+        return above + below in self._significant
+
+
+def sentence(one: Any, two: Any, both: Any) -> str:
+    ranking = Ranking([both], first_order=one, second_order=two)
+    return compare_orders(ranking).sentence
+
+
+def test_the_same_ranking_with_every_difference_significant():
+    said = sentence(Board("abc"), Board("abc"), Board("abc", "ab", "bc", "ac"))
+    assert (
+        said == "Yes: both orders give the same ranking, each model significantly above the next."
+    )
+
+
+def test_the_same_ranking_names_the_neighbours_that_do_not_differ():
+    said = sentence(Board("abc"), Board("abc"), Board("abc", "ab", "ac"))
+    assert said == "Yes: both orders give the same ranking; b and c do not differ significantly."
+    said = sentence(Board("abc"), Board("abc"), Board("abc"))
+    assert said.endswith("2 of 2 neighbours do not differ significantly.")
+
+
+def test_only_a_reversal_significant_in_both_orders_is_a_no():
+    whole = Board("abc")
+    said = sentence(Board("abc", "ab"), Board("bac", "ba"), whole)
+    assert said == "No: a is significantly above b in one order and below it in the other."
+    said = sentence(Board("abc", "ab"), Board("bac"), whole)
+    assert said == (
+        "In part: place 3 is the same in both orders; "
+        "1 and 2 change (significant in one order only)."
+    )
+    said = sentence(Board("abc"), Board("bac"), whole)
+    assert said.endswith("1 and 2 change (no significant difference in either order).")
+
+
+def test_no_place_in_common():
+    said = sentence(Board("ab"), Board("ba"), Board("ab"))
+    assert said == (
+        "Not known: the orders give every place differently "
+        "(no significant difference in either order)."
+    )
+
+
+@pytest.mark.parametrize("missing", ["one", "two"])
+def test_one_order_only_is_not_known(missing):
+    boards = {"one": Board("ab"), "two": Board("ab"), missing: None}
+    assert sentence(boards["one"], boards["two"], Board("ab")).startswith("Not known: every pair")
+
+
+def test_fitted_rankings():
+    even = build(battles(LADDER))
+    said = compare_orders(compute_ranking(even, even)).sentence
+    assert said == "Yes: both orders give the same ranking; b and c do not differ significantly."
+    rows = []
+    for n in range(60):  # the answer shown first wins 57 of 60, whichever it is
+        rows += pair(f"q{n}", int(n < 3), int(n >= 57), x="a", y="b")
+    first = build(rows)
+    ranking = compute_ranking(first, first)
+    assert ranking.first_order.is_above("a", "b") and ranking.second_order.is_above("b", "a")
+    assert compare_orders(ranking).answer == "No"

@@ -1,0 +1,51 @@
+"""Results in a browser while a run is active, and the end of the run."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+
+from judges.planning.plan import save_plan
+from studies.store.store import Store
+from tests.judge_server import JudgeServer
+from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.test_page import wait_for
+
+pytestmark = pytest.mark.browser
+NAME = "Followed"
+
+
+@pytest.fixture(scope="module")
+def study(app, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    with JudgeServer(latency=(2.5, 3.5)) as server:
+        judges = [endpoint(server.base_url, "slow")]
+        plan = study_plan(folder, judges, 25, name=NAME, orders="both", concurrency=2)
+        store = Store(app.store)
+        save_plan(plan, store)
+        store.close()
+        yield NAME
+
+
+def partial(page) -> int | None:
+    found = re.search(
+        r"Partial: (\d+) of 50 calls", page.locator("#eh-results-finding").inner_text()
+    )
+    return int(found[1]) if found else None
+
+
+@pytest.mark.core
+def test_results_follow_a_run_to_its_end(visit, study):
+    page = visit(f"tab=run&study={quote(NAME)}")
+    page.locator("#eh-start").click()
+    wait_for(lambda: page.locator("#eh-pause").is_visible())
+    page.get_by_role("tab", name="Results", exact=True).click()
+    first = wait_for(lambda: partial(page))
+    assert page.locator("#eh-results-finding h1").count() == 0
+    later = wait_for(lambda: (now := partial(page)) != first and (now or "ended"))
+    assert later != "ended" and later > first, "the run was too short to see a refresh"
+    title = wait_for(lambda: page.locator("#eh-results-finding h1").count() and
+                     page.locator("#eh-results-finding h1").inner_text())  # fmt: skip
+    assert title and partial(page) is None
