@@ -24,7 +24,6 @@ from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_
 from metrics.labels.pass_fail import Confusion
 from studies.domain import Estimate
 
-CHANCE_AXIS: Final = Axis(chance=0.5)
 AREAS: Final = (
     ("pass_good", "good, passed", False),
     ("fail_good", "false fails", True),
@@ -160,28 +159,32 @@ def rates_table(view: PassFailView) -> Markup:
     rates = found.rates
     base = share(rates.base_rate.value, 0)
     rows = [
-        _rate_row("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT),
-        _rate_row("Fails bad answers", "specificity, %", rates.specificity, PERCENT),
+        _rate_row("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
+        _rate_row("Fails bad answers", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
             "A pass is really good",
             f"precision, %; {base} of answers are good",
             rates.precision,
             PERCENT,
+            rates.base_rate.value,
         ),
         _rate_row("Better than chance by", "Youden's J; below 0.2 no correction is made",
-                  rates.youden, SCORE),
+                  rates.youden, SCORE, 0.0),
     ]  # fmt: skip
     heads = [
         ColumnHead("Rate", numeric=False),
         ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
-        ColumnHead("", axis=CHANCE_AXIS),
+        ColumnHead("", axis=Axis()),
     ]
     warning = notice_html("warn", _sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
     return wrap(value_table(heads, rows, label="Rates of the judge")) + warning
 
 
-def _rate_row(name: str, note: str, estimate: Estimate, style: NumberStyle) -> list[Markup]:
-    plot = EMPTY if estimate.value is None else forest_cell(estimate, CHANCE_AXIS, style, name)
+def _rate_row(
+    name: str, note: str, estimate: Estimate, style: NumberStyle, chance: float | None
+) -> list[Markup]:
+    axis = Axis(chance=chance)
+    plot = EMPTY if estimate.value is None else forest_cell(estimate, axis, style, name)
     return [name_cell(name, note=note), value_cell(estimate, style, who=name, n=True), plot]
 
 
