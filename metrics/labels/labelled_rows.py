@@ -87,5 +87,6 @@ def checked_rows(frame: pd.DataFrame, checked: str) -> np.ndarray:
     known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}
     if verdict not in known or label not in known:
         return np.zeros(len(frame), np.bool_)
-    wanted = pass_fail_rows(frame) & ~frame["noise"].to_numpy(np.bool_)
-    return wanted & (codes.verdict == known[verdict]) & (codes.label == known[label])
+    wanted: np.ndarray = pass_fail_rows(frame) & ~frame["noise"].to_numpy(np.bool_)
+    found: np.ndarray = wanted & (codes.verdict == known[verdict]) & (codes.label == known[label])
+    return found

@@ -85,7 +85,7 @@ def _score_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _effects(own: pd.DataFrame) -> OptionOrder:
     main = own[~own["noise"]]
-    cells = main.groupby([*_CASE, "arrangement"], as_index=False)["score"].mean()
+    cells = main.groupby([*_CASE, "arrangement"])["score"].mean().reset_index()
     cases = cells.groupby(_CASE)["score"]
     spread = (cases.max() - cases.min())[cases.size() > 1]
     item = spread.index.get_level_values("item").to_numpy()

@@ -134,15 +134,27 @@ def _pairing_rows(
 def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
     pairs, choice = bool(protocols & set(_PAIR_PROTOCOLS)) or not protocols, "choice" in protocols
     words = ("both",) * pairs + ("rotations", "williams", "all") * choice
+    scored = _score_rows(study) if "single" in protocols else []
     if not words:
-        return []
+        return scored
     value = study.text_value(*STUDY.orders)
     offered = {word: STUDY.orders.rule.options[word] for word in (*words, "one")}
     made = [
         _switch_row(study, STUDY.orders, offered, value if value in offered else words[0]),
         _switch_row(study, STUDY.labels),
+        *scored,
     ]
     return [*made, _switch_row(study, STUDY.unrelated)] if choice else made
+
+
+def _score_rows(study: LenientStudy) -> list[Markup]:
+    """Settings of prompts that judge one answer: order of the options, and when it is good."""
+    key = STUDY.criteria
+    box = text_input(str(key), study.text_value(*key), label=key.rule.label)
+    return [
+        _switch_row(study, STUDY.options),
+        form_row(key.rule.label, box, study.hint(key.rule.hint, *key), to=str(key)),
+    ]
 
 
 def _repeat_rows(study: LenientStudy) -> list[Markup]:

@@ -225,6 +225,7 @@ def test_every_setting_of_a_study_file_has_a_control():
     text, view = done(
         START_YAML, {"do": "preset", "preset": "visit-bench"}, {"set": "pairing", "to": "new"},
         {"do": "prompt", "prompt": "brief-options", "on": True}, {"do": "open judge", "judge": "0"},
+        {"do": "prompt", "prompt": "pass-fail", "on": True},
     )  # fmt: skip
     html = "".join(study_draw.render_form(build_preview(text, HERE), view, {}))
     elsewhere = {"judges": "add judge", "prompts": "prompt", "preset": "preset", "folder": ""}
@@ -235,7 +236,9 @@ def test_every_setting_of_a_study_file_has_a_control():
             assert not elsewhere[name] or f"&quot;do&quot;: &quot;{elsewhere[name]}" in html, name
         else:
             assert f'data-field="{name}"' in html, name
-    shown_otherwise = {"where": "filter", "files": "files+", "mapping": "data.source"}
+    # `read` and `parts` belong to an upload, which sets them
+    shown_otherwise = {"where": "filter", "files": "files+", "mapping": "data.source",
+                       "read": "data.source", "parts": "data.source"}  # fmt: skip
     for name in (spec.name for spec in fields(DataSpec)):
         field = shown_otherwise.get(name, f"data.{name}")
         assert f'data-field="{field}"' in html, name

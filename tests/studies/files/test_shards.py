@@ -18,13 +18,7 @@ from studies.__main__ import main
 from studies.domain import Judgement, Usage
 from studies.errors import SourceError, StoreUnusable
 from studies.exchange.export import write_export
-from studies.exchange.shard_import import (
-    _create_import_table,
-    _insert_import_rows,
-    _write_recorded_study,
-    import_shards,
-    save_shards,
-)
+from studies.exchange.shard_import import import_shards, save_shards
 from studies.files.shards import (
     AskOutcome,
     CallAttempt,
@@ -35,6 +29,11 @@ from studies.files.shards import (
     write_shard,
 )
 from studies.spec.study import parse_study
+from studies.store.queries.shard_rows import (
+    create_import_table,
+    insert_import_rows,
+    write_recorded_study,
+)
 from studies.store.store import Store
 
 STUDY = """
@@ -215,13 +214,13 @@ def test_a_folder_is_opened_whole_or_not_at_all_when_the_disk_is_in_trouble(
         raise sqlite3.OperationalError("disk I/O error")
 
     items = list(done.items("small").values())
-    store.writer.run(_create_import_table)
+    store.writer.run(create_import_table)
     with pytest.raises(StoreUnusable):
         store.writer.run(fail)  # a run's, say: the writer opens its file anew
     with pytest.raises(SourceError, match="import the folder again"):
-        store.writer.run(lambda c: _insert_import_rows(c, []))
+        store.writer.run(lambda c: insert_import_rows(c, []))
     with pytest.raises(SourceError, match="import the folder again"):
-        store.writer.run(lambda c: _write_recorded_study(c, parse_study(STUDY), items, "sha"))
+        store.writer.run(lambda c: write_recorded_study(c, parse_study(STUDY), items, "sha"))
     assert store.studies() == []
 
 
