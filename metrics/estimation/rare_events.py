@@ -39,9 +39,16 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n
-    low = -1.0 if value <= -1 else brentq(lambda delta: score(delta) - z, -1 + 1e-12, value)
-    high = 1.0 if value >= 1 else brentq(lambda delta: score(delta) + z, value, 1 - 1e-12)
-    return float(low), float(high)
+    low = _root(lambda delta: score(delta) - z, -1 + 1e-12, value, -1.0)
+    high = _root(lambda delta: score(delta) + z, value, 1 - 1e-12, 1.0)
+    return low, high
+
+
+def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
+    """Zero of a falling curve between two differences; the limit if it has none there."""
+    if start >= stop or curve(start) * curve(stop) > 0:
+        return limit
+    return float(brentq(curve, start, stop))
 
 
 def _tango_score(more: float, less: float, n: float) -> Callable[[float], float]:

@@ -49,3 +49,9 @@ def test_results_follow_a_run_to_its_end(visit, study):
     title = wait_for(lambda: page.locator("#eh-results-finding h1").count() and
                      page.locator("#eh-results-finding h1").inner_text())  # fmt: skip
     assert title and partial(page) is None
+    page.get_by_role("tab", name="Run", exact=True).click()
+    wait_for(lambda: page.locator("#eh-run-finding h1").inner_text() == title)
+    page.locator("#eh-see-results").click()
+    page.locator("#eh-over-ranking").get_by_role("button", name="Ranking and Elo").click()
+    page.wait_for_selector("#eh-leaders table")
+    wait_for(lambda: "view=Ranking" in page.url and "tab=results" in page.url)

@@ -12,7 +12,7 @@ from studies.store.store import Store
 from tests.voted_studies import six_items
 
 pytestmark = pytest.mark.browser
-SHOWN = {"Agreement": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",
+SHOWN = {"People": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",
          "Report cards": "#eh-card .eh-report"}  # fmt: skip
 
 
@@ -26,7 +26,7 @@ def study(app) -> str:
 
 def view(visit, study: str, name: str, **options):
     page = visit(f"study={study}&tab=results&view={name.replace(' ', '%20')}", **options)
-    page.wait_for_selector(SHOWN[name])
+    page.wait_for_selector(SHOWN["People" if name == "Agreement" else name])
     return page
 
 
@@ -40,7 +40,7 @@ def until(check, seconds: float = 30.0):
 
 
 def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
-    page = view(visit, study, "Agreement")
+    page = view(visit, study, "Agreement")  # the former name of People in addresses
     page.get_by_role("heading", name="good comes closest to people").wait_for()
     row = page.locator("#eh-agree tbody tr", has=page.locator("th", has_text="first"))
     row.locator("button").first.click()  # first against people
@@ -85,7 +85,7 @@ def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):
 
 
 def test_they_fit_a_phone(visit, study):
-    page = view(visit, study, "Agreement", width=390)
+    page = view(visit, study, "People", width=390)
     for name, shown in SHOWN.items():
         page.get_by_test_id(f"{name}-radio-label").click()
         page.wait_for_selector(shown)

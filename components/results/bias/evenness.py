@@ -11,7 +11,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
-from components.html.format import share
+from components.html.format import NARROW_SPACE, share
 from components.results.bias.pair_tests import (
     BAND_ROUNDS,
     PERMUTATION_ROUNDS,
@@ -27,6 +27,10 @@ from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
 """Widths of the chance band below 1 at which a cell has the full colour."""
+ENTROPY_BAND_SUBTITLE: Final = (
+    f"of the chosen position, 1 = all equally often; colour: widths of the chance band; "
+    f"95{NARROW_SPACE}% CI"
+)
 EVENNESS_RULE: Final = (
     "Among N options by prompt: “within chance”, the entropy lies inside the middle 95 % of its "
     "values when the choices of each item are permuted over its orders. “≠ even”: it lies below, "

@@ -23,7 +23,7 @@ from components.results.bias.bias_matrix import (
     measures_for,
 )
 from components.results.bias.computed import Bias, load_bias
-from components.results.bias.evenness import EVENNESS_RULE, load_evenness
+from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
 from components.results.bias.many_options import option_finding, show_slot_effects
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
@@ -219,8 +219,9 @@ def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> 
         if bias.options > 2 and MEASURES[measure].key == "entropy" and columns == BY_PROMPT
         else None
     )
+    subtitle = MEASURES[measure].subtitle if evenness is None else ENTROPY_BAND_SUBTITLE
     return [
-        panel_heading(title, MEASURES[measure].subtitle),
+        panel_heading(title, subtitle),
         bias_matrix_html(bias, measure, columns, frame, evenness),
     ]
 

@@ -241,13 +241,14 @@ def convergence_badge(ranking: Ranking) -> Markup:
         if not rated.order_low <= limit <= rated.order_high:
             away[name] = limit - (rated.estimate.value or 0.0)
     if not away:
-        badge = Markup('<span class="eh-badge s-ok"><i>✓</i>Elo has converged</span>')
+        badge = Markup('<span class="eh-badge">Bradley–Terry within the Elo band</span>')
         return wrap(fill('{} <span class="eh-small">{}</span>', badge, _outside_band_text(curve)))
     most = max(away, key=lambda name: abs(away[name]))
     text = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
     tip = attributes(
         {
-            "data-tip": "Elo has not converged\nConverged: the Bradley–Terry rating lies within "
+            "data-tip": "Bradley–Terry outside the Elo band\n"
+            "Inside: the Bradley–Terry rating lies within "
             f"the final band over shuffled orders.\nOutside: {', '.join(away)}",
             "tabindex": "0",
         }

@@ -92,8 +92,8 @@ def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: L
     if not significant:
         return "no significant difference in either order"
     if len(significant) == len(changed):
-        return "significant in one order only"
-    return "some significant in one order"
+        return "a significant difference in one order only"
+    return "some with a significant difference in one order"
 
 
 def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:

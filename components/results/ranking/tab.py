@@ -75,7 +75,7 @@ HOW_ELO: Final = (
     "After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; start "
     "1000, battles in the order of the plan. This order is arbitrary: the band shows the ratings "
     "if the items are shuffled. With more battles "
-    "the curves approach the Bradley–Terry ratings (dotted); Elo has converged where these lie "
+    "the curves approach the Bradley–Terry ratings (dotted); the two agree where these lie "
     "within the final band. A curve ends outside its band if battles come in blocks (one judge, "
     "then the next), as Elo weights the last block most. In that case use the band."
 )

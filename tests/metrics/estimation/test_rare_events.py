@@ -118,3 +118,9 @@ def test_a_perfect_grade_has_an_interval():
 def test_an_unbounded_mean_has_no_width_to_assume():
     got = mean_estimate([3.0, 3.0], [0, 1])
     assert (got.low, got.high) == (3, 3)
+
+
+def test_tango_reaches_the_limits_for_tiny_effective_samples():
+    for more, less, n in ((0.4, 0.0, 0.4), (0.39, 0.0, 0.4), (0.0, 0.2, 0.21), (0.1, 0.1, 0.2)):
+        low, high = tango_bounds(more, less, n)
+        assert -1 <= low <= (more - less) / n <= high <= 1

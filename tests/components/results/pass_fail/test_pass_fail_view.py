@@ -15,6 +15,7 @@ from components.inspect.load_comparison import load_view
 from components.results import results_tab
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.panels import AREAS
+from components.results.protocol import tab as protocol_tab
 from components.share.report import report_html
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -80,7 +81,8 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
 def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
     assert results_tab.offered_views(FilteredStudy(store, "checks")) == [pass_fail_tab.NAME]
     pairs = results_tab.offered_views(FilteredStudy(judged, "two judges"))
-    assert len(pairs) > 4 and set(pairs) <= set(results_tab.PAIR_VIEWS)
+    without = {pass_fail_tab.NAME, protocol_tab.NAME}  # the study has no preset
+    assert set(pairs) == set(results_tab.VIEWS) - without
 
 
 def test_the_tab_draws_the_view(store: Store) -> None:

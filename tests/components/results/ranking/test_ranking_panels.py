@@ -118,7 +118,9 @@ def test_a_short_run_has_not_converged_and_a_long_one_has():
         return build(rows)
 
     assert "Not converged yet" in panels.convergence_badge(compute_ranking(played(20)))
-    assert "Elo has converged" in panels.convergence_badge(compute_ranking(played(2000)))
+    assert "Bradley–Terry within the Elo band" in panels.convergence_badge(
+        compute_ranking(played(2000))
+    )
 
 
 def test_a_curve_that_ends_outside_its_band_is_named():
@@ -128,7 +130,7 @@ def test_a_curve_that_ends_outside_its_band_is_named():
         first = 0 if n < 1200 else 1
         rows += pair(f"q{n:04}", first, 1 - first, x="a", y="b")
     html = panels.convergence_badge(compute_ranking(build(rows)))
-    assert "Elo has converged" in html
+    assert "Bradley–Terry within the Elo band" in html
     assert "in the order drawn a and b end outside the band" in html
 
 

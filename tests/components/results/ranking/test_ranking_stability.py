@@ -49,7 +49,7 @@ def test_only_a_reversal_significant_in_both_orders_is_a_no():
     said = sentence(Board("abc", "ab"), Board("bac"), whole)
     assert said == (
         "In part: place 3 is the same in both orders; "
-        "1 and 2 change (significant in one order only)."
+        "1 and 2 change (a significant difference in one order only)."
     )
     said = sentence(Board("abc"), Board("bac"), whole)
     assert said.endswith("1 and 2 change (no significant difference in either order).")
