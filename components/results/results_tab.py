@@ -161,7 +161,7 @@ def build() -> ResultsTab:
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
-        part.render()  # type: ignore[no-untyped-call]
+        part.render()
 
 
 def _filter_dropdown(name: str) -> gr.Dropdown:
