@@ -61,7 +61,10 @@ SLOW_WHEN_LONG: Final = 0.75
 MEGABYTE: Final = 1_000_000
 MEGABYTE_SECONDS: Final = 1.0
 """Seconds of CPU for a megabyte of a pattern's worst input."""
-MADE_AT_IMPORT: Final = {"studies/texts/injection_rules.py"}
+MADE_AT_IMPORT: Final = {
+    "studies/texts/injection_rules.py",
+    "components/server/allowed_routes.py",
+}
 """Files with a function that compiles patterns for the constants of its module."""
 
 

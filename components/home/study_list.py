@@ -121,7 +121,7 @@ def _actions_html(store: Store, line: StudySummary, question: Question) -> Marku
 
 
 def is_demo(name: str) -> bool:
-    return name in (demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY)
+    return name in demo_studies.DEMO_STUDIES
 
 
 def day_text(then: float, now: float) -> str:

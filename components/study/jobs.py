@@ -86,7 +86,7 @@ def test_judge(
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
     """Save the plan of a run or a trial; refuse it with a reason before any call."""
     plan = plan_from_text(text, store.folder)
-    if plan.study.name in {demo_studies.PAIRS_STUDY, demo_studies.OPTIONS_STUDY}:
+    if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
     made = assign_owner(one_item_plan(plan) if one_item else plan, store)
     if not one_item:

@@ -17,6 +17,9 @@ from studies.store.store import Store
 DEMO_FOLDER: Final = ASSETS_FOLDER / "demo"
 PAIRS_STUDY: Final = "Probe set, embedded judge"
 OPTIONS_STUDY: Final = "Probe set, four options"
+SIMULATED_STUDY: Final = "Probe set, simulated judges"
+DEMO_STUDIES: Final = frozenset({PAIRS_STUDY, OPTIONS_STUDY, SIMULATED_STUDY})
+"""Recorded studies that come with every store."""
 LIVE_STUDY: Final = "Twenty items, live"
 
 
