@@ -61,8 +61,9 @@ def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
     Read before the view is drawn: a run that ends while the view is drawn is drawn once more.
     """
-    run = engine.active_run(study) if engine and study else None
-    if run is None:
+    # Readers of a shared study see its progress too: `active_run` is for its owner only.
+    run = engine.latest_run(study) if engine and study else None
+    if run is None or run.finished.is_set():
         return None
     counts = run.snapshot().counts
     planned = counts.get("planned", 0)

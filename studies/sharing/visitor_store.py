@@ -104,6 +104,12 @@ class VisitorStore(Store):
         taken = owner_of(self._unrestricted, name) is not None
         return marked if taken or self.owns(marked) else name
 
+    def rename_study(self, name: str, other: str) -> None:
+        """As in `Store`, for the owner only. The names of all visitors' studies count as taken."""
+        self.require_owner(name)
+        self._cache.drop(name)
+        self._unrestricted.rename_study(name, other)
+
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """As in `Store`, for ownerless studies only; a visitor's prompt may have the same name."""
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None

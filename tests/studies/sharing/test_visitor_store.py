@@ -127,6 +127,7 @@ READS = {
     "memoised": lambda s, n: s.memoised(n, ("rows",), lambda: s.frame_rows(n)),
     "created": lambda s, n: s.created(n),
     "planned_prompts": lambda s, n: s.planned_prompts(n),
+    "answered_keys": lambda s, n: s.answered_keys(n),
     "counts_of_origin": lambda s, n: s.counts_of_origin(n, "live"),
 }
 QUERIES = {
@@ -145,6 +146,7 @@ QUERIES = {
     "judge_spending": lambda s, n: judge_spending.judge_spending(s, n, "fair").replies,
     "machine_comparisons": lambda s, n: list(plan_queries.machine_comparisons(s, n)),
     "machine_verdict_stamp": lambda s, n: any(plan_queries.machine_verdict_stamp(s, n)),
+    "mean_call_dollars": lambda s, n: judge_spending.mean_call_dollars(s, n),
     "mean_ask_cost": lambda s, n: plan_queries.mean_ask_cost(s, n, "fair")[0],
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
     "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
@@ -193,6 +195,8 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
     elsewhere = {
         "save_study",
         "delete_study",
+        "rename_study",
+        "set_combine",
         "name_for_owner",
         "owns",
         "item",
@@ -457,3 +461,21 @@ def test_the_house_may_open_its_studies_for_votes(guarded: VisitorStore) -> None
             save(opened, "house", seed=9)
     opened.close()
     assert people(guarded.unrestricted, "house") == 1
+
+
+def test_a_study_of_another_visitor_is_neither_renamed_nor_counted_otherwise(
+    guarded: VisitorStore,
+) -> None:
+    with as_visitor(B):
+        for change in (
+            lambda: guarded.rename_study("a's", "b's"),
+            lambda: guarded.rename_study("house", "mine"),
+            lambda: guarded.set_combine("a's", "strict"),
+        ):
+            with pytest.raises((StudyError, AccessDenied)):
+                change()
+    names = {line.name for line in guarded.unrestricted.studies()}
+    assert names == {"house", "a's"}
+    with as_visitor(A):
+        guarded.rename_study("a's", "a's study")
+        assert guarded.owns("a's study")
