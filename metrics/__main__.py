@@ -102,7 +102,7 @@ def _is_store(path: Path) -> bool:
 
 
 def _holds_labels(path: Path) -> bool:
-    """Whether the first line of a table names verdicts and labels; battles name models."""
+    """Whether the header has the columns `verdict` and `label` and is not that of battles."""
     with path.open("rb") as file:
         first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
     names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}

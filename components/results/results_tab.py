@@ -249,7 +249,8 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
 
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
-    """Make events with `request_text` send the page's text; call after all events are bound."""
+    """Make every event with the input `request_text` send the page's JSON of filter and control
+    values. Call after all events are bound."""
     set_scripts(
         blocks,
         tab.request_text,

@@ -104,7 +104,7 @@ class JudgeState:
         tally.example = fault.detail
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and wake those that wait for one."""
+        """Start no further call of this judge, and end the wait of tasks that wait to make one."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()

@@ -90,7 +90,7 @@ def visit_leaderboard_rows(
 
 
 def _best_first(table: dict[str, EloRating], names: Sequence[str]) -> list[str]:
-    """Rated contestants, best first, then those without a head-to-head under the rule."""
+    """Contestants with a rating, best first, then those without a usable head-to-head."""
     return [*table, *(name for name in names if name not in table)]
 
 

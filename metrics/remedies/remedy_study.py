@@ -201,7 +201,8 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Comparisons with graded replies of every cell that has them nearly everywhere."""
+    """Mask of comparisons with graded replies from all cells, without cells that lack them often
+    (share of such comparisons below MIN_AVAILABLE)."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

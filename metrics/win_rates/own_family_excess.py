@@ -75,7 +75,8 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
-    """Excess of `self_preference` over that of the outsiders for the same family and items."""
+    """A judge's `self_preference` minus the mean preference of judges of other families for this
+    family, on the same items."""
     parts, judge, item, family = people.for_family(own)
     outsiders = sorted(set(judge[family != own]))
     panel = [name, *outsiders]

@@ -80,7 +80,7 @@ class BiasCounts:
     """Counts of a study's machine verdicts by judge, prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
-        """`alternatives`: number of other choices of models like this one, itself included."""
+        """`alternatives`: number of possible choices of models, this one included."""
         rows = machine_rows(frame)
         self.alternatives = alternatives
         self.options = int(rows["options"].max()) if len(rows) else 2

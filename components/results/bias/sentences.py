@@ -203,7 +203,7 @@ def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
 def _adjust_leans(
     cells: Sequence[CellKey], tables: Sequence[OrderTable], alternatives: int, worst: bool
 ) -> dict[CellKey, float]:
-    """Cell -> p adjusted over the cells, and over the other choices of models."""
+    """Cell -> p, Holm-adjusted for all cells and for all possible choices of models."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]

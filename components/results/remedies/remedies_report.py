@@ -1,4 +1,5 @@
-"""Report section on remedies: recommendation, frontier, table, and the reason in numbers."""
+"""Report section on remedies: recommendation, chart of cost and gain, table of rules, and
+the verdict patterns behind them."""
 
 from __future__ import annotations
 

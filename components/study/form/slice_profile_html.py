@@ -1,4 +1,4 @@
-"""Profile of a slice as HTML: categories, text lengths, first verbs of instructions, gaps."""
+"""Profile of a slice as HTML: categories, text lengths, first verbs of instructions, missing answers."""
 
 from __future__ import annotations
 

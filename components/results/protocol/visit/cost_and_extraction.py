@@ -108,7 +108,7 @@ class CallCosts:
     """One row per call: prompt tokens, completion tokens, dollars."""
 
     def of(self, seqs: np.ndarray) -> np.ndarray:
-        """One row per call of `seqs`; nan for values not recorded."""
+        """Tokens and dollars, one row per sequence number in `seqs`; nan where not recorded."""
         found = np.full((len(seqs), 3), math.nan)
         if len(self.seq):
             position = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
