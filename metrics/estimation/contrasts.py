@@ -250,8 +250,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Absolute difference of the two sides' shares in an item, averaged over the items, each weighted
-    by its number of units."""
+    """Absolute difference of the two sides' shares in an item, averaged over the items weighted by
+    their number of units."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])

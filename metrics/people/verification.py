@@ -202,7 +202,8 @@ class VerificationArrays:
 
     @property
     def prefers_following(self) -> Measure:
-        """Share of decisive verdicts on mixed pairs that prefer the answer that follows.
+        """Share of decisive verdicts that prefer the answer that follows the instruction, on pairs in
+        which only one answer does.
 
         Chance is one half. Each order counts; the resampling unit is the item.
         """

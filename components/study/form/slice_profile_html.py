@@ -1,4 +1,4 @@
-"""Profile of a slice as HTML: categories, text lengths, first verbs of instructions, missing answers."""
+"""Profile of a slice as HTML: categories, text lengths, first verbs, missing answers."""
 
 from __future__ import annotations
 
