@@ -202,8 +202,8 @@ class VerificationArrays:
 
     @property
     def prefers_following(self) -> Measure:
-        """Share of decisive verdicts that prefer the answer that follows the instruction, on pairs in
-        which only one answer does.
+        """Share of decisive verdicts that prefer the answer that follows the instruction, on pairs
+        in which only one answer does.
 
         Chance is one half. Each order counts; the resampling unit is the item.
         """

@@ -20,8 +20,8 @@ MIN_LENGTH: Final = 20
 
 
 def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
-    """Record in each item the contestants whose answer to it is repeated, word for word, for three or
-    more questions.
+    """Record in each item the contestants whose answer to it is repeated, word for word, for three
+    or more questions.
 
     The mark is stored with the item, so that exports, filters and reports find it there.
     """
