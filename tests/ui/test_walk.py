@@ -63,6 +63,7 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
     assert overflow(page) == []
 
     tab(page, "Results")
+    page.get_by_text("Does the ranking hold?").first.wait_for()
     page.get_by_test_id("Position bias-radio-label").click()
     table = "#eh-matrix table.wide" if width > 760 else "#eh-matrix table.tall"
     page.wait_for_selector(f"{table} td button")
@@ -116,7 +117,7 @@ def test_a_link_to_results_opens_the_same_panels(visit, width, theme):
 
 
 def test_a_run_is_replayed_by_keyboard_and_its_numbers_are_taken_along(visit, tmp_path):
-    page = visit(f"study={quote(DEMO)}&tab=results&view=Ranking")
+    page = visit(f"study={quote(DEMO)}&tab=results&view=Ranking&curves=One%20order")
     page.wait_for_selector("#eh-elo .main-svg")
     scrubber = page.locator("#eh-elo input[type=range]")
     scrubber.focus()
@@ -193,7 +194,7 @@ def test_a_chart_keeps_its_zoom_when_numbers_come_in(visit):
 def test_who_wants_no_motion_gets_steps(browser, app):
     context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
-    page.goto(f"{app.url}/?study={quote(DEMO)}&tab=results&view=Ranking")
+    page.goto(f"{app.url}/?study={quote(DEMO)}&tab=results&view=Ranking&curves=One%20order")
     page.wait_for_selector("#eh-elo .main-svg")
     scrubber = page.locator("#eh-elo input[type=range]")
     end = int(scrubber.get_attribute("max"))
