@@ -25,7 +25,7 @@ NEEDED = {
     "/gradio_api/call/v2/{api_name}", "/gradio_api/call/v2/{api_name}/{event_id}",
     "/gradio_api/startup-events", "/gradio_api/upload", "/gradio_api/upload_progress",
 }  # fmt: skip
-"""What Gradio serves for the page and the API, by its own templates."""
+"""Routes that the installed Gradio serves for the page and the API."""
 
 
 @pytest.fixture(scope="module")
