@@ -139,9 +139,13 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_button(view: RemedyView, rule: Rule) -> Markup:
-    """Button for the recommended rule; where it cannot be applied, for the next price's rule."""
+    """Button for the recommended rule; where it cannot be applied, for the next price's rule, which
+    the button then names."""
+    words, note = "Use this rule", "No new call: the replies are stored"
     if rule.id not in APPLICABLE and view.next_price and view.next_price.rule.id in APPLICABLE:
         rule = view.next_price.rule
+        words = f"Use this rule: {rule_words(rule).title}"
+        note = f"The recommended rule cannot be applied here. {note}"
     elif rule.id not in APPLICABLE:
         return fill("<p>{}</p>", "This rule cannot be applied here: use it in your own pipeline.")
     title = rule_words(rule).title
@@ -149,8 +153,8 @@ def _apply_button(view: RemedyView, rule: Rule) -> Markup:
         undo = button("Undo", {"use": "single"})
         where = f"{title}: in Ranking, Win rates and Share"
         return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
-    apply = button("Use this rule", {"use": APPLICABLE[rule.id]}, primary=True)
-    return fill("{}<p>{}</p>", apply, f"{title}. No new call: the replies are stored")
+    apply = button(words, {"use": APPLICABLE[rule.id]}, primary=True)
+    return fill("{}<p>{}</p>", apply, f"{title}. {note}")
 
 
 def rule_in_use(view: RemedyView) -> str:
