@@ -117,6 +117,7 @@ def test_a_filter_does_not_shrink_the_family():
     assert alone.p == whole["leans"] == pytest.approx(4 * 2 / 2**9)
 
 
+@pytest.mark.extra
 def test_filters_on_null_studies_seldom_show_a_preference():
     shown = 0
     for seed in range(20):

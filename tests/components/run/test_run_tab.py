@@ -14,7 +14,7 @@ import gradio as gr
 import pytest
 
 from components.html.panel import finding_html
-from components.results import results_tab
+from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import MIN_ELO_BATTLES, LiveFigures, LiveStudies
@@ -99,8 +99,8 @@ def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
 
 
 def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
-    title = results_tab.study_finding(judged, NAME)
-    live = LiveStudies(judged, lambda name: results_tab.study_finding(judged, name))
+    title = study_finding(judged, NAME)
+    live = LiveStudies(judged, lambda name: study_finding(judged, name))
     shown = run_tab.render(judged, engine, live, NAME)
     assert finding_html(title)[:-20] in shown[2]
     assert f"{NAME}: " in words(shown[2]) and "All replies are stored" in words(shown[2])

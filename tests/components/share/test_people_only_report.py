@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 from components.filtering.filtered_study import FilteredStudy
+from components.results.agreement.agreement_report import people_table
 from components.results.bias import panels
-from components.share.paper_text import latex_table, paper_tables, people_table, position_table
+from components.results.bias.bias_report import position_table
+from components.share.paper_text import latex_table, paper_tables
 from components.share.report import report_html
 from metrics.position.position_measures import consistency, noise_floor
 from studies.exchange.recorded_studies import import_verdicts

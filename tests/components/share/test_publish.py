@@ -88,6 +88,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.extra
 def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     port = free_port()
     before = (frozen / "frozen.db").read_bytes()

@@ -38,7 +38,7 @@ from components.results.agreement.people_tables import (
     show_distances,
     show_replacements,
 )
-from components.results.results_tab import mark_selection
+from components.results.controls.mark_selection import mark_selection
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator
 from studies.domain import Estimate
 from studies.exchange.recorded_studies import save_recorded_study
@@ -201,10 +201,15 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
     data = agreement(store, "unvoted")
     assert "a and b agree in 50" in agreement_finding(data)[0]
     assert "0.00" in show_matrix(data, "κ") or "0.50" in show_matrix(data, "κ")
-    shown = agreement_tab.render(FilteredStudy(store, "unvoted"), "κ", AGAINST_PEOPLE)
-    assert sum("40 pairs give agreement" in part for part in shown if isinstance(part, str)) >= 1
-    hidden = [part.visible for part in shown if not isinstance(part, str)]
-    assert hidden == [False] * 6
+    controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
+    shown = agreement_tab.VIEW.render(FilteredStudy(store, "unvoted"), controls)
+    assert any("40 pairs give agreement" in part for part in shown.values() if part)
+    panels = ("coefficients", "voters", "verified", "categories", "corrected")
+    assert [name for name, part in shown.items() if part is False] == [
+        "people",
+        *(f"{panel}_panel" for panel in panels),
+    ]
+    assert not {*panels, "replacements", "distances"} & shown.keys()
 
 
 @pytest.mark.parametrize("said", ["??", "xx"])
@@ -213,8 +218,8 @@ def test_one_voice_alone_is_told_what_is_missing(store, said):
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.finding(scene)
     assert title in ("Nothing to compare j with yet.", "Nothing has been judged yet.")
-    shown = agreement_tab.render(scene, "κ", PEOPLE_SPLIT)
-    assert all("nan" not in part for part in shown if isinstance(part, str))
+    shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})
+    assert all("nan" not in part for part in shown.values() if isinstance(part, str))
 
 
 def test_a_filter_for_a_prompt_does_not_silence_the_people(voted):
@@ -242,6 +247,7 @@ def test_what_is_counted_once_is_counted_anew_when_somebody_votes(voted):
     assert load_agreement(FilteredStudy(voted, "voted")).among_voters.voters == 4
 
 
+@pytest.mark.extra
 def test_prd_as_drawn(records, store):
     """The numbers of the page about the data, through the real source, in the panels' words."""
     spec = DataSpec(str(records / "prd"), "prd")

@@ -6,14 +6,12 @@ import json
 import re
 from html import unescape
 
-import gradio as gr
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_view
 from components.inspect.url_selection import Selection
-from components.results import results_tab
 from components.results.agreement import tab
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.verification_panel import (
@@ -22,6 +20,8 @@ from components.results.agreement.verification_panel import (
     show_verification,
     verification_subtitle,
 )
+from components.results.controls.mark_selection import mark_selection
+from components.results.view_drawing import render_view
 from components.share.report import report_html
 from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
 from studies.people.vote_session import open_vote_session
@@ -107,7 +107,7 @@ def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
     ]
     opened = {}
     for mark in sent:
-        selection = results_tab.mark_selection(scene, mark)
+        selection = mark_selection(scene, mark)
         opened[tuple(sorted(mark.items()))] = load_view(store, selection).total
 
     def total(**mark: object) -> int:
@@ -131,16 +131,13 @@ def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
 
 
 def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: Store) -> None:
-    with gr.Blocks():
-        page = results_tab.build()
-        results_tab.render_hidden(page)
     study_of(store)
     store.set_voting_rules("s", VotingRules("verify", whom="answers"))
-    values = tuple(part.value for part in page.inputs)
 
     def heading_now() -> str:
-        drawn = results_tab.render_view(store, "s", page, tab.NAME, values)
-        return next(str(one) for one in drawn if "verifications of" in str(one))
+        return str(
+            render_view(store, "s", tab.NAME, Filter(), tab.VIEW.first_values)["verified_heading"]
+        )
 
     assert "20 verifications of 12 answers by 2 people" in heading_now()
     at = open_vote_session(store, "s", voter_id("cat"), "verify")
@@ -169,13 +166,13 @@ def test_names_and_questions_are_inert(store: Store) -> None:
 
 
 def test_the_panel_is_there_only_where_somebody_verified(store: Store) -> None:
-    scene = study_of(store)
-    assert tab.render(scene, "κ", tab.DISPUTE_KINDS[0])[-1].visible
+    drawn = tab.VIEW.render(study_of(store), tab.VIEW.first_values)
+    assert drawn["verified_panel"] is True and drawn["verified"]
     item = Item("q", "why?", {"x": "a", "y": "b"})
     store.save_study(Study("none"), [item], (), (), only_recorded=True)
     none = FilteredStudy(store, "none")
-    *_, html, panel = tab.render(none, "κ", tab.DISPUTE_KINDS[0])
-    assert html == "" and not panel.visible
+    drawn = tab.VIEW.render(none, tab.VIEW.first_values)
+    assert drawn["verified_panel"] is False and "verified" not in drawn
     assert "Verified answers" not in report_html(store, "none")
 
 

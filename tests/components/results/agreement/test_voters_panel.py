@@ -31,7 +31,7 @@ from components.results.agreement.voters_panel import (
     targeted_votes_note,
     voters_subtitle,
 )
-from components.results.results_tab import mark_selection
+from components.results.controls.mark_selection import mark_selection
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from studies.domain import Verdict
 from studies.exchange.recorded_studies import save_recorded_study
@@ -171,9 +171,10 @@ def test_estimates_say_that_some_votes_were_sought(sought):
     assert "8 of 18 votes" in text(
         show_targeted_notice(data)
     ) and "not chosen at random" in targeted_votes_note(data)
-    shown = agreement_tab.render(FilteredStudy(sought, "s"), "κ", AGAINST_PEOPLE)
-    told_so = [part for part in shown if isinstance(part, str) and "not chosen at random" in part]
-    assert len(told_so) >= 6  # matrix, both orders, numbers, stand-ins, distances, categories …
+    controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
+    shown = agreement_tab.VIEW.render(FilteredStudy(sought, "s"), controls)
+    marked = {name for name, part in shown.items() if "not chosen at random" in str(part)}
+    assert marked >= {"matrix", "merged_orders", "coefficients", "replacements", "distances"}
     assert "Pairs chosen at random, %" in show_voters(data)
     assert data.random_vote_agreement["good"].n == 20 and data.all_vote_agreement["good"].n > 20
 
@@ -259,6 +260,7 @@ def test_prds_people_as_drawn(records, store):
     assert said.count("480") >= 2 and "vote1" in said
 
 
+@pytest.mark.extra
 def test_a_real_crowd_without_a_judge(records, store):
     """LLMFAO: 124 workers, 8,931 votes; some side with the others far less than those do."""
     spec = DataSpec(str(records / "evalica" / "llmfao.csv"))

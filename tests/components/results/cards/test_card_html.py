@@ -118,9 +118,9 @@ def test_one_order_is_no_consistency(store):
 
 
 def test_a_filter_that_leaves_a_judge_nothing_shows_the_next(voted):
-    (html,) = cards_tab.render(FilteredStudy(voted, "voted", Filter(judge="good")), "first")
+    html = cards_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="good")), "first")
     assert ">good <" in html or ">good</h1>" in html.replace(" </h1>", "</h1>")
-    (nothing,) = cards_tab.render(FilteredStudy(voted, "voted", Filter(judge="nobody")), "first")
+    nothing = cards_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="nobody")), "first")
     assert "No judge to report on." in nothing
 
 

@@ -166,16 +166,20 @@ def test_images_against_a_description_are_two_studies(store):
 def test_one_judge_has_no_contrast_and_says_why(store):
     Sheet("alone").both("q", "j", "xx").save(store)
     for family, within in zip(FAMILIES, CATEGORY_MEASURES, strict=False):
-        shown = contrasts_tab.render(FilteredStudy(store, "alone"), "", "", family, within)
-        assert "A contrast needs two judges or two prompts" in shown[0]
-        assert all("nan" not in part.lower() for part in shown)
+        controls = {"left": "", "right": "", "family": family, "within": within}
+        shown = contrasts_tab.VIEW.render(FilteredStudy(store, "alone"), controls)
+        assert "A contrast needs two judges or two prompts" in shown["headline"]
+        assert all("nan" not in part.lower() for part in shown.values())
 
 
 def test_every_measure_can_be_looked_at_by_category_and_by_item(scene):
     for within in CATEGORY_MEASURES:
-        shown = contrasts_tab.render_categories(scene, "", "", "Behaviour", within)
-        assert within in shown[0]
-        assert all("nan" not in part.lower() for part in shown)
+        controls = {"left": "", "right": "", "family": "Behaviour", "within": within}
+        panels = contrasts_tab.VIEW.panels_of("within")
+        shown = contrasts_tab.VIEW.render(scene, controls, panels)
+        assert shown.keys() == {"categories", "categories_heading", "items", "items_heading"}
+        assert within in shown["categories_heading"]
+        assert all("nan" not in part.lower() for part in shown.values())
 
 
 def test_silence_sameness_and_strangers_are_told_apart(store):
@@ -192,9 +196,9 @@ def test_silence_sameness_and_strangers_are_told_apart(store):
 
 
 def test_an_address_brings_back_the_sides(scene):
-    made = contrasts_tab.initial_controls(
-        scene, {"left": "shaky", "right": "gone", "family": "Quality"}
-    )
+    wanted = {"left": "shaky", "right": "gone", "family": "Quality"}
+    controls = contrasts_tab.VIEW.controls
+    made = {name: controls[name].initial_state(scene, value) for name, value in wanted.items()}
     assert made["left"].value == "shaky"
     assert made["right"].value == ""  # what a study opens with
     assert made["family"].value == "Quality"

@@ -12,6 +12,7 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol.mt_bench import pair_games as protocol_games
 from components.results.protocol.mt_bench import single_ratings as protocol_ratings
+from components.results.protocol.tab import VIEW
 from components.results.protocol.visit import cost_and_extraction as protocol_cost
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -84,10 +85,12 @@ def test_single_ratings_by_model_and_category(scene):
 
 def test_a_preset_shows_its_panels_and_no_others(scene):
     assert protocol_sections.study_sections(scene) == ("win-table", "ratings")
-    drawn = protocol_view.draw_blocks(scene, CONTROLS)
-    assert {"games", "wins", "conflicts", "ratings", "single", "others"} <= set(drawn)
-    assert not {"visit", "grade", "creation", "people"} & set(drawn)
-    assert set(drawn) <= set(protocol_view.OUTPUT_KEYS)
+    drawn = VIEW.render(scene, CONTROLS)
+    shown = {name for name, part in drawn.items() if part is True}
+    assert shown == {"games", "ratings", "others_panel"}
+    assert {"rules", "wins", "conflicts", "single", "redundancy", "scatter"} <= set(drawn)
+    assert not {"board", "heatmap", "levels", "alignment"} & set(drawn)
+    assert set(drawn) <= set(VIEW.output_names)
 
 
 CONTROLS = {
@@ -104,7 +107,7 @@ def test_without_a_preset_the_prompts_decide(judged):
 
 def test_nothing_judged_is_an_answer_and_no_error(games):
     nobody = FilteredStudy(games, NAME, Filter(judge="nobody"))
-    drawn = protocol_view.draw_blocks(nobody, CONTROLS)
+    drawn = VIEW.render(nobody, CONTROLS)
     assert "No usable verdicts on pairs yet" in drawn["wins"]
     assert "No single ratings" in drawn["single"]
     assert "Conflicts need two games" in drawn["conflicts"]

@@ -23,9 +23,9 @@ from components.results.remedies.panels import (
     rules_table,
 )
 from components.results.remedies.pilots import offered_pilots, pilot_file
-from components.results.remedies.remedies_report import remedies_report
+from components.results.remedies.remedies_report import remedies_report, remedies_table
 from components.results.remedies.svg_charts import frontier_chart, risk_chart
-from components.share.paper_text import methods_paragraph, remedies_table
+from components.share.paper_text import methods_paragraph
 from judges.engine.engine import Engine
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.errors import StudyError
@@ -119,10 +119,10 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 
 
 def test_every_output_is_filled(prd):
-    parts = tab.render(shown(prd, "gpt-4"), "Dollars")
-    assert len(parts) == 8 and all(parts)
-    assert "price of a judge is unknown" in parts[1]
-    assert parts[2].count("<svg") == 2  # a wide and a narrow drawing
+    parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
+    assert list(parts) and set(parts) == set(tab.VIEW.output_names) and all(parts.values())
+    assert "price of a judge is unknown" in parts["frontier_heading"]
+    assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
 
 def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):

@@ -11,6 +11,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.results.protocol import blocks as protocol_view
+from components.results.protocol.tab import VIEW as PROTOCOL
 from components.results.wins import judges_vs_people as wins_people
 from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
@@ -168,6 +169,7 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
     assert wins_view.show_ties(nobody) == "" == wins_view.show_levels(nobody)
 
 
+@pytest.mark.extra
 @pytest.mark.records
 def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_path):
     # LOOKS, screen 10, in words: the odds by 7.8 for gpt-4 and 9.3 for people. Ours are characters.
@@ -207,12 +209,13 @@ def test_names_from_data_stay_text_in_every_panel(tmp_path):
         "beside": None, "score": "Grade", "printed": "Grade", "split": "Models", "cell": "Reward",
         "table": "People", "correlation": "Spearman", "scores": {evil: {evil: 1.0, "base": 2.0}},
     }  # fmt: skip
-    drawn = protocol_view.draw_blocks(scene, controls)
-    assert {"visit", "creation", "people", "games", "others"} <= set(drawn)
+    drawn = PROTOCOL.render(scene, controls)
+    shown = {name for name, part in drawn.items() if part is True}
+    assert {"visit", "creation_panel", "people", "games", "others_panel"} <= shown
     made = [
         *drawn.values(), wins_view.show_win_rates(scene), wins_view.show_levels(scene),
         wins_length.show_length_controlled(scene), protocol_view.show_kpis(scene),
-        wins_words.show_kpis(scene), *(protocol_view.draw_creation(scene, split, "Reward")["levels"]
+        wins_words.show_kpis(scene), *(str(protocol_view.draw_creation(scene, split, "Reward"))
                                        for split in ("Categories", "Tasks")),
         *(wins_view.show_matrix(scene, "Category", voice) for voice in wins_view.RATER_CHOICES),
     ]  # fmt: skip

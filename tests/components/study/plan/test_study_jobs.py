@@ -177,6 +177,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     store.close()
 
 
+@pytest.mark.extra
 @pytest.mark.records
 def test_prd_opens_from_three_uploaded_files(records, tmp_path):
     store = Store(tmp_path / "evenhand.db")
