@@ -576,6 +576,7 @@ def test_the_process_answers_keeps_its_books_and_ends_when_stdin_closes():
         socket.create_connection(("127.0.0.1", int(server.base_url.split(":")[2][:-3])), 1)
 
 
+@pytest.mark.extra
 def test_the_process_outlives_a_killed_client_and_knows_what_it_was_owed():
     program = (
         "import sys, urllib.request as u\n"
@@ -592,6 +593,7 @@ def test_the_process_outlives_a_killed_client_and_knows_what_it_was_owed():
     assert (totals["billed"], totals["delivered"], totals["untold"]) == (1, 0, 1)
 
 
+@pytest.mark.extra
 def test_the_benchmark_process_gives_one_prepared_answer_after_its_latency():
     with JudgeProcess("--bench", "--latency", "0.1") as server:
         start = time.monotonic()
@@ -604,6 +606,7 @@ def test_the_benchmark_process_gives_one_prepared_answer_after_its_latency():
     assert bill["peak_in_flight"] == 20
 
 
+@pytest.mark.extra
 def test_a_process_that_cannot_start_says_so():
     command = [sys.executable, "-m", "tests.judge_server", "--judge", "frist"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20)

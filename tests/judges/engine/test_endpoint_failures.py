@@ -29,6 +29,7 @@ from tests.canary_forms import CANARY, found_in
 from tests.judge_server import JudgeProcess, JudgeServer, transient_fault_rules
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
+from tests.samples import sample
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY_VARIABLE = "EVENHAND_TEST_KEY"
@@ -266,6 +267,7 @@ def check_kills(
     return {**done, "again": again, "kills": kills}
 
 
+@pytest.mark.extra
 def test_killed_at_three_points_nothing_committed_is_lost(tmp_path):
     check_kills(tmp_path, asks=150, in_flight=16, kill_at=[5, 60, 120])
 
@@ -300,6 +302,7 @@ def test_two_processes_with_one_study_pay_once(tmp_path):
         assert b"planned 120, done 120" in out
 
 
+@pytest.mark.extra
 def test_a_dead_owners_lease_is_taken_over(tmp_path):
     path = tmp_path / "store.db"
     with JudgeProcess("--latency", "1.5") as server:
@@ -319,7 +322,7 @@ def test_a_dead_owners_lease_is_taken_over(tmp_path):
         store.close()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", sample([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_ctrl_c_or_a_scheduler_stops_cleanly_and_the_next_run_goes_on(sent, tmp_path):
     path = tmp_path / "store.db"
     with JudgeProcess("--latency", "0.05") as server:

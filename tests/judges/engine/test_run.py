@@ -281,6 +281,7 @@ def watched(store: Store, folder: Path, made: Engine) -> tuple[float, list[tuple
         return time.monotonic(), guesses
 
 
+@pytest.mark.extra
 def test_the_eta_is_right_within_a_quarter_in_the_second_half_of_a_steady_run(
     store, tmp_path, made
 ):
@@ -390,6 +391,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.extra
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 def test_memory_stays_flat_over_five_thousand_asks(store, tmp_path, made):
     judge = {"name": "s", "model": "simulated"}

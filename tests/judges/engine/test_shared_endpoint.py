@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from judges.engine.attempt import RunSettings
 from judges.planning.plan import save_plan
 from studies.store.store import Store
@@ -42,6 +44,7 @@ def test_two_runs_share_a_request_limit_fairly(tmp_path):
     assert refused <= 0.2 * (one + two + refused), "runs at one endpoint share what was learned"
 
 
+@pytest.mark.extra
 def test_two_runs_share_fairly_with_transient_faults(tmp_path):
     faults = [sometimes(Fault("server_error"), 0.08), sometimes(Fault("unavailable"), 0.08)]
     one, two, _ = shares(tmp_path, faults)

@@ -153,6 +153,7 @@ def test_a_run_with_15_percent_transient_faults_ends_soon_and_pays_once(store, t
     assert seconds < 25, "one call after another takes 18 s without any fault"
 
 
+@pytest.mark.extra
 def test_hung_calls_do_not_hold_up_the_others_and_are_not_made_twice(store, tmp_path):
     hung = at(Fault("timeout", seconds=9.0), 20, 21, 22)
     with JudgeServer(latency=0.02, rules=[hung]) as server, engine() as made:

@@ -113,6 +113,7 @@ def test_a_prefilled_turn_is_continued_by_a_label(server: EmbeddedServer) -> Non
     assert reply.usage is not None and reply.usage.completion_tokens == 1
 
 
+@pytest.mark.extra
 def test_a_repeat_gives_the_same_digits_whatever_was_asked_between(server: EmbeddedServer) -> None:
     first = probabilities(ask(server, PAIR))
     assert probabilities(ask(server, PAIR)) == first  # all but one token from the kept prefix
@@ -122,6 +123,7 @@ def test_a_repeat_gives_the_same_digits_whatever_was_asked_between(server: Embed
     assert probabilities(whole) == first
 
 
+@pytest.mark.extra
 def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedServer) -> None:
     with EmbeddedServer.start() as again:
         assert again.base_url != server.base_url
@@ -129,6 +131,7 @@ def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedS
         assert probabilities(ask(again, PAIR)) == probabilities(ask(server, PAIR))
 
 
+@pytest.mark.extra
 def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> None:
     four_bits = weights.packaged_weights()
     if four_bits is None or weights.find_weights() != weights.prepared_weights():
@@ -169,6 +172,7 @@ def test_a_grammar_forces_the_answer(server: EmbeddedServer) -> None:
     assert reply.choices[0].message.content in ("much better", "worse")
 
 
+@pytest.mark.extra
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
 def test_a_killed_parent_takes_the_child_with_it() -> None:
     script = (
@@ -183,6 +187,7 @@ def test_a_killed_parent_takes_the_child_with_it() -> None:
     assert wait_until_silent(base_url)
 
 
+@pytest.mark.extra
 def test_one_server_is_shared_ends_when_closed_and_is_then_replaced() -> None:
     first = shared_server()
     assert shared_server() is first

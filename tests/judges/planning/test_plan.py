@@ -104,6 +104,7 @@ def test_a_key_is_the_same_on_every_machine_for_ever() -> None:
     assert one_key() == sha(request)[:40] == "cd78ebf7b7fa9b614174eae4fa57e0d42a9faebc"
 
 
+@pytest.mark.extra
 def test_a_key_is_the_same_after_a_restart(tmp_path: Path) -> None:
     """A fresh process, another hash seed, another folder, another judge name."""
     code = (

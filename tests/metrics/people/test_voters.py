@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -13,6 +13,7 @@ from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES, holm_adjust
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from tests.metrics.frames import build, prd
+from tests.samples import examples
 
 
 def vote(item: str, who: str, pick, shown: str = "xy", **more):
@@ -131,6 +132,7 @@ def simulated(people: dict[str, tuple[float, float]], items: int, seed: int, sha
 KNOWN = {"sure": (0.95, 0.0), "good": (0.85, 0.1), "fair": (0.75, 0.0), "first": (0.8, 0.4)}
 
 
+@pytest.mark.extra
 def test_people_of_known_skill_and_bias_are_recovered():
     # What shows are the implied marginals: the first with (1 + b)/2, right with b/2 + (1 − b)·p.
     seeds, hit = 50, {"bias": 0, "skill": 0}
@@ -162,6 +164,7 @@ def test_agreement_with_the_others_is_what_skills_imply():
 # -- who stands out --------------------------------------------------------------------------------
 
 
+@pytest.mark.extra
 def test_nobody_stands_out_among_people_alike():
     flags = 0
     for seed in range(30):
@@ -257,7 +260,7 @@ def test_holm_is_that_of_scipy_where_all_were_tested(values):
     assert [mine[at] for at in order] == pytest.approx(list(plain[: len(tested)]))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10**6))
 def test_swapping_all_sides_turns_the_bias_and_nothing_else(seed):
     rows = simulated({"a": (0.8, 0.3), "b": (0.7, 0.0), "c": (0.9, 0.1)}, 15, seed)

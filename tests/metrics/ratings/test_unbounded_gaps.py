@@ -97,6 +97,7 @@ def test_of_many_contestants_no_limit_is_worked_out_and_that_is_said():
     assert gap.value is None and "at most 40" in gap.note
 
 
+@pytest.mark.extra
 def test_what_all_lines_of_a_board_have_in_common_is_worked_out_once():
     # A page reads ratings and ranks line by line: of a chain of 100 that was 300 times the table.
     chain = duels([(f"m{k:03d}", f"m{k + 1:03d}", 8, k % 2) for k in range(99)])

@@ -127,6 +127,7 @@ def test_gpt_4_is_told_to_add_up_and_vicuna_that_nothing_helps(section):
     assert section["recommendations"]["vicuna-13b"]["p"]["sentence"].startswith("No remedy helps")
 
 
+@pytest.mark.extra
 def test_the_command_prints_the_same_numbers(tmp_path, capsys):
     store = Store(tmp_path / "prd.db")
     import_verdicts(store, records("prd"), "prd")
@@ -150,6 +151,7 @@ def test_the_command_prints_the_same_numbers(tmp_path, capsys):
     assert "0.777 [" in text and "Both orders, added up" in text
 
 
+@pytest.mark.extra
 def test_a_jury_with_an_unknown_judge_is_refused(tmp_path, capsys):
     with pytest.raises(ValueError, match="no judge named 'gpt-5'"):
         summarise_frame(prd(), quick=True, remedies=RemedyInputs(juries=(("gpt-4", "gpt-5"),)))

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.domain import AnswerCheck, Item, Preference
@@ -26,6 +26,7 @@ from studies.people.new_items import (
 )
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
+from tests.samples import examples
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
@@ -248,7 +249,7 @@ def test_a_hub_dataset_and_a_built_in_one_become_files_of_ours(tmp_path):
         assert add_item(ITEMS, NewItem("why?"), source, tmp_path).source == wanted
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(words=st.text(min_size=1, max_size=80), answer=st.text(max_size=80))
 def test_whatever_is_typed_comes_back_as_it_was(tmp_path_factory, words, answer):
     folder = tmp_path_factory.mktemp("collected")

@@ -67,6 +67,7 @@ def vote_all(at: VoteSession, most: int = 10_000, pick: int = 0) -> list[Ballot]
 # ------------------------------------------------------------------------------- order and sides
 
 
+@pytest.mark.extra
 def test_sides_are_balanced_within_five_per_cent_over_two_hundred_votes(store: Store) -> None:
     study_of(store, 200)
     cast = vote_all(enter(store, repeats=0.0))

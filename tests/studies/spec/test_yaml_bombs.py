@@ -66,6 +66,7 @@ def test_aliases_that_say_a_thing_once_are_read():
     }  # fmt: skip
 
 
+@pytest.mark.extra
 def test_a_long_list_is_read_up_to_the_last_value_that_is_allowed():
     # The list itself, the mapping and its key are three of them.
     fits = f"a: [{'1,' * (MAX_YAML_VALUES - 3)}]"
