@@ -40,6 +40,7 @@ from tests.judge_server.errors import OVERFLOWS
 from tests.judge_server.faults import SHAPES
 from tests.judge_server.process import ROOT
 from tests.judge_server.replies import WRONG_SHAPES
+from tests.page_words import says
 
 KEY = "sk-secret-0123456789"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -203,7 +204,7 @@ def test_a_reply_that_is_no_verdict_is_still_a_whole_answer(kind):
 
 
 def test_a_think_block_is_closed_or_cut_off():
-    assert faulty(Fault("think_block")).text.endswith("</think>\nOverall, Response A is better.")
+    assert says(faulty(Fault("think_block")).text, "</think>\nOverall, Response", "better")
     cut = faulty(Fault("unclosed_think"))
     assert "</think>" not in cut.text and cut.choice["finish_reason"] == "length"
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.server.fair_turns import MAX_REMEMBERED_CLIENTS, FairTurns, QueueClient, QueueLimits
+from tests.page_words import says
 from tests.samples import examples
 
 CROWD = QueueLimits(
@@ -59,8 +60,8 @@ def test_one_event_too_many_is_refused_in_words():
     turns = FairTurns(CROWD)
     one, *_ = places("a1")
     assert turns.refusal(one, places("a1 a1 b1"), 0) == ""
-    assert "3 requests of this page" in turns.refusal(one, places("a1 a1 a1"), 0)
-    assert "5 requests from your network" in turns.refusal(one, places("a2 a2 a3 a3 a4"), 0)
+    assert says(turns.refusal(one, places("a1 a1 a1"), 0), "3 requests", "page")
+    assert says(turns.refusal(one, places("a2 a2 a3 a3 a4"), 0), "5 requests", "your network")
     assert "not read 9 answers" in turns.refusal(one, [], 9)
 
 

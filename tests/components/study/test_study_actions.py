@@ -13,6 +13,7 @@ from components.study.file.yaml_edit import read_mapping
 from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
 from studies.spec.study import DataSpec, Study, parse_study
+from tests.page_words import says
 
 HERE = Path()
 
@@ -116,7 +117,7 @@ def test_a_setting_that_differs_has_a_dot_and_says_what_the_preset_has():
     assert "as published" in study_draw.render_protocol(build_preview(text, HERE), view)
     text, view = apply_changes(text, view, [{"n": 9, "set": "unreadable", "to": "exclude"}], HERE)
     html = study_draw.render_protocol(build_preview(text, HERE), view)
-    assert "1 change from the preset" in html
+    assert says(html, "1 change", "preset")
     assert '<span class="l changed" id="f-unreadable-l">Unreadable</span>' in html
     assert "preset: tie" in html
     back, _ = apply_changes(text, view, [{"n": 10, "do": "preset", "preset": "visit-bench"}], HERE)

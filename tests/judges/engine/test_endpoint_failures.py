@@ -29,6 +29,7 @@ from tests.canary_forms import CANARY, found_in
 from tests.judge_server import JudgeProcess, JudgeServer, transient_fault_rules
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
+from tests.page_words import says
 from tests.samples import sample
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -127,7 +128,7 @@ def test_a_run_on_a_full_disk_can_be_stopped_and_says_why(store, tmp_path):
         run.stop()
         assert run.wait(10)
         assert run.state == "failed"
-        assert "the disk is full" in run.reason
+        assert says(run.reason, "disk", "full")
         disk.repair()
         stored = store.counts("small")["ok"]
         again = made.start(plan, store, settings=QUICK)
@@ -262,7 +263,7 @@ def check_kills(
         assert "possibly paid twice" in done["out"]
     interrupted = [run for run in store.runs() if run.state == "interrupted"]
     assert len(interrupted) == kills
-    assert "start the study again" in interrupted[0].reason
+    assert says(interrupted[0].reason, "start", "study again")
     store.close()
     return {**done, "again": again, "kills": kills}
 

@@ -26,6 +26,7 @@ from openai.types.chat import ChatCompletion
 
 from judges.models import embedded, weights
 from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared_server
+from tests.page_words import pattern, says
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIR = """Question: What do bees make?
@@ -211,9 +212,13 @@ def test_a_file_that_is_no_model_is_named_and_the_remedy_given(tmp_path: Path) -
     bad.write_bytes(b"GGUF but not really")
     with pytest.raises(EmbeddedUnavailable) as raised:
         EmbeddedServer.start(bad)
-    assert str(raised.value) == (
-        "The embedded judge cannot load broken.gguf: not a GGUF model, or incomplete. "
-        "Delete it and run `python -m judges.models.weights prepare`, or set EVENHAND_GGUF."
+    assert says(
+        str(raised.value),
+        "cannot",
+        "broken.gguf: not",
+        "GGUF",
+        "-m judges.models.weights prepare`",
+        "EVENHAND_GGUF",
     )
 
 
@@ -225,7 +230,7 @@ def test_no_weights_is_one_line_with_the_command(monkeypatch: pytest.MonkeyPatch
 
 def test_no_wheel_is_one_line_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(EmbeddedUnavailable, match="Run `pip install xllamacpp`"):
+    with pytest.raises(EmbeddedUnavailable, match=pattern("`pip install xllamacpp`")):
         EmbeddedServer.start()
 
 
@@ -247,7 +252,7 @@ def test_a_start_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_in_place_of_the_library("import time; time.sleep(60)", tmp_path, monkeypatch)
-    with pytest.raises(EmbeddedUnavailable, match=r"did not start within 0\.2 s"):
+    with pytest.raises(EmbeddedUnavailable, match=pattern("did not", "within 0.2")):
         EmbeddedServer.start(weights.find_weights(), timeout=0.2)
 
 

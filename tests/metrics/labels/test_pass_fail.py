@@ -13,6 +13,7 @@ from metrics.labels.pass_fail import (
     pass_fail_rates,
 )
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from tests.page_words import says
 from tests.samples import sample
 
 
@@ -76,7 +77,7 @@ def test_a_judge_that_hardly_tells_good_from_bad_is_refused():
 def test_a_value_outside_the_scale_is_set_to_its_limit_with_a_note():
     found = true_pass_rate(rows_of(60, 40, 0, 60, unlabelled=(10, 990)))
     assert found.value is not None and found.value >= 0
-    assert "set to the limit" in found.note
+    assert says(found.note, "set", "limit")
 
 
 def simulate(rng, prevalence: float, sens: float, spec: float, labelled: int, others: int):

