@@ -39,7 +39,7 @@ Mask = row_selection.Mask
 PEOPLE: Final = "people"
 ASK_KEY: Final = (*CASE_KEY, "shown")
 _READ_COLUMNS: Final = (*row_selection.ORDER_KEY, "options", "status", "noise", "pick")
-"""Columns needed here. Of millions of rows the other columns take most of the memory."""
+"""Columns that are copied; the other columns of millions of rows would take most of the memory."""
 FEW_DISAGREEMENTS: Final = 12
 """Below this number of disagreements κ and α are widened; from it on the jackknife covers 93 %."""
 NOTHING_COMMON_NOTE: Final = "no case judged by both"

@@ -35,9 +35,9 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family of all pairs and measures whose quantile is bootstrapped."""
+"""Largest family (pairs times measures) whose quantile is bootstrapped."""
 MIN_DISCORDANT = 10
-"""From this many differing units on, the t interval of a difference of shares keeps its level."""
+"""Number of differing units from which the t interval of a difference of shares has 95 % coverage."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Size of the difference of one unit that differs; 1 for verdicts that are right or wrong."""
+    """Change of the share by one unit that differs; 1 for verdicts that are right or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
         """Compute left − right from totals whose first half is the left cell's, and second half the

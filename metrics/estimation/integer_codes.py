@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
-"""Integer codes of the narrowest sufficient type."""
+"""Integer codes in the smallest integer type that suffices."""
 
 
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:

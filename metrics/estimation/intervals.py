@@ -32,7 +32,7 @@ FEW_ITEMS_BELOW: Final = 5
 FEW_ITEMS_NOTE: Final = "few items"
 
 NO_SPREAD: Final = 1e-9
-"""A standard error below this is zero but for rounding."""
+"""Standard errors below this count as zero; they are rounding errors."""
 
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
@@ -376,7 +376,7 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 MAX_DRAWN_ITEMS: Final = 2_000
-"""Items up to which max-t draws one weight for each; a million items would take eight gigabytes."""
+"""Maximum items for which max-t draws a weight each; a million items would take eight gigabytes."""
 
 
 def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:

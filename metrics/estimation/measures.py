@@ -40,7 +40,7 @@ from studies.domain import Estimate
 
 Mask = row_selection.Mask
 CellKey = tuple[str, ...]
-"""Values of the `by` columns for one cell; () where everything is pooled."""
+"""Values of the `by` columns for one cell; () if all rows form one cell."""
 
 ONE_ORDER_NOTE = "judged in one order only: position and content are confounded"
 ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was shown first"

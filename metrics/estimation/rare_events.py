@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 Z95: Final = float(norm.ppf(0.975))
-"""Usually rounded to 1.96; the published Wilson examples use the exact quantile."""
+"""Two-sided 95 % quantile of the normal distribution (1.96), unrounded as in published examples."""
 
 TANGO_METHOD: Final = "Tango score, effective n by items"
 
