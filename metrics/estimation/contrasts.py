@@ -37,7 +37,7 @@ BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs times measures) whose quantile is bootstrapped."""
 MIN_DISCORDANT = 10
-"""Number of differing units from which the t interval of a difference of shares has 95 % coverage."""
+"""Number of differing units from which the t interval of a difference of shares is reliable."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ carry *more* information than independent ones. With few items that gain is esti
 verdict counts as more than 1/.3 independent ones."""
 
 FEW_ITEMS_BELOW: Final = 5
-"""Below this number of items the interval of a share is wider than its level implies
-(docs/coverage.md): the page hatches such cells."""
+"""Below this number of items the interval of a share may miss its 95 % coverage (docs/coverage.md);
+the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
 
 NO_SPREAD: Final = 1e-9

@@ -18,7 +18,7 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Votes that a rule needs; `unsteady` needs MIN_REPEATED comparisons seen twice."""
+"""Minimum votes for a rule; the rule `unsteady` needs MIN_REPEATED comparisons seen twice."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
 """Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
