@@ -1,4 +1,5 @@
-"""Datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a pinned commit.
+"""Read datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a fixed
+commit.
 
 Address: `hub:owner/name[:config][@revision]`; config and revision are optional. A config with the
 suffix of a table file is a file of the repository. No code of a dataset is run, and only the user's
@@ -59,7 +60,7 @@ def parse_hub_address(source: str) -> HubAddress:
 
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
-    """Read the rows of a slice; return the data spec completed from the catalogue, the table, and
+    """Read the rows of a slice; return the data spec completed from the catalogue, the table and
     the commit."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
@@ -76,7 +77,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 
 def _own_token() -> str:
-    """Return the token of the environment; none in public mode, where users give their own."""
+    """Return the token from the environment; empty in public mode, where users enter their own."""
     return "" if is_public() else HUB_TOKEN.read()
 
 
@@ -144,7 +145,7 @@ def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
 
 
 def _parse_split(split: str) -> tuple[str, int, int]:
-    """Return the name of a split and its range of rows."""
+    """Return the name of a split, and start and stop (exclusive) of its range of rows."""
     match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
         raise StudyError(f"data.split: {split!r}: expected a name such as test, or test[:200]")
@@ -177,7 +178,7 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
 
 
 def _images_as_urls(value: Any) -> Any:
-    """Convert undecoded images to data URLs, also in lists; keep other values."""
+    """Convert undecoded images to data URLs, also inside lists; return other values unchanged."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
         return _data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):
