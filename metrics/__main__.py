@@ -1,4 +1,4 @@
-"""The command `python -m metrics`: print all measures as tables or as JSON.
+"""Print all measures of verdicts, as tables or as JSON.
 
 The input is a store, a CSV of battles, or a table of verdicts with the right label of each answer.
 """
@@ -137,7 +137,10 @@ def _read_battles(path: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
+        raise ValueError(
+            f"{path} is neither a store nor a CSV of battles: {error}; check the path, or see "
+            "docs/formats.md"
+        ) from error
     try:
         return frame_from_battles(
             table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table

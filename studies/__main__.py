@@ -1,4 +1,4 @@
-"""The command `python -m studies`: import, list, show, export and delete the studies of a store."""
+"""Import, list, show, export and delete the studies of a store, on the command line."""
 
 from __future__ import annotations
 

@@ -63,10 +63,12 @@ def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
         table[list(SCORE_COLUMNS)].itertuples(index=False), start=1
     ):
         if pd.isna(model) or pd.isna(benchmark) or not str(model).strip():
-            raise ValueError(f"row {row}: model or benchmark is empty")
+            raise ValueError(f"row {row}: model or benchmark is empty; fill it or remove the row")
         known = scores.setdefault(str(benchmark).strip(), {})
         if str(model).strip() in known:
-            raise ValueError(f"row {row}: {benchmark} has a score of {model} already")
+            raise ValueError(
+                f"row {row}: {benchmark} has a score of {model} already; remove one of the rows"
+            )
         known[str(model).strip()] = _parse_score(score, row)
     return scores
 
@@ -77,7 +79,9 @@ def _parse_score(score: object, row: int) -> float:
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise ValueError(f"row {row}: the score {score!r} is not a number")
+        raise ValueError(
+            f"row {row}: the score {score!r} is not a number; correct it or remove the row"
+        )
     return value
 
 

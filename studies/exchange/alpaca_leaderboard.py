@@ -100,7 +100,8 @@ def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
     """Return the study's baseline, else the only contestant that is in every pair."""
     if not pairs:
         raise StudyError(
-            f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs"
+            f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs; run or "
+            "import verdicts first"
         )
     if study.baseline and any(study.baseline in pair for pair in pairs):
         return study.baseline

@@ -69,7 +69,9 @@ def write_records(
         for model, cells in sorted(scores.items()):
             record = _record(study, model, cells)
             if faults := list(find_faults(record)):
-                raise StudyError(f"{model}: the record does not fit its schema: {faults[0]}")
+                raise StudyError(
+                    f"{model}: the record does not fit its schema: {faults[0]}; please report this"
+                )
             archive.writestr(_file_name(study, model), json.dumps(record, indent=2))
     return len(scores)
 

@@ -253,7 +253,10 @@ def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
     """Write the pair that was compared most often, because an LLM Comparator file has one pair."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
-        raise StudyError(f"{study!r} has no usable verdict on a pair, which LLM Comparator needs")
+        raise StudyError(
+            f"{study!r} has no usable verdict on a pair, which LLM Comparator needs; run or import "
+            "verdicts first"
+        )
     return write_comparator(store, study, max(met, key=lambda pair: (met[pair], pair)), path)
 
 

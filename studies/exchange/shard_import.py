@@ -176,7 +176,9 @@ def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
-        raise SourceError(f"{path.name}: not judgements: {error}") from None
+        raise SourceError(
+            f"{path.name}: not judgements: {error}; export it again or remove the file"
+        ) from None
 
 
 def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:

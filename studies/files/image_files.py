@@ -106,12 +106,14 @@ def read_image(path: str, folder: Path) -> bytes:
     """
     file = (folder / path).resolve()
     if is_public() and not file.is_relative_to(folder.resolve()):
-        raise SourceError(f"image {path!r} is outside the folder of its data")
+        raise SourceError(f"image {path!r} is outside the folder of its data; move it there")
     try:
         with file.open("rb") as stream:
             if reason := why_image_refused(stream.read(HEADER_BYTES), file.stat().st_size):
-                raise SourceError(f"image {path!r}: {reason}")
+                raise SourceError(f"image {path!r}: {reason}; replace it or remove it")
             stream.seek(0)
             return stream.read()
     except OSError as error:
-        raise SourceError(f"image {path!r} cannot be read: {error.strerror}") from None
+        raise SourceError(
+            f"image {path!r} cannot be read: {error.strerror}; check its path in the data"
+        ) from None

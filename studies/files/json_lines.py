@@ -42,7 +42,7 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: not valid JSON: {error}") from None
+        raise SourceError(f"{where}: not valid JSON: {error}; correct it") from None
     (limits or current_limits()).check_depth(value, text, where)
     if "\\ud" in text or "\\uD" in text:
         _refuse_half_characters(value, where)

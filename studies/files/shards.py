@@ -177,4 +177,6 @@ def _iterate_batches(path: Path, columns: list[str] | None) -> Iterator[pa.Recor
         with pq.ParquetFile(path) as file:
             yield from file.iter_batches(ROWS_PER_BATCH, columns=columns)
     except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{path.name}: cannot be read: {error}") from None
+        raise SourceError(
+            f"{path.name}: cannot be read: {error}; copy it again or remove it"
+        ) from None

@@ -108,7 +108,9 @@ def read_table(path: Path) -> SourceTable:
     try:
         table = _READERS[kind](path, limits)
     except OSError as error:
-        raise SourceError(f"cannot read {_display_path(path)}: {error.strerror or error}") from None
+        raise SourceError(
+            f"cannot read {_display_path(path)}: {error.strerror or error}; check the file"
+        ) from None
     limits.check_columns(len(table.columns), path.name)
     return table
 
@@ -123,7 +125,9 @@ def check_file_size(path: Path) -> None:
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise SourceError(f"cannot read {_display_path(path)}: {error.strerror}") from None
+        raise SourceError(
+            f"cannot read {_display_path(path)}: {error.strerror}; check the path"
+        ) from None
     current_limits().check_bytes(size, path.name)
 
 

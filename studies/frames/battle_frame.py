@@ -111,7 +111,8 @@ def _check_cells(table: pd.DataFrame) -> None:
             blank = np.array([str(value).strip() == "" for value in values] + [True])
             empty = empty | blank[codes]  # the code of a missing value is -1
         if empty.any():
-            raise ValueError(f"row {int(np.argmax(empty)) + 1}: the column {name} is empty")
+            row = int(np.argmax(empty)) + 1
+            raise ValueError(f"row {row}: the column {name} is empty; fill it or remove the row")
 
 
 # -------------------------------------------------------------------------------------- codes

@@ -115,7 +115,9 @@ class VoteSession:
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
             ask = ask_for_ballot(self.study, done, item) if item else None
             if ask is None:
-                raise StudyError(f"item {ballot.item!r} has changed, so this vote was not stored")
+                raise StudyError(
+                    f"item {ballot.item!r} has changed, so the vote was not stored; reload the page"
+                )
             if isinstance(verdict.pick, int) and not 0 <= verdict.pick < len(ballot.shown):
                 raise StudyError(
                     f"this ballot has no answer {verdict.pick + 1}; choose one that is shown"

@@ -64,9 +64,7 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
             for tail in ("-wal", "-shm"):  # write-ahead logs of an earlier file at this path
                 path.with_name(path.name + tail).unlink(missing_ok=True)
             partial.replace(path)
-    except (
-        LocalEntryNotFoundError
-    ) as error:  # a failed connection, although it is a subclass of "not found"
+    except LocalEntryNotFoundError as error:  # a failed connection, not a missing file
         raise _fetch_error(repo, error, token) from None
     except (EntryNotFoundError, RepositoryNotFoundError):
         return False

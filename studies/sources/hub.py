@@ -152,7 +152,7 @@ def _parse_split(split: str) -> tuple[str, int, int]:
     start = int(match["start"] or 0)
     stop = int(match["stop"]) if match["stop"] else start + MAX_DEFAULT_ROWS
     if stop <= start:
-        raise StudyError(f"data.split: {split!r} contains no rows")
+        raise StudyError(f"data.split: {split!r} contains no rows; write test[:200], for example")
     return match["name"], start, stop
 
 
@@ -169,7 +169,9 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
     api = HfApi(token=token)
     found = api.get_paths_info(address.repo, [address.file], revision=commit, repo_type="dataset")
     if not found:
-        raise SourceError(f"{address.repo}: no file {address.file!r} at {commit[:12]}")
+        raise SourceError(
+            f"{address.repo}: no file {address.file!r} at {commit[:12]}; check its name on the Hub"
+        )
     current_limits().check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
     path = hf_hub_download(
         address.repo, address.file, repo_type="dataset", revision=commit, token=token
@@ -223,7 +225,9 @@ def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
             "give a token that may read it (HF_TOKEN)"
         ) from None
     except errors.HfHubHTTPError as error:
-        raise SourceError(f"the Hub refused {address.repo}{at}: {_first_line(error)}") from None
+        raise SourceError(
+            f"the Hub refused {address.repo}{at}: {_first_line(error)}; check page and token"
+        ) from None
     except (ConnectionError, OSError) as error:
         raise SourceError(
             f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"

@@ -41,7 +41,10 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
     )
     for entry in found:
         if getattr(entry, "size", 0) > MAX_CARD_BYTES:
-            raise SourceError(f"{repo}: its {entry.path} is too large for a dataset card")
+            raise SourceError(
+                f"{repo}: its {entry.path} is too large for a dataset card; download the data "
+                "and use the file as source"
+            )
         path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
         for named in card_data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
             if named.startswith(("/", "~", "\\")) or any(part in named for part in _OUTSIDE_MARKS):
@@ -61,7 +64,10 @@ def card_data_files(card: str) -> Iterator[str]:
     try:
         values = yaml.load(text, BoundedYamlLoader)
     except YamlTooLarge as error:
-        raise SourceError(f"the card of this dataset is not read: {error.problem}") from None
+        raise SourceError(
+            f"the card of this dataset is not read: {error.problem}; download the data and use the "
+            "file as source"
+        ) from None
     except (yaml.YAMLError, RecursionError):
         return  # the library cannot read it either
     configs = values.get("configs") if isinstance(values, dict) else None

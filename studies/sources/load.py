@@ -285,7 +285,7 @@ def _read_source_table(spec: DataSpec, path: Path) -> SourceTable:
     if not path.exists() and not is_table_file(path):
         raise SourceError(
             f"data.source: {spec.source!r} is neither a built-in set "
-            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file"
+            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file; check the path"
         )
     return read_table(path)
 
@@ -301,7 +301,7 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
     if spec.split and not spec.source.startswith(HUB_PREFIX) and spec.split != TEXT_ONLY_SPLIT:
         raise StudyError(
             f"data.split: {spec.split!r}: only Hub datasets have splits (and Creation-MMBench its "
-            f"{TEXT_ONLY_SPLIT} variant)"
+            f"{TEXT_ONLY_SPLIT} variant); remove data.split"
         )
     if name == TABLE_FORMAT and not spec.mapping:
         raise StudyError(

@@ -68,11 +68,11 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
 def load_yaml(text: str) -> object:
     """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
     if len(text) > MAX_YAML_CHARS:
-        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters")
+        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters; shorten it")
     try:
         return yaml.load(text, _UniqueKeyLoader)
     except RecursionError:
-        raise ValueError("not valid YAML: nested too deeply") from None
+        raise ValueError("not valid YAML: nested too deeply; remove some levels") from None
     except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError
         message = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise ValueError(f"not valid YAML: {message}") from None

@@ -207,15 +207,15 @@ def _check_study(study: Study, where: str) -> None:
         if twice and key == STUDY.judges:
             raise refuse(key, f"two judges are named {twice[0]!r}; give each its own name")
         if twice:
-            raise refuse(key, f"{twice[0]!r} is listed twice")
+            raise refuse(key, f"{twice[0]!r} is listed twice; remove one")
         if not all(name.strip() for name in listed) and key != STUDY.judges:
-            raise refuse(key, "a name in the list is empty")
+            raise refuse(key, "a name in the list is empty; fill it in or remove it")
     if study.pairing == "all":
         return
     if not study.baseline:
         message = f"pairing: {study.pairing} needs a baseline: name one of the models"
         raise refuse(STUDY.baseline, message)
     if study.pairing == "new" and not study.new:
-        raise refuse(STUDY.new, "pairing: new needs the name of the new model")
+        raise refuse(STUDY.new, "pairing: new needs the name of the new model; set it here")
     if study.pairing == "new" and study.new == study.baseline:
         raise refuse(STUDY.new, f"{study.new!r} is also the baseline; name two different models")

@@ -346,7 +346,7 @@ class Study:
         float | None, Key("Budget", "a run stops before it would exceed this amount", high=1e9)
     ] = None
     folder: Path = Path()
-    """Folder of the study file, to which paths are relative; not stored, not in the key of a call."""
+    """Folder of the study file, to which paths are relative; not stored, not part of a key."""
 
     @property
     def pair_orders(self) -> str:

@@ -69,7 +69,9 @@ class StoreFile:
         try:
             return self.read_connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
-            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+            raise StoreUnusable(
+                f"the store {self.path} cannot be read: {error}; check the file"
+            ) from error
 
     @property
     def read_connection(self) -> sqlite3.Connection:
@@ -80,7 +82,9 @@ class StoreFile:
                 self._local.file = self.file_watch.check()
                 connection = self._local.connection = self._open_reader()
         except sqlite3.DatabaseError as error:
-            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+            raise StoreUnusable(
+                f"the store {self.path} cannot be read: {error}; check the file"
+            ) from error
         return connection
 
     # ---- values computed from a version of a study -----------------------------------------
