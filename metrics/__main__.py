@@ -231,7 +231,7 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
     """Yield the lines of the printed tables: a heading for each section, then a line for each
     value.
 
-    Sections without a number come last, so that a file with ratings only starts with the ratings.
+    Sections without a number come last, so that the ratings come first if a file has nothing else.
     """
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         heading = f"{title} · {name}" if title else name

@@ -70,7 +70,7 @@ class PairedMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairedTotals:
-    """Totals of a measure for each item, of two cells next to each other, on the items that both
+    """Item totals of a measure for two cells, in adjacent columns, on the items that both cells
     have."""
 
     measure: PairedMeasure
@@ -83,8 +83,8 @@ class PairedTotals:
     """Change of the share by one unit that differs; 1 for verdicts that are right or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
-        """Compute left − right from totals whose first half is the left cell's, and second half the
-        right's."""
+        """Compute left − right; the first half of `totals` belongs to the left cell, the second to
+        the right."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 
@@ -185,7 +185,7 @@ def adjust_family(
     """Estimate the differences of a family, each with a raw interval and one adjusted for the
     family.
 
-    `least` is a lower limit of the critical value.
+    `least` is the smallest critical value that the adjustment may use.
     """
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
@@ -240,9 +240,9 @@ def _side_effect(one: PairedTotals) -> float:
 def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval if few units differ between the two sides.
 
-    The standard error then underestimates: it does not include rare differences that a sample of
-    this size may miss. The score interval uses the effective number of pairs (`_effective_pairs`);
-    if nothing varies between items, that is the number of items.
+    The standard error is then too small, because a sample of this size may miss rare differences.
+    The score interval uses the effective number of pairs (`_effective_pairs`); if nothing varies
+    between items, that is the number of items.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw

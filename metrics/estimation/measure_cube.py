@@ -103,7 +103,7 @@ class MeasureCube:
         return self._estimate_cache[key]
 
     def _empty_estimate(self, name: str) -> Estimate:
-        """Estimate without a value, for a measure when the filter leaves no cell."""
+        """Return an estimate without a value, for a filter that no cell matches."""
         measure = self._totals[name].measure
         return unknown_estimate(measure.empty, measure.unit)
 
@@ -184,8 +184,8 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
 
 
 class _ItemBlock(GroupedFrame):
-    """Part of a frame (some of its items), with the cells and the flags of cells of the whole
-    frame."""
+    """Some items of a frame, with the cells of the whole frame and their flags (one order, unknown
+    order)."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count

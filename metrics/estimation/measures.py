@@ -47,7 +47,7 @@ ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was show
 
 
 class GroupedFrame:
-    """A frame divided into cells, with the selections of rows that measures count, each computed
+    """A frame divided into cells, with the selections of rows that measures need, each computed
     once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:

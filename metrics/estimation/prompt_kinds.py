@@ -53,13 +53,13 @@ class _PromptCodes:
         self.codes = prompt.codes.to_numpy()
 
     def prompts_with(self, rows: row_selection.Mask) -> row_selection.Mask:
-        """Mask of the prompts that have at least one of the masked rows."""
+        """Mask of the prompts that have at least one of the selected rows."""
         found: row_selection.Mask = np.zeros(len(self.names), np.bool_)
         found[self.codes[rows]] = True
         return found
 
     def rows(self, prompts: row_selection.Mask, prefixes: Sequence[str]) -> row_selection.Mask:
-        """Mask of the rows of the masked prompts, and of prompts whose names start with a
+        """Mask of the rows of the selected prompts, and of all prompts whose names start with a
         prefix."""
         named = np.array([name.startswith(tuple(prefixes)) for name in self.names], np.bool_)
         wanted = prompts | named

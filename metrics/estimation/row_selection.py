@@ -49,12 +49,13 @@ def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
 
 
 def evidence_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the rows with a usable status, the extra repeats of the noise floor included."""
+    """Mask of the rows with a usable status, noise-floor repeats included."""
     return np.asarray(frame["status"].isin(list(USABLE_STATUSES)), np.bool_)
 
 
 def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a usable status, without the extra repeats that only the noise floor uses."""
+    """Rows with a usable status, without noise-floor repeats (calls repeated only to measure
+    noise)."""
     return select_rows(frame, evidence_mask(frame) & ~frame["noise"].to_numpy())
 
 

@@ -36,10 +36,10 @@ class VarianceComponents:
     repeats: float
 
     def error_variance(self, times: Mapping[str, float] | None = None) -> float:
-        """Variance of the grand mean over new items, with `times` as many levels of a facet (such
-        as item).
+        """Variance of the mean over all verdicts, for a new sample of items.
 
-        Judges, prompts and orders are taken as fixed: only effects that involve items count.
+        `times` gives, for a facet, the factor by which its number of levels grows. Judges, prompts
+        and orders are taken as fixed: only effects that involve items count.
         """
         factor = dict(times or {})
         size = {name: n * factor.get(name, 1.0) for name, n in self.facets.items()}

@@ -45,8 +45,8 @@ NO_VERDICTS_NOTE: Final = "no verdicts"
 def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Estimate:
     """Estimate the share of good answers among all judged ones, from labels and corrected verdicts.
 
-    Returns no value, with the reason as note, if there are verdicts to correct and J is below
-    MIN_YOUDEN or its interval contains 0.
+    Returns no value, with the reason as note, if there are verdicts to correct and Youden's index J
+    is below MIN_YOUDEN or its interval contains 0.
     """
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
@@ -153,7 +153,7 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
     It is the share of good labels plus a weighted difference: pass rate on unlabelled minus pass
-    rate on labelled answers. It does not depend on J, but the labelled answers must be a random
+    rate on labelled answers. It is valid for any judge, but the labelled answers must be a random
     sample of all.
     """
     usable = rows.usable

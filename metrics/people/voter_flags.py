@@ -207,7 +207,7 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _fisher_p(k: int, n: int, rest: int, m: int) -> float:
-    """One-sided p-value of Fisher's exact test against "k/n is at least rest/m"."""
+    """One-sided p-value of Fisher's exact test that the share k/n is smaller than rest/m."""
     return float(stats.hypergeom.cdf(k, n + m, k + rest, n))
 
 

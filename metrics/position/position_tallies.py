@@ -160,8 +160,10 @@ def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Compare repeats: rows of orders read at least twice, the share of pairs of repeats that
-    differ, and the share of the most frequent verdict."""
+    """Return the rows of orders read at least twice, with two shares for each order.
+
+    They are the share of pairs of repeats that differ, and the share of the most frequent verdict.
+    """
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
@@ -205,7 +207,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Statistic: normalised entropy of the slot counts, averaged over N (options) by number of
+    """Normalised entropy of the slot counts for each number of options N, averaged over the
     verdicts."""
 
     sizes: tuple[int, ...]
@@ -219,7 +221,7 @@ class PooledEntropy:
 
     @property
     def edges(self) -> list[int]:
-        """First column of the slot counts of each N, and the end of the last."""
+        """Column at which the slot counts of each N begin, and the end of the last."""
         return [0, *accumulate(self.sizes)]
 
     def sizes_in_use(self, totals: Floats) -> list[int]:

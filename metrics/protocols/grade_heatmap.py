@@ -1,4 +1,7 @@
-"""Heatmap of the Grade Score by judge, prompt and presence of an unrelated option."""
+"""Heatmap of the Grade Score by judge, prompt and presence of an unrelated option.
+
+The unrelated option is an answer to another question, shown among the answers.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ class GradeCell:
 
 
 def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add a column `unrelated` to group or contrast by: "none", or "unrelated" if one was shown."""
+    """Add a column `unrelated` for grouping: "unrelated" if an unrelated option was shown, else
+    "none"."""
     shown = frame["shown"].astype("category")
     has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
     codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)

@@ -149,8 +149,8 @@ def dense_codes(codes: Ints) -> Ints:
 class PairCounts:
     """Wins of each unordered pair of contestants, in total and for each kind of item.
 
-    Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are the wins of its two
-    contestants, a tie half to each. A *kind* groups all items that consist of the same single
+    Pair p is (low[p], high[p]), two contestant codes with low < high; `wins_low` and `wins_high`
+    are their wins, a tie half to each. A *kind* groups all items that consist of the same single
     battle; `multiplicity` is their number. So a million items with one battle each need only a few
     hundred entries. In entry e, an item of kind[e] has won[e] wins of the low and lost[e] wins of
     the high contestant of pair[e].
@@ -235,8 +235,11 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """Sum the wins for each (kind, pair) that occurs; if such cells are far more than battles, keep
-    one entry per battle."""
+    """Sum the wins for each (kind, pair) that occurs.
+
+    If there are far more possible (kind, pair) than battles, one entry per battle is returned
+    instead.
+    """
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
     if cells > 8 * len(kind):
         return {"kind": kind, "pair": pair, "won": won, "lost": lost}

@@ -278,8 +278,10 @@ class Leaderboard:
         return np.asarray(significant, np.float64)
 
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """Draw strengths θ by the item bootstrap, columns in the order of `names`; slower than the
-        sandwich."""
+        """Draw strengths θ by the item bootstrap, columns in the order of `names`.
+
+        It is slower than the sandwich covariance, from which the intervals are computed.
+        """
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)

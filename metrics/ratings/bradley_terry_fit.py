@@ -1,4 +1,4 @@
-"""Bradley–Terry fit to pair counts: connectivity, Newton's method, sandwich and bootstrap by
+"""Bradley–Terry fit to pair counts: connectivity, Newton's method, covariance and bootstrap by
 item."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def graph_components(graph: npt.NDArray[np.bool_], *, strong: bool = False) -> I
 
 
 def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
-    """P(low beats high) for each pair; `theta` may have further axes."""
+    """P(low beats high) for the two contestants of each pair; `theta` may have further axes."""
     return 0.5 + 0.5 * np.tanh(0.5 * (theta[counts.low] - theta[counts.high]))
 
 

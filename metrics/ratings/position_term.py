@@ -193,10 +193,10 @@ class PositionDesign:
     def _alternatives(
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
-        """Build the utilities: first wins θ_i + γ/2, tie ln ν + (θ_i + θ_j)/2, second wins θ_j −
-        γ/2.
+        """Build the utility of each outcome of a battle between i, shown first, and j.
 
-        Without tie parameters there are only the first and the last.
+        A win of i has θ_i + γ/2, a tie ln ν + (θ_i + θ_j)/2, a win of j θ_j − γ/2. Without tie
+        parameters there is no tie.
         """
         rows = np.arange(len(judge))
         design = np.zeros((len(judge), 3, int(self.basis.shape[1] + len(self.data.judges))))

@@ -142,10 +142,10 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """Return the design rows of θ for both sides of each pair, the pair of each battle, and its
-    outcome.
+    """Return the design rows of θ for both contestants of each pair, the pair of each battle, and
+    its outcome.
 
-    Pairs are unordered; the outcomes are 0, 1 and 2.
+    Outcome 0 is a win of the pair's first contestant by code, 1 a tie, 2 a win of the second.
     """
     played = np.flatnonzero(data.matches)
     place = np.zeros(len(data.names), np.int64)

@@ -44,7 +44,7 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """Lower limits of gaps that have no upper limit; what all pairs have in common is computed
+    """Lower limits of gaps that have no upper limit; computations common to all pairs are made
     once."""
 
     def __init__(self, counts: PairCounts) -> None:
@@ -96,8 +96,8 @@ class GapLimits:
 
 
 def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
-    """Mean battles per item among those between `lower` and the other contestants, all lost by
-    `lower`."""
+    """Mean battles per item between the contestants in `lower` and the others; `lower` lost all of
+    them."""
     across = lower[counts.low] != lower[counts.high]
     entries = across[counts.pair]
     times = counts.multiplicity[counts.kind]

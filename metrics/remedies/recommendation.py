@@ -107,8 +107,11 @@ def points(value: float | None, digits: int = 1) -> str:
 def held_out_gains(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> tuple[PriceGain, ...]:
-    """Estimate, at each price, the gain over the first rule of the rule that is best on the other
-    items."""
+    """Estimate, for each price, the gain of the best rule up to that price over the first rule (one
+    call).
+
+    The best rule is chosen on half of the items, and its gain is measured on the other half.
+    """
     if len(rules) < 2 or not grid.size:
         return ()
     totals = credit_totals(grid, rules)
@@ -135,8 +138,10 @@ def _random_halves(items: int, rng: np.random.Generator) -> Floats:
 
 
 def _held_out_gain(credit: Floats, count: Floats, best: Ints, held_out: Floats) -> Estimate:
-    """Estimate the mean gain over column 0, on held-out items, of the column that was best on the
-    others."""
+    """Estimate the mean gain over column 0 (one call) on held-out items.
+
+    `best` is, for each random half, the column that was best on the other items.
+    """
     gained = np.zeros(len(count))
     for column in np.unique(best):
         weight = held_out[best == column].sum(axis=0) / REPETITIONS

@@ -1,4 +1,5 @@
-"""Remedies that can be computed from an order grid: for one judge and prompt, or for a jury."""
+"""Remedies that can be computed from stored verdicts in both orders, for one judge or for a
+jury."""
 
 from __future__ import annotations
 

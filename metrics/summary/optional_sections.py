@@ -288,7 +288,7 @@ Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
 def _without_people(part: Section) -> Section:
-    """Wrap a section so that it sees the judges' rows only, without people's votes."""
+    """Return the section computed from the judges' rows only, without people's votes."""
     return lambda frame: part(row_selection.select_judges(frame))
 
 

@@ -249,7 +249,7 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Split the entropy of the verdict: H(V) = E[H(V | order)] + I(V; order), the part due to the
+    """Split the entropy of the verdict V into E[H(V | order)] and I(V; order), which is due to the
     order.
 
     Empty unless every order was repeated.

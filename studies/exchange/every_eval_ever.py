@@ -1,7 +1,7 @@
-"""Export to Every Eval Ever: one JSON record per model, in a zip archive with the database's paths.
+"""Export to Every Eval Ever: a zip archive with one JSON record per model.
 
-A result is the win rate (ties as half) or the mean score of a model by one judge and prompt. The
-standard error treats items as clusters.
+The paths in the archive are those of the shared database. A result is the win rate (ties as half)
+or the mean score of a model by one judge and prompt. The standard error treats items as clusters.
 """
 
 from __future__ import annotations

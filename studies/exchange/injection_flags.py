@@ -17,7 +17,7 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 
 
 class InjectionFlags:
-    """Injection suspects of one study, found by ask."""
+    """Injection suspects of one study, with a lookup by ask."""
 
     def __init__(self, store: Store, study: str) -> None:
         named = [item for item, facts in store.item_facts(study).items() if facts["suspects"]]

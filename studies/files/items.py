@@ -29,8 +29,8 @@ def read_items(path: Path) -> list[Item]:
 def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item]:
     """Parse the rows of a table as items; ids must be unique.
 
-    With `texts_required=False`, items may lack question and answers, as those exported beside
-    judgements may.
+    With `texts_required=False`, items may lack question and answers, as in files exported beside
+    judgements.
     """
     items: list[Item] = []
     row_of_id: dict[str, int] = {}

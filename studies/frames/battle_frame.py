@@ -170,7 +170,8 @@ def _constant(text: str, n: int) -> pd.Categorical:
 
 
 def _group_codes(*columns: npt.NDArray[np.generic]) -> Codes:
-    """Return a code for each row that is equal for equal values in all columns."""
+    """Return integer codes of the rows; rows with equal values in all columns have the same
+    code."""
     found = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         wide = column.astype(np.int64)

@@ -162,7 +162,7 @@ def _comparison_column(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> p
 
 
 def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
-    """Make a categorical with sorted categories from codes into a list that may contain
+    """Make a categorical with sorted categories; `codes` index `names`, which may contain
     duplicates."""
     known = sorted(set(names))
     code_of = {name: code for code, name in enumerate(known)}

@@ -105,8 +105,8 @@ class VoteSession:
     def vote(self, position: int, stamp: float, verdict: Verdict, comment: str = "") -> Ballot:
         """Store a new or changed vote.
 
-        `stamp` is the ballot's `done` when it was shown; a ballot that was voted on in another
-        window since then raises StaleBallot.
+        `stamp` is the ballot's time `done` when it was shown. If the ballot was voted on in another
+        window since then, StaleBallot is raised.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:

@@ -15,7 +15,8 @@ MAX_EXAMPLES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FileJoin:
-    """Counts of one answer file that was joined with the questions."""
+    """Counts of matched, missing, duplicate and other rows of an answer file joined with the
+    questions."""
 
     contestant: str
     file: str

@@ -84,7 +84,7 @@ class Block(BaseModel):
         return f"expected {key.expected}, found {found!r}"
 
     def attributes(self) -> dict[str, Any]:
-        """Return dataclass field -> value."""
+        """Return the values of the block by dataclass field: field name -> value."""
         return {key.attribute: getattr(self, key.attribute) for key in self.keys.values()}
 
 

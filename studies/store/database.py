@@ -209,7 +209,7 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Return a stamp of the file at the path; a missing file is restored first.
+        """Return the identity (stamp) of the file at the path; a missing file is restored first.
 
         If nothing has changed, this takes one `stat` call.
         """

@@ -94,7 +94,8 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose call was not sent, because of a pause or a cool-down.
+        """Delete an attempt whose call was not sent, because the run paused or the endpoint needs a
+        pause.
 
         `keep_lease`: another call for the same ask is still in progress.
         """

@@ -59,8 +59,8 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a study is unchanged since a version, that is, has no judgement stored after
-        it."""
+        """Whether a version of a study is still current: plan unchanged, and no judgement of it
+        stored since."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:

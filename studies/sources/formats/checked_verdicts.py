@@ -83,7 +83,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _fold_columns(table: SourceTable) -> dict[str, str]:
-    """Return name in lower case -> column."""
+    """Return column name in lower case -> column name as in the file."""
     return {column.casefold().strip(): column for column in reversed(table.columns)}
 
 
@@ -178,7 +178,8 @@ def _fold_word(cell: object) -> str:
 
 
 def _kind_of(words: set[str]) -> str:
-    """Return "binary" (0 and 1), "words", "numbers" or "unclear"."""
+    """Return the kind of the values in the cells: "binary" (0 and 1), "words", "numbers" or
+    "unclear"."""
     if words <= {"0", "1"}:
         return "binary"
     if words <= PASS_WORDS | FAIL_WORDS:

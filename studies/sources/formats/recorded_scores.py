@@ -65,7 +65,7 @@ class ScoreLog:
         person: bool = False,
         time: float = 0.0,
     ) -> None:
-        """Add the score of an answer; a failed judge call is an error, and a missing score is
+        """Add the score of an answer; a failed judge call is stored as an error, a missing score is
         counted."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()

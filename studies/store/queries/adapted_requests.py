@@ -41,8 +41,10 @@ def is_key_of_call(key: str, planned: str) -> bool:
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return the key under which the reply to a planned call is stored if parameters were left
-    out."""
+    """Return the key under which the reply to a planned call is stored if parameters were left out.
+
+    None if the call was not made with fewer parameters.
+    """
     row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
     return None if row is None else str(row[0])
 

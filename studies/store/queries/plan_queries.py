@@ -41,8 +41,11 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, name: str) -> set[str]:
-        """Return the planned keys of a study's live asks that have a judgement other than an
-        error."""
+        """Return the keys of a study's live asks that have a judgement other than an error.
+
+        The keys are those of the plan, also for calls stored under another key because an endpoint
+        refused parameters.
+        """
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -54,7 +57,8 @@ class PlanQueries(StoreFile):
     def answered_among(self, keys: Sequence[str]) -> set[str]:
         """Return those of the keys that have a judgement other than an error, in any study.
 
-        A call that was made without refused parameters counts under its planned key.
+        The keys are those of plans, also for calls stored under another key because an endpoint
+        refused parameters.
         """
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
@@ -125,8 +129,10 @@ class PlanQueries(StoreFile):
 def repeated_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Count the live asks with one of these statuses, by status, judged up to a sequence number
-    (seq)."""
+    """Count, by status, the live asks with one of these statuses.
+
+    Only asks judged up to the sequence number (seq) `until` count.
+    """
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "
@@ -181,8 +187,10 @@ def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str
 
 
 def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
-    """Return number and last sequence number (seq) of the judgements of judges other than
-    people."""
+    """Return number and last sequence number (seq) of the judgements of judges other than people.
+
+    The pair changes when such a judgement is stored or replaced.
+    """
     row = store.read(
         "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.judge NOT LIKE ?",
