@@ -1,4 +1,4 @@
-"""Command line for the studies of a store: python -m studies {import,list,show,export,delete}."""
+"""Import, list, show, export and delete the studies of a store, on the command line."""
 
 from __future__ import annotations
 
@@ -126,14 +126,14 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
 
 
 def _expand_patterns(names: list[str]) -> list[str]:
-    """Replace patterns that the shell has not expanded by the files that they match."""
+    """Replace file patterns that the shell has not expanded by the files they match."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
     return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
 def _path_from_store(store: Store, path: str) -> str:
-    """Return the path relative to the store's folder, from which the page resolves paths."""
+    """Return a path relative to the store's folder, because the page resolves paths from there."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():

@@ -1,8 +1,8 @@
-"""The memory cache of a store: values computed from its studies, bounded in bytes.
+"""The memory cache of a store: values computed from its studies, limited in bytes.
 
-A server runs for weeks, and every filter choice gives new values. When the values need more than
-the limit, the least recently used ones are dropped. Some values grow after they are stored, because
-they compute their parts when these are first read; the values used since are measured again, once a
+A server runs for weeks, and every filter choice produces new values. When the values exceed the
+limit, the least recently used ones are dropped. Some values grow after they are stored, because
+they compute their parts on first use; therefore the values used since are measured again, once a
 second at most while the cache is less than half full.
 """
 
@@ -38,10 +38,11 @@ class _CacheEntry:
 
 
 class StoreCache:
-    """Values by key, each of one version; the newest value is always kept."""
+    """Cached values by key, one version of each; the newest value is always kept."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
-        """`excluded`: types whose objects belong to no value, such as the store itself."""
+        """Create an empty cache; objects of the `excluded` types, such as the store itself, are not
+        measured."""
         self._most, self._excluded = most_bytes, excluded
         self._entries: OrderedDict[CacheKey, _CacheEntry] = OrderedDict()
         self._buffers: dict[int, list[int]] = {}
@@ -65,7 +66,7 @@ class StoreCache:
         return len(self._entries)
 
     def compute_once(self, key: CacheKey, version: Hashable, work: Callable[[], Value]) -> Value:
-        """Return the value of a key in this version; compute it if the cache has none.
+        """Return the value of a key in this version; compute it if it is not in the cache.
 
         Simultaneous requests for a key wait for one computation.
         """
