@@ -153,7 +153,7 @@ def _split_into_files(
 
 @dataclass(slots=True)
 class BatchImport:
-    """Counts of an import, by what happened to the lines."""
+    """Result of an import: number of lines by outcome, and the total cost."""
 
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
@@ -173,8 +173,8 @@ class BatchImport:
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Store the results that output and error files contain, in any order; each call is stored
-    once."""
+    """Store the results contained in output and error files. Lines may be in any order; each call
+    is stored once."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_lines(path):
@@ -189,8 +189,8 @@ def import_batch(
 
 @dataclass(frozen=True, slots=True)
 class _BatchRun:
-    """Run record that holds all batch results of a study, so that the study's budget includes their
-    cost."""
+    """The run record under which all batch results of a study are stored, so that their cost counts
+    against the study's budget."""
 
     plan: Plan
     owner: str
@@ -276,8 +276,8 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Store a permanent refusal as the outcome of its call; after any other failure the call
-        stays pending."""
+        """Store a permanent refusal as the outcome of its call; leave the call pending after any
+        other failure."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(
@@ -305,8 +305,8 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert judgements with their attempts; skip a call that has a stored judgement, unless its
-    status is `error`."""
+    """Insert judgements with their attempts and return the inserted ones; skip a call that already
+    has a stored judgement, unless its status is `error`."""
     stored = []
     for judgement, usage, cost in ready:
         if is_answered(connection, judgement.ask.key):

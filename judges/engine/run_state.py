@@ -56,7 +56,7 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Count and last example of one kind of failed call of one judge in this run."""
+    """Number and last example of one kind of failed call, for one judge in this run."""
 
     count: int = 0
     example: str = ""
@@ -104,14 +104,14 @@ class JudgeState:
         tally.example = fault.detail
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and end the wait of tasks that wait to make one."""
+        """Start no further call of this judge, and wake the tasks that wait to make one."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()
 
 
 class AttemptJournal(Protocol):
-    """Records attempts: the store's journal, or the in-memory one of a cluster worker."""
+    """Interface for recording attempts: the store's journal, or a cluster worker's in memory."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
@@ -147,7 +147,8 @@ class RunState:
     """Random generator for the jitter of retries only: no request and no verdict depends on it."""
 
     def apply_controls(self) -> None:
-        """Apply `paused` and `stop` to waiting workers; called in the loop after either was set."""
+        """Wake or hold the waiting workers according to `paused` and `stop`; called in the event
+        loop after either has changed."""
         if self.paused and not self.stop:
             self.resume_event.clear()
         else:
@@ -173,15 +174,16 @@ class RunState:
         return not self.is_blocked(state)
 
     async def sleep(self, state: JudgeState, seconds: float) -> None:
-        """Sleep, but at most until the run is paused or stopped, or the judge is stopped."""
+        """Sleep for some seconds, or until the run is paused or stopped, or the judge is
+        stopped."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await state.blocked_event.wait()
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
-        """Pause the run after a failed write and wait until the user resumes or stops it.
+        """Pause the run after a failed write to the store; wait until the user resumes or stops it.
 
-        Returns whether to write again; the replies to be written are held in memory meanwhile.
+        Returns whether to write again. The replies not yet written are held in memory meanwhile.
         """
         if self.stop:
             return False

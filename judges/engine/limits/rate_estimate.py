@@ -1,8 +1,8 @@
 """Estimate of the calls per second that an endpoint accepts, from the calls it refuses.
 
-Limiting the calls in flight cannot keep a limit of 10 per second when a call takes 20 ms. Between
-two refusals a provider's allowance goes from empty to empty, so the calls it accepted in between,
-divided by the time in between, are its limit, whatever burst it allows.
+A limit on the calls in flight cannot keep a rate of 10 calls per second when a call takes 20 ms. At
+each refusal the provider's allowance is empty. The calls accepted between two refusals, divided by
+the time between them, therefore give its rate limit, whatever bursts it allows.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ PRECISE_RATIO: Final = 1.1
 
 
 class RateEstimate:
-    """The current rate: set by refusals, raised by accepted calls.
+    """The current limit in calls per second: lowered by refusals, raised by accepted calls.
 
     The rate grows along a cubic curve, as in TCP CUBIC: slowly near the measured limit, so that
-    refusals stay rare, and ever faster beyond it, because the limit may have been lifted or may
-    have been caused by other clients.
+    refusals stay rare, and faster beyond it, because the limit may have been lifted or may have
+    been caused by other clients.
     """
 
     def __init__(self) -> None:
@@ -73,9 +73,12 @@ class RateEstimate:
     def record_refusal(
         self, now: float, guess: float, *, wait: float = 0.0, isolated: bool = False
     ) -> None:
-        """Lower the rate to 97 % of the measured limit, or to 85 % of the lowest guess if too few
-        calls were accepted to measure it. `wait`: the cool-down that follows, in seconds.
-        `isolated`: few of the last calls were refused."""
+        """Lower the rate after a refusal: to 97 % of the measured limit, or to 85 % of the lowest
+        guess if too few calls were accepted to measure it.
+
+        `wait`: the cool-down that follows, in seconds. `isolated`: few of the last calls were
+        refused.
+        """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if isolated and self._is_independent_of_rate():
             return
@@ -93,16 +96,16 @@ class RateEstimate:
             self._set_measured()
 
     def _add_interval(self, calls: int, seconds: float) -> None:
-        """Add an interval between two refusals; if there are enough calls, older intervals count
-        half, since limits change."""
+        """Add the accepted calls and the seconds between two refusals. Once enough calls are
+        measured, older intervals count half, because limits change."""
         weight = 0.5 if self._measured_calls >= OLD_CALLS else 1.0
         self._measured_calls = weight * self._measured_calls + calls
         self._measured_seconds = weight * self._measured_seconds + seconds
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
     def _is_independent_of_rate(self) -> bool:
-        """Count refusals below and above the measured limit; if most are below it, try higher rates
-        instead of lower ones."""
+        """Return whether refusals seem not to depend on the rate: most came below the measured
+        limit. If so, start to try higher rates instead of lower ones."""
         if self.probing:
             return True
         measured = self._measured_calls >= MIN_MEASURED_CALLS
@@ -121,10 +124,11 @@ class RateEstimate:
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured(self) -> None:
-        """Use the middle between the lowest and the highest limit that explain the refusals.
+        """Set the limit midway between the lowest and the highest rate that would explain the
+        refusals.
 
-        An endpoint without any burst accepts no more calls after a cool-down than without it: its
-        limit is then the refused rate, and otherwise the accepted one.
+        The lowest is the rate of accepted calls. The highest applies to an endpoint without bursts,
+        which accepts no extra calls after a cool-down: there the idle time must be left out.
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
