@@ -82,7 +82,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask with its request record and its rendered call."""
+    """An ask with its rendered call and the record of the request to store."""
 
     ask: Ask
     request: RequestRecord
@@ -96,10 +96,11 @@ CheckSize = Callable[[Study, tuple[Item, ...], tuple[Prompt, ...]], None]
 def make_plan(
     study: Study, load: LoadRecords = load_source, check_size: CheckSize | None = None
 ) -> Plan:
-    """Load data and prompts and check the plan; raises PlanError for a study that cannot run.
+    """Load data and prompts of a study and check its plan; raise PlanError for a study that cannot
+    run.
 
-    The one planner of command line, page and API. `load`: a loader with a cache; `check_size`: a
-    limit on the number of calls, checked before they are planned.
+    Command line, page and API all use this function. `load`: loads the data, for example with a
+    cache. `check_size`: raises an error for too many calls, before they are planned.
     """
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
@@ -118,10 +119,11 @@ def make_plan(
 
 
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
-    """All asks in plan order: items in a seeded random order, each for all judges and prompts.
+    """Return all asks in plan order: items in a seeded random order, each for all judges and
+    prompts.
 
-    So the judgements of an unfinished run are a random sample of the items, with all judges and
-    prompts mixed.
+    The judgements of an unfinished run are therefore a random sample of the items, with all judges
+    and prompts mixed.
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
@@ -146,7 +148,7 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
 
 
 class _LabelledShowing(NamedTuple):
-    """A presentation with the labels of its slots, or the options of its verdict."""
+    """Answers in the order shown, with the labels of their slots or the options of the verdict."""
 
     showing: Presentation
     labels: tuple[str, ...]
@@ -154,7 +156,8 @@ class _LabelledShowing(NamedTuple):
 
 
 def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
-    """Return a presentation once for each order in which the options of its verdict are offered."""
+    """Add labels to answers in the order shown. If the verdict has options, return one entry for
+    each order in which the options are offered."""
     if not prompt.options:
         labels = slot_labels(prompt, len(showing.shown), showing.crossed)
         return [_LabelledShowing(showing, labels, showing.orders)]
@@ -170,7 +173,7 @@ def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentat
 
 
 def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
-    """Render the request of a stored ask again from its item and prompt."""
+    """Render the request of a stored ask again, from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     unrelated = items.get(ask.unrelated_item or "")
     inputs = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels, unrelated)
@@ -183,7 +186,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
     A study may be saved with another plan during a run. If an ask of the new plan were rendered
-    from the old plan, the reply to a different request would be stored under its key.
+    from the old one, the reply to a different request would be stored under the ask's key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -211,7 +214,8 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Number of answered calls of the stored study of this name that the plan does not contain."""
+    """Count the answered calls of the stored study with this name that the new plan no longer
+    contains."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -220,15 +224,15 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
 
 
 def free_name(store: Store, name: str) -> str:
-    """The name, or the name with the first number that no study of the store has."""
+    """Return the name if no study in the store has it, else the name with the first free number."""
     taken = {line.name for line in store.studies()}
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """Return the plan under the current owner's study name (Store.name_for_owner) and with their
-    salt."""
+    """Return the plan with the study name of the current owner (Store.name_for_owner) and the
+    owner's key salt."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
@@ -250,8 +254,8 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Return the identity of a judge in the keys of its calls: its endpoint, the hash of embedded
-    weights, or the settings of a simulation; it contains no local port or path."""
+    """Return the text that identifies a judge in the keys of its calls: its endpoint, the hash of
+    embedded weights, or the settings of a simulation. It contains no local port or path."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(find_weights())}"
     if judge.kind == "simulated":
@@ -295,7 +299,8 @@ class Forecast:
 def make_forecast(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Forecast a plan from its rendered prompts; with `pending` only the asks with these keys."""
+    """Forecast the calls of a plan from its rendered prompts; `pending`: only the asks with these
+    keys."""
     asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
     return forecast_asks(plan.study, asks, store)
 
@@ -303,9 +308,9 @@ def make_forecast(
 def forecast_asks(
     study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
 ) -> Forecast:
-    """Forecast rendered asks of a study.
+    """Forecast calls, tokens, dollars and seconds of rendered asks.
 
-    If the store has judgements of the same endpoint, its measured speed is used.
+    If the store has judgements from the same endpoint, its measured speed is used.
     """
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
@@ -333,8 +338,8 @@ def forecast_asks(
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Estimate prompt and reply tokens without a tokenizer: characters / 4.2 for the prompt; for
-    the reply 250, or its token limit if that is lower."""
+    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2. Reply: 250,
+    or the token limit if that is lower."""
     texts, images = 0, 0
     for message in call.messages:
         content = message["content"]
@@ -355,10 +360,10 @@ def _add_cost(
 def _estimate_seconds(
     judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
-    """Return the seconds of one call at the measured rate (prompt tokens/s, calls/s).
+    """Return the seconds that one call takes at the measured rate (prompt tokens/s, calls/s).
 
     Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
-    desktop reaches four times that), 3 s a call for endpoints.
+    desktop is four times as fast), 3 s per call for endpoints.
     """
     if judge.kind == "simulated":
         return 0.0005
@@ -402,7 +407,8 @@ def _plan_ask(
 def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
-    """Key of an ask: a hash of its request, the same on every machine and after every restart."""
+    """Return the key of an ask: a hash of its request, the same on every machine and after a
+    restart."""
     request = {
         "endpoint": identity,
         "model": call.judge.model,
@@ -456,7 +462,7 @@ def _render_inputs(
 
 
 def load_stored_plan(store: Store, name: str) -> Plan:
-    """Load a saved study with its items and prompts from the store; no file is needed."""
+    """Load a saved study with its items and prompts from the store, without its study file."""
     while True:  # the study may be saved again between two queries
         sha = store.plan_sha(name)
         plan = replace(_read_plan(store, name), stored_sha=sha)
