@@ -1,4 +1,4 @@
-"""The studies of the store on Home: state, actions, and examples to begin with."""
+"""The list of stored studies on the Home tab: their state, actions on them, and example studies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXAMPLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StudyState:
-    """State of a study in the list, and the tab that it opens."""
+    """State of a study in the list, and the tab that a click on it opens."""
 
     text: str
     tab: str
@@ -53,7 +53,8 @@ def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = "", notice: str = ""
 ) -> Markup:
-    """The list of studies; one row may ask for a new name or whether to delete."""
+    """HTML of the list of studies; in the row of the study `asked`, it asks for a new name or
+    whether to delete."""
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
         for line in store.studies()
@@ -125,7 +126,7 @@ def is_demo(name: str) -> bool:
 
 
 def day_text(then: float, now: float) -> str:
-    """A day relative to now: "today, 14:20", "yesterday", "9 Nov", or with the year."""
+    """A day in words relative to `now`: "today, 14:20", "yesterday", "9 Nov", or with the year."""
     day, today = time.localtime(then), time.localtime(now)
     if day[:3] == today[:3]:
         return time.strftime("today, %H:%M", day)
@@ -136,7 +137,7 @@ def day_text(then: float, now: float) -> str:
 
 
 def examples_html() -> Markup:
-    """Example studies as cards: title and one line each."""
+    """HTML of the example studies as cards, each with a title and one line of text."""
     known = example_names()
     cards = [
         fill(

@@ -13,11 +13,11 @@ COLOUR_BINS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ColourScale:
-    """A map from values to colours, with a fixed domain that does not depend on the data.
+    """A mapping of values to colours, with a fixed range that does not depend on the data.
 
     `blank`: the value without colour; `full`: the value with the strongest colour. On a diverging
-    scale (kinds `f` and `r`), `blank` is in the middle, `full` at one end (first slot, or win), and
-    its mirror image at the other end.
+    scale (kinds `f` and `r`), `blank` is in the middle, `full` at one end (first position, or win),
+    and its mirror image at the other end.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ColourScale:
         return number(self.times * value, self.decimals, signed=self.signed)
 
     def bounds(self, estimate: Estimate) -> str:
-        """The interval as "66–73", or as "[−18, 8]" for signed values."""
+        """Text of the interval: "66–73", or "[−18, 8]" for signed values."""
         if (
             estimate.low is None
             or estimate.high is None
@@ -89,8 +89,8 @@ WINS_SCALE: Final = ColourScale(
 
 
 def even_share_scale(options: int) -> ColourScale:
-    """The scale of a slot's share among N equal options: 1/N is blank, higher and lower values are
-    coloured."""
+    """Colour scale for a position's share among N equal options: 1/N has no colour, higher and
+    lower values have."""
     even = 1 / options
     ends = (f"{number(100 * even)} % even", "100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)
