@@ -1,4 +1,4 @@
-"""Pass or fail in Results: how often the judge is right, and the true pass rate."""
+"""The pass/fail view of the Results tab: how often the judge is right, and the true pass rate."""
 
 from __future__ import annotations
 
