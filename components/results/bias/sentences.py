@@ -315,11 +315,10 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 
 
 def random_consistency(bias: Bias) -> float:
-    """Consistency of random choices among N options with the observed share of ties t: tᴺ + N·((1 −
-    t)/N)ᴺ.
+    """Consistency of random choices among N options, given the observed share of ties t.
 
-    Without ties this is 1/2 for pairs; some ties lower it, because two random choices then agree
-    less often.
+    It is tᴺ + N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two
+    random choices then agree less often.
     """
     options, ties = bias.options, bias.whole("tie_rate").value or 0.0
     return float(ties**options + options * ((1 - ties) / options) ** options)

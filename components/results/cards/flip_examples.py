@@ -48,8 +48,8 @@ def _no_flips_text(card: ReportCard) -> str:
 
 
 def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
-    """Choose example flips, the most one-sided first, one of each category before a second of
-    any."""
+    """Choose example flips, the strongest preference for a position first, one of each category
+    before a second of any."""
     flipped = np.flatnonzero(index.flipped)
     ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
     firsts = index.frame.iloc[index.first[ranked]]
