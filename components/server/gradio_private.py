@@ -181,7 +181,7 @@ class QuietQueue(Queue):
 
     @classmethod
     def from_queue(cls, plain: Queue, *_: Any) -> Any:
-        """Convert a queue made by `Blocks.queue` that has not started."""
+        """Convert a queue that `Blocks.queue` has made and that has not started."""
         quiet = cls.__new__(cls)
         quiet.__dict__.update(plain.__dict__)
         quiet.last_event_time = time.monotonic()
