@@ -23,7 +23,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "graded replies averaged": ("graded", "exclude"),
     "win only if both agree, unreadable is a tie": ("strict", "tie"),
 }
-"""Choice in the menu -> (combine, unreadable), as in a study file."""
+"""For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "a win needs both orders",
@@ -51,8 +51,8 @@ class Filter:
     prompt: str = ALL_CHOICE
     category: str = ALL_CHOICE
     contestants: tuple[str, ...] = ()
-    """Selected models. None: all judgements; one: all its comparisons; several: those among
-    them."""
+    """Selected models. Empty: all judgements. One model: all its comparisons. Several: only
+    comparisons among them."""
     rule: str = STUDY_RULE
     suspects: str = WITH_SUSPECTS
     """Whether to include judgements of answers with suspected prompt injections (see

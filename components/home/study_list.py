@@ -17,7 +17,7 @@ from studies.store.store import Store, StudySummary
 
 Question = Literal["", "rename", "delete"]
 MAX_NAME: Final = 120
-"""Characters of a study's name that Home accepts."""
+"""Maximum characters of a study's name."""
 
 EXAMPLES: Final = (
     ("grade-score-probe", "Four options, rotated", "Grade Score on the built-in questions"),
@@ -27,7 +27,7 @@ EXAMPLES: Final = (
     ("label-probability-probe", "Label probabilities", "the verdict as a share, not a word"),
     ("arena-hard-probe", "Five levels", "Arena-Hard prompts against a baseline"),
 )
-"""Example file, title, one line."""
+"""Examples: file name, title, and one line of text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
     "better": "better",
     "much_better": "much better",
 }
-"""The levels from left to right."""
+"""Names of the five levels, from left to right in the bar."""
 _MIN_LABEL_WIDTH: Final = 4.2
 """Smallest segment that shows its number, in per cent of the readable verdicts."""
 _MIN_TIE_LABEL_WIDTH: Final = 18

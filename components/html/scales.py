@@ -66,7 +66,8 @@ ENTROPY_SCALE: Final = ColourScale("Entropy", "b", 1, 0.4, ("1.00 even", "0.40")
 ENTROPY_BAND_SCALE: Final = ColourScale(
     "Entropy", "b", 1, 0.4, ("within chance", "10 times the chance band"), 2, 1, "of 1"
 )
-"""The entropy coloured by widths of its band without a position effect, not by its value."""
+"""Colour scale for entropy: colours show its distance from the band expected without a position
+effect, in widths of that band."""
 GRADE_SCALE: Final = ColourScale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.40"), 2, 1, "of 1")
 KAPPA_SCALE: Final = ColourScale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
 AGREEMENT_SCALE: Final = ColourScale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))

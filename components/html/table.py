@@ -19,7 +19,7 @@ class TableCell:
     tip: str = ""
     head: str = ""
     is_name: bool | None = None
-    """Whether the cell names its row for screen readers; by default one of class nm does."""
+    """Whether the cell names its row for screen readers; None: only if its class is nm."""
 
     @property
     def names_row(self) -> bool:
@@ -62,7 +62,7 @@ class Table:
     box: str = "eh-tbl-box"
     data: Mapping[str, object] = field(default_factory=dict)
     below: Markup = EMPTY
-    """Further rows as HTML."""
+    """Further rows as finished HTML, below the others."""
 
     def html(self) -> Markup:
         """The table in its scrolling box, if it has one."""

@@ -52,7 +52,7 @@ CHECKED_WORDS: Final = {
     "fail_good": "False fails",
     "fail_bad": "Bad, failed",
 }
-"""Words for the cells of the confusion table (`Selection.checked`)."""
+"""Names of the cells of the pass/fail confusion matrix (values of `Selection.checked`)."""
 
 
 def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:

@@ -113,7 +113,7 @@ class InspectView:
     """Position of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
-    """Kind of verification -> number of comparisons with it; empty without verifications."""
+    """Number of comparisons by kind of verification; empty without verifications."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""

@@ -91,7 +91,7 @@ FIXED_CHOICES: Final = {
 class ResultsTab:
     view: gr.Radio
     filters: list[gr.Dropdown]
-    """In the order of Filter's fields."""
+    """The filter menus, in the order of Filter's fields."""
     finding: gr.HTML
     kpis: gr.HTML
     pages: gr.Tabs

@@ -24,7 +24,7 @@ class ViewParts:
     """The Gradio components that a view has built."""
 
     outputs: list[Any]
-    """Filled by render()."""
+    """Components that render() fills, in the order of its values."""
     clickable: list[Any] = field(default_factory=list)
     """Components whose marks open the judgements behind them on a click."""
     controls: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class ViewParts:
     partial_redraws: dict[str, tuple[list[Any], Callable[..., list[Any]]]] = field(
         default_factory=dict
     )
-    """Control -> outputs redrawn on its change, and the function that renders them."""
+    """For each control, the outputs redrawn when it changes, and the function that renders them."""
     private_components: dict[str, Any] = field(default_factory=dict)
     """Components used only by the view's own bind()."""
 
@@ -45,7 +45,7 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "2–0 wins, else a tie": "win only if both agree",
     "2–0 wins, unreadable is a tie": "win only if both agree, unreadable is a tie",
 }
-"""Former text of a choice -> its present text, so that older addresses still work."""
+"""Present text of each renamed choice by its former text, so that older addresses still work."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:

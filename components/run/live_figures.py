@@ -31,7 +31,8 @@ from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
 MIN_ELO_BATTLES: Final = 100
-"""Battles from which the Elo curves are drawn: before, they follow the order of arrival."""
+"""Number of battles from which Elo curves are drawn; with fewer, they depend mostly on the order of
+arrival."""
 
 
 NO_VERDICT: Final = Estimate(None, note="no verdict yet")
@@ -49,7 +50,8 @@ class LiveFigures:
     elo_figure: Figure | None
     wins_figure: Figure | None
     sequence: Estimate = NO_VERDICT
-    """Share of items that lean toward the first slot; its bounds hold at every look."""
+    """Share of items with more verdicts for the first position, as a confidence sequence: its
+    bounds hold however often they are looked at."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000

@@ -35,9 +35,10 @@ from studies.store.store import Store
 MAX_UNREADABLE_SHARE: Final = 0.05
 """Share of unusable replies above which a notice is shown."""
 NOTICED_ATTEMPTS: Final = 3
-"""Attempts from which a retry gets a notice."""
+"""Number of attempts from which a notice is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost in a raised budget: calls are reserved at their maximum cost."""
+"""Factor on the remaining cost when the budget is raised, because calls are reserved at their
+maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (

@@ -23,7 +23,7 @@ class Access:
     """The limits of one mode; None means no limit."""
 
     public: bool
-    """Whether a study is visible only to its owner and through links of Share."""
+    """Whether a study is visible only to its owner and through share links."""
     machine_files: bool
     """Whether a study file may name files and environment variables of the machine."""
     asks: int | None

@@ -10,7 +10,7 @@ from components.server import gradio_private
 from components.server.access import Access
 
 HANDLER_CONCURRENCY: Final = 16
-"""Simultaneous calls of one handler."""
+"""Maximum simultaneous calls of one event handler."""
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:

@@ -24,16 +24,16 @@ class QueueLimits:
     """Limits on the number of events of one session and of one address."""
 
     waiting_per_session: int
-    """Unfinished events of one session, the running ones included."""
+    """Maximum unfinished events of one session, including running ones."""
     waiting_per_address: int
-    """Unfinished events of one address, which several people may share."""
+    """Maximum unfinished events of one address, which several people may share."""
     running_per_session: int
-    """Simultaneously running events of one session."""
+    """Maximum simultaneously running events of one session."""
     running_per_address: int
     unread_per_session: int
-    """Messages that a session has not read."""
+    """Maximum messages that one session has not read."""
     unread_total: int
-    """Unread messages of all sessions; above it the messages of inactive sessions are deleted."""
+    """Maximum unread messages of all sessions; above it, those of inactive sessions are deleted."""
 
 
 @dataclass(frozen=True, slots=True)

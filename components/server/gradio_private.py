@@ -38,7 +38,7 @@ UNREAD_ANSWER_SECONDS: Final = 20.0
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
-"""Seconds between two looks into an idle queue; Gradio takes 0.001, and a twentieth of a core."""
+"""Seconds between two checks of an idle queue; Gradio's 0.001 uses a twentieth of a core."""
 BUSY_POLL_SECONDS: Final = 0.001
 BUSY_PROGRESS_SECONDS: Final = 0.01
 
@@ -56,11 +56,12 @@ class PrivateName:
     name: str
     use: str
     fallback: str
-    """Behaviour where the check fails."""
+    """What happens instead if the check fails."""
     attributes: frozenset[str]
     """Attribute names that no other module may use; tests/test_structure.py checks it."""
     check: Callable[[Any, Any], bool]
-    """Whether the name still has its meaning in a package `gradio`, tried on one page."""
+    """Function that tests on one page whether the name still has its meaning in package
+    `gradio`."""
     protects_visitors: bool = False
     """Whether public mode is refused without the name."""
 
@@ -216,7 +217,7 @@ class FairQueue(QuietQueue):
     turns: FairTurns
     queue_limits: QueueLimits
     last_message_times: dict[str, float]
-    """Session -> time of its latest message."""
+    """Time of each session's latest message."""
 
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
         session = body.session_hash

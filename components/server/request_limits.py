@@ -30,9 +30,9 @@ class BodyPace(NamedTuple):
     """The lowest speed at which a request body may arrive."""
 
     first_seconds: float = 30.0
-    """Seconds at any speed."""
+    """Seconds during which any speed is accepted."""
     bytes_per_second: float = 32_768
-    """Average speed from then on."""
+    """Lowest average speed after the first seconds."""
 
     def seconds_for(self, received: int) -> float:
         """Seconds after which more than `received` bytes of a body must have arrived."""
@@ -51,7 +51,7 @@ class RequestLimits:
         mcp: bool = False,
         pace: BodyPace | None = None,
     ) -> None:
-        """`max_upload_bytes`: bytes of one upload request, all its files together."""
+        """`max_upload_bytes`: maximum size of one upload request, all its files together."""
         self._pace = pace or BodyPace()
         self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 

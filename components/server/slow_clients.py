@@ -33,16 +33,16 @@ def may_be_proxy(address: str) -> bool:
 class ConnectionLimits:
     connections: int = 1_000
     per_address: int = 100
-    """Connections of one address; an open page uses two or three."""
+    """Maximum connections of one address; an open page uses two or three."""
     is_shared: Callable[[str], bool] = may_be_proxy
     """Whether an address is exempt from `per_address`."""
     head_seconds: float = 15.0
-    """Seconds for the head of a request, from the connection or from its first byte on."""
+    """Maximum seconds for the head of a request, from the connection or from its first byte on."""
     head_bytes: int = 65_536
     keep_alive_seconds: int = 5
-    """Seconds without a byte after a response."""
+    """Seconds after a response until a silent connection is closed."""
     unread_seconds: float = 60.0
-    """Seconds without progress of a client that does not read its response."""
+    """Seconds until a client that does not read its response is disconnected."""
 
 
 def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = None) -> None:

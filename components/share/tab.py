@@ -46,7 +46,7 @@ class ShareTab:
     close: gr.Button
     exports: gr.HTML
     buttons: dict[str, gr.Button]
-    """Export format -> button; the report is one of the formats."""
+    """The button of each export format; the report is one of the formats."""
     file: gr.DownloadButton
     table: gr.Radio
     printed: gr.HTML

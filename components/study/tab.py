@@ -68,7 +68,7 @@ def _bind_form(tab: StudyTab, store: Store) -> None:
     def replan(text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
         look = build_preview(text, store.folder)
         plan = plan_updates(look, view, store)
-        # What the form itself wrote is in the form already; drawn late it would undo typing.
+        # The form already shows the text that it wrote itself; drawing it late would undo typing.
         if view.shown == text:
             return [*plan, *[gr.skip()] * len(tab.form_components)]
         return [*plan, *study_draw.render_form(look, view, tested, draft)]
@@ -88,7 +88,8 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run(
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run a slow job. It redraws no form field, so that typing is not overwritten."""
+        """Run a slow job. Its result redraws no form field, so that text typed meanwhile is not
+        overwritten."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":

@@ -45,7 +45,7 @@ class VoteTab:
     """Browser state as JSON: the voter's name, and whether the page is a voter's page."""
     organiser: gr.Column
     controls: list[Any]
-    """In the order of the fields of `VotingControls`."""
+    """The controls of the voting rules, in the order of the fields of `VotingControls`."""
     save: gr.Button
     validity: gr.HTML
     link: gr.HTML

@@ -114,7 +114,7 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
 
 
 def batch_line(call: JudgeCall) -> bytes:
-    if "max_tokens" in known_refusals(call.judge):  # it has another name there
+    if "max_tokens" in known_refusals(call.judge):  # the endpoint has another name for it
         call = drop_parameter(call, "max_tokens") or call
     body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
     entry = {"custom_id": call.key, "method": "POST", "url": COMPLETIONS_PATH, "body": body}

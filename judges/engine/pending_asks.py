@@ -25,8 +25,8 @@ MIN_COSTED_JUDGEMENTS: Final = 5
 """Number of judgements from which the cost of an ask is estimated by their mean; with fewer, prompt
 tokens are counted."""
 MIN_BLOCK_ASKS: Final = 64
-"""Consecutive asks that are reordered together, or four times the calls in flight if that is
-more."""
+"""Minimum number of consecutive asks that are reordered together; four times the calls in flight if
+that is more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 
@@ -114,7 +114,7 @@ class CostQuote(NamedTuple):
 
     asks: int
     dollars: float | None
-    """None: the price of a judge is unknown."""
+    """Estimated cost; None if the price of a judge is unknown."""
 
 
 def quote_cost(

@@ -27,15 +27,16 @@ class RunLimits:
     """Limits on the runs of one visitor and of all visitors together."""
 
     asks: int
-    """Calls of one study."""
+    """Maximum calls of one study."""
     runs_per_visitor: int
-    """Simultaneous runs of one visitor, paused ones included."""
+    """Maximum simultaneous runs of one visitor, including paused ones."""
     total_runs: int
-    """Simultaneous runs of all visitors, without the idle paused ones."""
+    """Maximum simultaneous runs of all visitors, not counting paused runs without calls in
+    flight."""
     concurrency: int
-    """Calls of one run in flight."""
+    """Maximum calls in flight of one run."""
     paused: int = 10**9
-    """Paused runs of all visitors: they make no calls but hold memory."""
+    """Maximum paused runs of all visitors: they make no calls but hold memory."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None: never."""
 

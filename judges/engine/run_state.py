@@ -27,13 +27,13 @@ class RunSettings:
     """Concurrency, retries and time limits of a run."""
 
     concurrency: int | None = None
-    """Calls in flight; None: as the study sets it."""
+    """Maximum calls in flight; None: the study's setting."""
     reading: str | None = None
-    """The parsing rule; None: as the study sets it."""
+    """The parsing rule; None: the study's setting."""
     attempts: int | None = None
-    """Calls made for one ask at most; None: as the judge sets it."""
+    """Maximum calls made for one ask; None: the judge's setting."""
     deadline: float | None = None
-    """Seconds after which a call is given up; None: as the judge sets it."""
+    """Seconds after which a call is given up; None: the judge's setting."""
     first_backoff: float = 0.5
     retry_statuses: frozenset[str] = frozenset({"error"})
     """Statuses of stored judgements whose asks this run makes again."""
@@ -86,7 +86,7 @@ class JudgeState:
     failed_in_a_row: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
     dropped_parameters: set[str] = field(default_factory=set)
-    """Parameters that the endpoint refuses: not sent."""
+    """Parameters that are no longer sent, because the endpoint refuses them."""
     missing_parameters: set[str] = field(default_factory=set)
     """Planned parameters that calls of this run were sent without."""
     failures: dict[str, FailureTally] = field(default_factory=dict)

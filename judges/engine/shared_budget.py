@@ -24,7 +24,8 @@ from studies.store.store import Store
 CHECK_SECONDS: Final = 0.1
 """Seconds between two queries while enough of the budget is left."""
 SCARCE_SHARE: Final = 0.2
-"""Share of the budget below which every call makes the query."""
+"""If less than this share of the budget is left, other runs' spending is queried before every
+call."""
 
 
 class SiblingRuns:

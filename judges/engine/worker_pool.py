@@ -41,17 +41,18 @@ class JudgeQueue:
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
-    """Return the next asks, at most so many; empty if there are none now."""
+    """Returns the next asks, at most the given number; empty if there are none now."""
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
-    """Set when new asks may exist; only for a queue whose asks depend on the replies of others."""
+    """Set when new asks may exist; only for a queue whose asks depend on replies in other
+    queues."""
     sources: list[JudgeQueue] = field(default_factory=list)
-    """The queues whose replies bring asks to this one."""
+    """The queues whose replies add asks to this queue."""
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
-    """Asks that another run is making: checked until they are settled."""
+    """Asks that another run is making; checked until they have an outcome."""
     hedged: set[asyncio.Task[Any]] = field(default_factory=set)
-    """Calls that go on although another call for their ask was answered first."""
+    """Calls that continue although another call for the same ask was answered first."""
     done: bool = False
 
     def keep_hedged(self, task: asyncio.Task[Any]) -> None:

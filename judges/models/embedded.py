@@ -200,7 +200,7 @@ def _exit_reason(code: int, weights: Path, log: IO[bytes]) -> str:
 def _stop_process(process: subprocess.Popen[bytes]) -> None:
     """Close the child's standard input, which ends it; kill it if it has not ended in time."""
     if process.stdin is not None:
-        with contextlib.suppress(OSError):  # the child has ended already
+        with contextlib.suppress(OSError):  # the child process has already ended
             process.stdin.close()
     try:
         process.wait(STOP_SECONDS)

@@ -25,7 +25,7 @@ It is raised when a reply reports more."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
 CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
-"""The two names of the limit on a reply's tokens."""
+"""The two parameter names for the limit on a reply's tokens."""
 
 
 def price_of(judge: JudgeSpec) -> Price | None:

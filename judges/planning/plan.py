@@ -290,7 +290,7 @@ class Forecast:
     prompt_tokens: int
     completion_tokens: int
     dollars: float | None
-    """None: the price of a judge is unknown."""
+    """Expected cost; None if the price of a judge is unknown."""
     seconds: float | None
     cached_tokens: int = 0
     """Prompt tokens that the provider's cache is expected to hold, at a lower price."""

@@ -18,7 +18,7 @@ from studies.domain import Ask, JudgeSpec
 from studies.spec.provider_presets import preset_for_url
 
 DEFAULT_MINIMUM: Final = 1024
-"""Tokens from which on a start is cached, if the provider has no preset."""
+"""Number of tokens from which a prompt's start is cached, if the provider has no preset."""
 
 
 def cached_from(judge: JudgeSpec) -> int | None:

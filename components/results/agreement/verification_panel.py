@@ -145,7 +145,7 @@ def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, objec
 
 
 InspectableBits = Mapping[str, int]
-"""Contestant ("" for all) -> verification outcomes of its compared answers, as bit flags."""
+"""For each model ("" for all), the verification outcomes of its compared answers as bit flags."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:

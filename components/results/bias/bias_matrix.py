@@ -149,7 +149,7 @@ class _MatrixLayout:
     rows: list[str]
     columns: list[heat.MatrixColumn]
     whole: dict[str, CellKey]
-    """Row -> key of the cell in its first column, "All"."""
+    """For each row, the key of the counts in its first column, "All"."""
     parts: dict[tuple[str, str], CellKey]
     layout: str
 

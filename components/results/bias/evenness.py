@@ -27,7 +27,7 @@ from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
-"""Widths of the chance band below 1 at which a cell has the full colour."""
+"""A cell has the full colour when its entropy is this many widths of the chance band below 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
     f"of the chosen position, 1 = all equally often; colour: widths of the chance band; "
     f"95{NARROW_SPACE}% CI"

@@ -17,9 +17,10 @@ from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""A preference is reported below this p, Holm-adjusted over all rows of the study."""
+"""A preference is reported if its p-value, Holm-adjusted over all rows of the study, is lower."""
 EVEN_ENTROPY: Final = 0.9
-"""Entropy from which slot shares look even; opposite leans may still cancel out."""
+"""Entropy from which the shares of the positions look even; opposite preferences may still
+cancel."""
 ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
 MOST: Final = 0.5
@@ -92,7 +93,7 @@ class FlipLean:
     missing: int = 0
     """Pairs without a verdict in both orders."""
     worst_p: float | None = None
-    """p if all of them had flipped against the lean; None: none are missing."""
+    """p-value if all missing pairs had flipped against the lean; None if none are missing."""
 
     @property
     def toward(self) -> str:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 from components.html.format import NARROW_SPACE, count, number, share
 
 FactValues = Mapping[str, float | None]
-"""fact (a key of CARD_FACTS) -> number, or None if unknown."""
+"""The number of each fact (a key of CARD_FACTS); None if unknown."""
 
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     "≥": operator.ge,

@@ -122,7 +122,8 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     "Quality": (SAME_AS_PEOPLE, DECISIVE_AGREEMENT, KAPPA_WITH_PEOPLE, KNOWN_ACCURACY, CONSISTENCY),
     "Win rates": (),
 }
-"""Win rates has one measure per model, built by `family_measures`."""
+"""The measures of each family. "Win rates" has one measure per model, built by
+`family_measures`."""
 
 CATEGORY_MEASURES: Final = {
     one.label: one

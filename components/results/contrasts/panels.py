@@ -28,8 +28,8 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Smallest lean of each side for "they favour opposite positions"; the difference of the leans must
-be significant too."""
+"""Smallest position preference of each side for the sentence "they favour opposite positions"; the
+difference must be significant too."""
 
 
 # ---------------------------------------------------------------------------- headline

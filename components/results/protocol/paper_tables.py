@@ -23,7 +23,7 @@ from studies.domain import Estimate
 
 PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "published"
 GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
-"""Names in this app of prompts 1 to 4 of Grade Score."""
+"""Evenhand's names of prompts 1 to 4 of Grade Score."""
 ORDERS_PER_ITEM: Final = 2
 """Orders per item that Creation-MMBench's Table 5 pools. For the intervals they are one
 observation."""
@@ -69,7 +69,7 @@ class PublishedGrade:
 
 
 GradeKey = tuple[str, str, int]
-"""(model, name of the prompt in this app, 1 with and 0 without the unrelated option)"""
+"""(model, Evenhand's name of the prompt, 1 with or 0 without the unrelated option)"""
 
 
 @cache

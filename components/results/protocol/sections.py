@@ -38,7 +38,7 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Protocol of a prompt -> panels, for studies without a preset."""
+"""The panels for each protocol of a prompt, used for studies without a preset."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from metrics.summary.study_inputs import remedy_inputs
 from studies.store.store import Store
 
 PILOT_MARK: Final = ", pilot: "
-"""Between the name of a study and the kind of its pilot, in the name of the pilot."""
+"""Text between the study's name and the kind of pilot, in a pilot's name."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,9 @@ from studies.domain import Estimate
 APPLICABLE: Final = {"single": "single", "pool": "pool", "agree": "agree", "graded": "graded"}
 """Rules that can become the combination rule of a study (`combine` in its file)."""
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
-"""Older values of `combine` -> the rule of the same meaning."""
+"""For older values of `combine`, the rule with the same meaning."""
 BUDGET: Final = 40.0
-"""Dollars for which the recommendation says how many comparisons they buy."""
+"""Example budget in dollars: the recommendation states how many comparisons it buys."""
 HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
 
 

@@ -24,9 +24,9 @@ LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
 RADIUS: Final = 11.0
 STEPS: Final = (0.05, 0.1, 0.2)
 MIN_DECIDED: Final = 0.05
-"""Share decided below which the curve ends: too few comparisons for an interval."""
+"""The curve ends where a smaller share is decided: too few comparisons for an interval."""
 CROWDED: Final = 120.0
-"""Distance to another mark, in pixels, from which a name below its mark would not cover it."""
+"""Distance between marks, in pixels, from which the name of one does not cover the other."""
 Scale = Callable[[float], float]
 
 

@@ -46,7 +46,7 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
-"""Edges of log2(length of an answer / length of the other), fixed so that all judges share bins."""
+"""Bin edges of log2(length of an answer / length of the other), the same for all judges."""
 MIN_ITEMS: Final = 5
 NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
 
@@ -67,7 +67,7 @@ class LengthEffect:
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """Factor on the odds of winning when the length doubles."""
+    """Factor by which the odds of winning change when the length doubles."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:

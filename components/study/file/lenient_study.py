@@ -52,7 +52,7 @@ class FormState:
     """State of the form that is not in the study file: open panel, selected item, last notice."""
 
     last_change: int = 0
-    """Number of the last change of this page that was applied."""
+    """Number of the last applied change among those that this page sent."""
     kind: str = ""
     """Selected kind of data source, until a source of that kind is chosen."""
     item: int = 0
@@ -60,16 +60,16 @@ class FormState:
     """Prompt in the panel, as study files name it; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """side | editor | compare."""
+    """What the prompt panel shows: "side", "editor" or "compare"."""
     judge: str = ""
     """Judge with open settings: its index in the list, or "extraction"."""
     deselected_judges: tuple[Mapping[str, Any], ...] = OFFERED_JUDGES
     describer: str = ""
     """Name of the judge that describes images."""
     describing: str = ""
-    """Prompt for describing images."""
+    """Name of the prompt for describing images."""
     whole: bool = False
-    """Profile all loaded items instead of the slice."""
+    """Whether to profile all loaded items instead of the slice."""
     shown: str = ""
     """Study-file text that the form currently shows."""
     notice_html: str = ""

@@ -17,7 +17,7 @@ from studies.spec.field_reader import load_yaml
 from studies.spec.keys import DATA, STUDY
 
 HUB_SAMPLE: Final = 50
-"""Items of a newly chosen Hub dataset."""
+"""Number of items sampled at first from a newly chosen Hub dataset."""
 
 LINE_WIDTH: Final = 96
 

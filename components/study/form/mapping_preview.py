@@ -22,7 +22,7 @@ from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source
 from studies.sources.mapping_guess import guess_mapping
 
 SHOWN: Final = 3
-"""Comparisons in the preview."""
+"""Number of comparisons in the preview."""
 _ROWS_READ: Final = 60
 _MAX_TEXT: Final = 160
 _MAX_COLUMNS: Final = 60

@@ -33,7 +33,8 @@ MAX_EXACT_ASKS: Final = 3000
 """Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
-"""Correlation of the verdicts on one item before a run; the judges of PRD have −.04 to .30."""
+"""Correlation of the verdicts on one item that is assumed before a run; the recorded judges of PRD
+have −.04 to .30."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ class ForecastByJudge:
     """
 
     asks: int
-    """All calls of the plan, with those that are answered."""
+    """Number of all calls of the plan, including those already answered."""
     noise: int
     by_judge: Mapping[str, Forecast]
     sampled_asks: int = 0
     stored: int = 0
-    """Calls that are answered in the store and not made again."""
+    """Number of calls already answered in the store, which are not made again."""
 
     @property
     def new(self) -> int:

@@ -7,17 +7,19 @@ from collections import deque
 from typing import Final
 
 DECREASE_FACTOR: Final = 0.7
-"""Factor on the calls in flight after an episode of congestion."""
+"""Factor by which the limit on calls in flight is multiplied at congestion."""
 MIN_WINDOW: Final = 16
 MAX_WINDOW: Final = 64
 CONGESTED_SHARE: Final = 0.3
-"""Share of failed calls, above the share found at lower load, that counts as congestion."""
+"""Share of failed calls that counts as congestion, in addition to the share that lower load did not
+reduce."""
 OVERLOAD_SHARE: Final = 0.6
-"""Share of failed calls that counts as overload in any case."""
+"""Share of failed calls that counts as congestion in any case."""
 MANY_REFUSALS: Final = 6
 MAX_MANY_REFUSALS: Final = 12
 REFUSAL_WINDOW: Final = 16
-"""A rate limit refuses many of the last calls; single refusals among them are transient."""
+"""Number of last calls examined for refusals: from MANY_REFUSALS on they mean a rate limit; fewer
+are transient."""
 
 
 class CongestionWindow:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 MAX_HEDGE_SHARE: Final = 0.02
-"""Second calls per first call at most."""
+"""Maximum number of second calls, as a share of all calls."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,8 @@ from judges.models.rate_headers import RequestQuota
 
 MAX_START_TIMES: Final = 4096
 MAX_WAIT: Final = 60.0
-"""Longest wait in seconds, because a header may be wrong; a refusal may demand a longer one."""
+"""Longest wait in seconds that headers can cause, because they may be wrong. A refusal may demand a
+longer wait."""
 
 
 class QuotaBucket:

@@ -12,23 +12,25 @@ from typing import Final
 
 MIN_RATE: Final = 0.05
 MAX_RATE: Final = 1000.0
-"""Calls per second above which the rate is no longer limited."""
+"""Calls per second above which the rate limit is removed."""
 FIRST_DECREASE: Final = 0.85
-"""Factor on a rate that is not measured yet, after a refusal."""
+"""Factor by which a refusal lowers a rate that is only a guess so far."""
 DECREASE: Final = 0.97
-"""Factor on a measured rate, after a refusal."""
+"""Factor by which a refusal lowers a measured rate."""
 PROBE_AFTER: Final = 4
-"""Refusals below the measured rate, less those above it, after which higher rates are tried."""
+"""Higher rates are tried when refusals below the measured rate outnumber those above it by this
+many."""
 MIN_MEASURED_CALLS: Final = 5
 """Accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
 GROWTH_FACTOR: Final = 6
-"""Accepted calls in which a rate doubles, per call that it was measured with."""
+"""A rate measured with n calls doubles within this factor times n accepted calls."""
 MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""Ratio of the refused to the accepted rate up to which the measurement is precise."""
+"""A measurement counts as precise if the rate at the refusal is below this multiple of the accepted
+rate."""
 
 
 class RateEstimate:
@@ -43,8 +45,8 @@ class RateEstimate:
         self.rate: float | None = None
         """Calls per second; None: no limit found so far, or it was lifted."""
         self.probing = False
-        """Whether single refusals are ignored: they went on at rates below the measured limit, so
-        they do not depend on the rate."""
+        """Whether single refusals are ignored, because they also occurred at rates below the
+        measured limit and so do not depend on the rate."""
         self._base = 0.0
         self._growth_calls = float(MIN_GROWTH_CALLS)
         self._low_refusals = 0
@@ -133,7 +135,7 @@ class RateEstimate:
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
         idle_share = self._idle_seconds / self._measured_seconds
-        # At a fast rate too high an estimate costs a small share of the calls.
+        # At fast rates an estimate that is too high costs only a small share of the calls.
         reach = 1.5 if accepted > 1 else 1.2
         highest = max(accepted, min(self.rate, reach * accepted / max(1 - idle_share, 0.1)))
         self._base = max(MIN_RATE, (accepted + highest) / 2)

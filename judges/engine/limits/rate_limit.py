@@ -14,11 +14,11 @@ from judges.engine.limits.rate_estimate import RateEstimate
 from judges.models.rate_headers import RequestQuota
 
 START_LIMIT: Final = 20
-"""Calls in flight at the start."""
+"""Maximum calls in flight at the start of a run."""
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""Seconds without a refusal after which the next one holds all calls again."""
+"""Seconds without a refusal after which the next refusal stops all calls again."""
 
 
 class EndpointLimiter:

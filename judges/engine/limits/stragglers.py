@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MIN_CALLS: Final = 10
-"""Successful calls needed to tell what is usual."""
+"""Number of successful calls needed before a call can count as slow."""
 RECENT_CALLS: Final = 100
 SLOW_FACTOR: Final = 4.0
 """A call is slow beyond this multiple of the time in which nine of ten calls end."""

@@ -32,7 +32,7 @@ from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
 
 BenchmarkScores = Mapping[str, Mapping[str, float]]
-"""benchmark -> model -> score"""
+"""Scores by benchmark, then by model."""
 
 CORRELATION_SCALES: Final[dict[str, heat.ColourScale]] = {
     "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
