@@ -36,7 +36,8 @@ _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailabl
 
 
 def build(store: Store, engine: Engine | None) -> None:
-    """Register the API functions in the page's Blocks; without an engine only the reading ones."""
+    """Register the API functions in the page's Blocks; without an engine, only those that read
+    studies."""
     functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
     for function in functions:
         call = _with_readable_errors(function)
@@ -175,7 +176,8 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
 
 
 def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Pass the messages of Evenhand's own errors to the caller; other errors only go to the log."""
+    """Wrap a function so that messages of Evenhand's own errors reach the caller; other errors only
+    go to the log."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:

@@ -70,7 +70,7 @@ class ComparisonRow:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models, in the order of the first presentation."""
+        """The models, in the order in which they were first shown."""
         return self.verdicts[0].shown
 
 

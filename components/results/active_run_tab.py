@@ -59,8 +59,8 @@ def bind_timer(follower: RunFollower) -> None:
 def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
     """Progress of a study's active run; None without one.
 
-    It is read before the view is drawn, so that a view is drawn once more if the run ends
-    meanwhile.
+    Call this before drawing a view: if the run ends during the drawing, the view is then drawn once
+    more.
     """
     # Readers of a shared study see its progress too: `active_run` is for its owner only.
     run = engine.latest_run(study) if engine and study else None

@@ -8,7 +8,7 @@ A view is a module `<name>/tab.py` listed in results_tab.VIEWS, with
     render(filtered_study, **controls) -> []     one value per ViewParts.outputs, in order
     initial_controls(filtered_study, wanted)     optional: control values for a new study
     CHANGING_CONTROLS, available_choices()       optional: switches whose choices grow in a run
-    kpis(filtered_study) -> str                  optional: KPI strip instead of the default one
+    kpis(filtered_study) -> str                  optional: key figures in place of the default ones
     bind(parts)                                  optional: events of this view only (an upload)
 """
 

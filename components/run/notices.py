@@ -132,8 +132,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait is short (rate limit, first retries), so that it is shown as a line instead of
-    a notice."""
+    """Whether a wait is short (limited rate, slow calls, first retries), so that it is shown as a
+    line instead of a notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )

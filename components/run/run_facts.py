@@ -119,8 +119,8 @@ class QuoteCache:
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
     """Load the state of a study.
 
-    For an active run it comes from the run's snapshot only: the page requests it twice a second, so
-    it must not scan the plan.
+    While a run is active, the state comes from its snapshot only: the page requests it twice a
+    second, so loading must not scan the plan.
     """
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None

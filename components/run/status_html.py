@@ -156,7 +156,7 @@ def _last_run_kpi(facts: RunFacts) -> Kpi:
 
 
 def _clock_time(at: float) -> str:
-    """The local time, with the date if it is not today."""
+    """The local time of day of a timestamp, with the date if it is not today."""
     then, now = time.localtime(at), time.localtime()
     return time.strftime("%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M", then)
 

@@ -291,8 +291,8 @@ def _people_agreement(view: FilteredStudy) -> Markup:
 
 
 def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on remedies for the judge that agrees most often, if better answers are
-    known."""
+    """Report section on remedies for the judge that agrees most with the known better answers;
+    empty if none are known."""
     return remedies_report(view)
 
 

@@ -215,7 +215,8 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Store an uploaded file beside the store under the hash of its content."""
+    """Store an uploaded file in the store's folder, under the hash of its content; return its
+    path."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"

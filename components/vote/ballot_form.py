@@ -109,7 +109,8 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_voter_view(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> VoterView:
-    """What a voter sees on a ballot; the reference answer is hidden if it is one of the answers."""
+    """The content of a ballot as the voter sees it; the reference answer is hidden if it is one of
+    the answers."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference

@@ -85,7 +85,7 @@ def _task_text(mode: BallotMode) -> str:
 def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
 ) -> Markup:
-    """HTML of the screen for a voter who has voted on all ballots."""
+    """HTML of the screen for a voter who has voted on or skipped every ballot."""
     voted, skipped, _ = progress
     notice_part = notice_html("calm", "", notice) if notice else ""
     again = ballot_button(

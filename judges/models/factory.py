@@ -71,7 +71,8 @@ def find_api_key(
     """Return the API key of a judge.
 
     This is the key typed on the page, which expires; otherwise the value of the judge's environment
-    variable, if the user allowed that variable for this endpoint. Empty if the judge has neither.
+    variable, if the user allowed that variable for this endpoint. Empty if no key was typed and the
+    judge names no variable.
     """
     if judge.name in typed:
         value = typed[judge.name]

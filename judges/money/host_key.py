@@ -106,7 +106,8 @@ def load_host_key() -> HostKey | None:
 
 
 def off_switch_file(store: Path) -> Path:
-    """Return the path beside the store; if a file exists there, this Space's key is disabled."""
+    """Return the path, beside the store, of the file that disables this Space's key while it
+    exists."""
     return store.with_name(store.name + "-house-off")
 
 

@@ -267,7 +267,7 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 
 
 def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
-    """Request parameters besides model and messages."""
+    """Return the request parameters other than model and messages."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens

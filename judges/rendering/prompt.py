@@ -357,7 +357,7 @@ def _criteria_text(item: Item) -> str:
 
 
 def task_text(item: Item, images: tuple[str, ...]) -> str:
-    """Return the item's instruction; without images, the image description comes first."""
+    """Return the item's instruction, preceded by the image description if `images` is empty."""
     context = "" if images else context_text(item)
     return f"(Image: {context})\n{item.instruction}" if context else item.instruction
 

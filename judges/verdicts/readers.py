@@ -45,8 +45,8 @@ _NOT_STATED_LENGTH: Final = 40
 
 
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read "Response X is better"; the reply is unreadable if it names two responses so, as one may
-    be a quotation."""
+    """Read "Response X is better"; if a reply states this of two responses, it is unreadable, as
+    one may be a quotation."""
     sentences = _find_sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return MarkerMatch(reason="more than one response is called better", rule="exactly-one")

@@ -251,6 +251,6 @@ def _count(store: Store, name: str, outside: Filter) -> BiasCounts:
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
-    """Number of sets of as many models as the filter selects: readers may look at each of them, so
-    p-values are adjusted for all."""
+    """Number of possible sets of as many models as the filter selects; p-values are adjusted for
+    all of them, because readers may look at each."""
     return math.comb(len(shown_contestants(frame)), len(chosen.contestants))

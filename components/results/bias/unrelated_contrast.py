@@ -74,8 +74,8 @@ def _missing_study_text(study: Study) -> str:
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:
-    """Name of a study that differs only in the unrelated option: same data, common judges and
-    prompts.
+    """Name of a study of the same data, with some of the same judges and prompts, to compare with
+    this one; None without one.
 
     It has the unrelated option if this study has none, and the other way round.
     """

@@ -85,7 +85,7 @@ def _swap_row(row: FlipLean, most: int) -> Markup:
 
 
 def order_chart(ranking: Ranking) -> Markup:
-    """HTML chart of each model's rank by the first order, by the second, and by both."""
+    """HTML chart of each model's rank by one order of the answers, by the other, and by both."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return EMPTY

@@ -50,7 +50,8 @@ class CollectTarget:
 
     @property
     def categories(self) -> list[str]:
-        """Categories in the data, then those of VisIT-Bench's paper that the data lack."""
+        """Categories in the data, then those in the paper of the study's protocol that the data
+        lack."""
         own = sorted({item.category for item in self.items if item.category})
         known = {_normalise_category(name) for name in own}
         return own + [

@@ -74,8 +74,11 @@ class CongestionWindow:
 
 
 def _share_between(share: float) -> float:
-    """Return the share of failures midway between `share` (before a decrease) and the share
-    expected after the decrease if every failure was caused by load."""
+    """Return the share of failures above which a decrease of the limit counts as useless.
+
+    It is midway between `share`, observed before the decrease, and the share expected after it if
+    every failure was caused by load.
+    """
     expected = max(0.0, 1 - (1 - share) / DECREASE_FACTOR)
     return (share + expected) / 2
 

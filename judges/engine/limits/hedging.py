@@ -14,13 +14,14 @@ MAX_HEDGE_SHARE: Final = 0.02
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """The calls of a judge and how many were second calls; at most 2 % may be."""
+    """Number of a judge's calls and of its second calls, which may be at most 2 % of them."""
 
     calls: int = 0
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more second call; return False, without counting, if the 2 % are used up."""
+        """Count one more second call; return False, without counting it, if the maximum is
+        reached."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
         self.hedges += 1

@@ -129,8 +129,8 @@ class RateEstimate:
         """Set the limit midway between the lowest and the highest rate that would explain the
         refusals.
 
-        The lowest is the rate of accepted calls. The highest applies to an endpoint without bursts,
-        which accepts no extra calls after a cool-down: there the idle time must be left out.
+        The lowest is the rate of accepted calls. The highest is that rate outside cool-downs, which
+        is the limit of an endpoint without bursts: it accepts no extra calls after a cool-down.
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
