@@ -28,7 +28,7 @@ def demo_parts(store: Store) -> list[Markup]:
     """HTML of the demo: headline, coloured squares, table by prompt, source of the data."""
     if demo_studies.PAIRS_STUDY not in {line.name for line in store.studies()}:
         missing = finding_html("Is your judge even-handed?", "No recorded demo in this store.")
-        nothing = empty_state("Nothing is recorded here.", "Choose one of the doors below.")
+        nothing = empty_state("Nothing is recorded here.", "Choose one of the ways to begin below.")
         return [missing, nothing, EMPTY, EMPTY]
     return [*_computed_demo(store), data_note(DATA_TEXT)]
 

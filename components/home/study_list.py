@@ -60,7 +60,7 @@ def studies_html(
         for line in store.studies()
     ]
     if not rows:
-        return empty_state("No studies yet.", "They are listed here.")
+        return empty_state("No studies yet.", "Studies that you run or open are listed here.")
     heads = fill(
         "<thead><tr><th>Name</th><th>Changed</th>"
         '<th class="eh-num">Calls</th><th>State</th><th></th></tr></thead>'

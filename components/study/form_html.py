@@ -124,7 +124,8 @@ def initial_draft(bench: StudyPreview, view: FormState) -> str:
 
 def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     if bench.records is None or not bench.items:
-        return form_part(notice_html("calm", "No profile.", "The data could not be loaded."))
+        why = "The data could not be loaded. Correct the source in step 1."
+        return form_part(notice_html("calm", "No profile.", why))
     items = tuple(bench.records.items) if view.whole else bench.items
     named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()

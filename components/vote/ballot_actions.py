@@ -207,8 +207,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
     mine = session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
         raise StudyError(
-            f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved; this "
-            "ballot is yours"
+            f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved. "
+            "The ballot shown now is yours"
         )
 
 
@@ -235,14 +235,14 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None) -> Verdict
     most = 2 if mode == "levels" else 1
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
-        raise StudyError("that is not a vote of this form; nothing was saved")
+        raise StudyError("that is not a vote of this ballot; nothing was saved. Reload the page")
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
 def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
-        raise StudyError("that is not an answer of this form; nothing was saved")
+        raise StudyError("that is not an answer of this ballot; nothing was saved. Reload the page")
     return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 
 

@@ -69,7 +69,8 @@ def export_batch(
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
-            "no judge of this study is an endpoint; batch files are for endpoint judges only"
+            "no judge of this study is an endpoint, and batch files are for endpoints only; "
+            "use 'python -m judges run'"
         )
     folder.mkdir(parents=True, exist_ok=True)
     items = {item.id: item for item in plan.items}

@@ -82,7 +82,10 @@ def load_host_key() -> HostKey | None:
     if not key_env:
         return None
     if not settings.secret_value(key_env):
-        raise PlanError(f"{settings.HOST_KEY_VARIABLE.name} names {key_env}, which is not set")
+        raise PlanError(
+            f"{settings.HOST_KEY_VARIABLE.name} names {key_env}, which is not set; set {key_env}, "
+            f"or unset {settings.HOST_KEY_VARIABLE.name}"
+        )
     models = settings.HOST_KEY_MODELS.read()
     if not models:
         raise PlanError(

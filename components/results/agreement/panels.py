@@ -241,7 +241,8 @@ def show_merged_orders(data: Agreement) -> Markup:
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:
-        return empty_state("One order only.", "Merging needs pairs judged in both orders.")
+        why = "Merging needs pairs judged in both orders. Run the study with `orders: both`."
+        return empty_state("One order only.", why)
     pair = data.among_voters.pair.share
     shown = [
         (name, data.with_people(name)) for name in data.ranked_judges if name in data.merged_shares

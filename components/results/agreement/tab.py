@@ -317,7 +317,7 @@ def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
     if not known:
         return [
             panel_heading(title),
-            empty_state("Nothing to list.", "One judge and no votes yet."),
+            empty_state("Nothing to list.", "Disputes need a second judge, prompt or some votes."),
         ]
     if apart == DISPUTE_KINDS[0] and apart not in known:
         apart = known[0]
@@ -329,6 +329,6 @@ def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
 
 NO_DISPUTES_REASON: Final = {
     AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: "Only one judge with one prompt is in view; a second one is needed.",
+    JUDGES_SPLIT: "Only one judge with one prompt is shown. Add a second one, or remove filters.",
     PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }

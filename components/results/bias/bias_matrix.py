@@ -112,7 +112,8 @@ def bias_matrix_html(
     """
     if not bias.calls:
         return empty_state(
-            "Nothing to show yet.", "No judgement of this selection has been stored."
+            "Nothing to show yet.",
+            "No judgement matches the filters. Run the study, or remove a filter.",
         )
     known = measures_for(bias.options)
     shown = MEASURES[measure if measure in known else known[0]]

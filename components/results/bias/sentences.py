@@ -360,7 +360,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return (
             f"Only {count(pairs, 'pair')} had both orders shown to one person: too few to measure "
             "position bias.",
-            "Position bias needs a person or judge who sees both orders; see Agreement.",
+            "Position bias needs a person or judge who sees both orders; see People.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)

@@ -49,7 +49,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
         return empty_state(
             "No judge to report on.",
             "These filters leave no verdict of a judge. Run the study or remove a filter. "
-            "Verdicts by people are under Agreement.",
+            "Verdicts by people are under People.",
         )
     card = ReportCard(raters, rater)
     parts = [_card_head(card), _sentences_html(card), show_measures(card)]

@@ -219,7 +219,8 @@ def order_panel(view: PassFailView) -> Markup:
     found = view.order.get(view.cell or ("", ""))
     if found is None:
         return notice_html(
-            "calm", "The options were offered in one order. Set options: rotations to measure it."
+            "calm",
+            "The options were offered in one order. Set options: rotations to measure its effect.",
         )
     texts = [
         f"Verdicts changed with the order: {percent(found.changed)}.",
