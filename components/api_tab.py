@@ -21,7 +21,8 @@ from judges.engine.engine import Engine
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.planning.plan import assign_owner, make_forecast, save_plan
+from judges.planning.forecast import make_forecast
+from judges.planning.plan import assign_owner, save_plan
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates.win_rates import counting_rule

@@ -22,10 +22,12 @@ from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_providers import add_providers_command
+from judges.operations.model_commands import add_model_commands
 from judges.operations.reread_replies import reread
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning.eligibility import count_skipped
-from judges.planning.plan import Plan, load_stored_plan, make_forecast, make_plan, save_plan
+from judges.planning.forecast import make_forecast
+from judges.planning.plan import Plan, load_stored_plan, make_plan, save_plan
 from judges.rendering.mt_bench_prompts import import_judge_prompts
 from judges.rendering.prompt_library import prompt_path, save_prompt
 from judges.security import redaction
@@ -100,6 +102,7 @@ def _build_parser() -> argparse.ArgumentParser:
     add_batch_commands(commands)
     add_allow_command(commands)
     add_providers_command(commands)
+    add_model_commands(commands)
     return parser
 
 

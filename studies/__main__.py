@@ -119,6 +119,7 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
         raise type(error)(use_option_names(str(error))) from None
+    store.frame(name)  # builds the frame file, so that the page opens a large study at once
     counts = store.counts(name, recorded=True)
     listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
     print(f"study {name!r}: {listed}")

@@ -235,6 +235,15 @@ class JudgeSpec:
     """Seconds to make a connection."""
     hedge: Annotated[bool, Key("Second calls")] = False
     """Whether a second call may be made while the first takes far longer than usual."""
+    weights: Annotated[
+        str,
+        Key(
+            "Weights",
+            "a .gguf file on this machine, or hub:owner/repo/file.gguf; empty: the built-in model",
+            placeholder="hub:owner/repo/file.gguf",
+        ),
+    ] = ""
+    """GGUF file of an embedded judge; empty: the weights of this installation."""
     provider: Annotated[str, Key("Provider")] = ""
     """Name of a preset in the file; empty once the preset has filled in the other fields."""
 

@@ -18,13 +18,8 @@ import yaml
 
 from judges.bulk.batch_files import BATCH_PRICE_FACTOR, MAX_FILE_LINES
 from judges.money.costs import PRICES_FILE, listed_prices
-from judges.planning.plan import (
-    CHARACTERS_PER_TOKEN,
-    REPLY_TOKENS,
-    asks_of,
-    estimate_tokens,
-    make_plan,
-)
+from judges.planning.forecast import CHARACTERS_PER_TOKEN, REPLY_TOKENS, estimate_tokens
+from judges.planning.plan import asks_of, make_plan
 from studies.domain import Price
 from studies.spec.study import parse_study
 

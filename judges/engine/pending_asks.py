@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from judges.engine.run_state import RunSettings
 from judges.money.costs import price_of
-from judges.planning.plan import Plan, estimate_tokens, load_stored_plan, plan_includes, render_call
+from judges.planning.forecast import estimate_tokens
+from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
 from judges.planning.prompt_cache import cached_from, order_for_cache
 from studies.domain import Ask, JudgeSpec, Price
 from studies.store.queries.plan_queries import (

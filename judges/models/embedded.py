@@ -22,7 +22,8 @@ import threading
 from pathlib import Path
 from typing import IO, Self
 
-from judges.models.weights import WeightsMissing, find_weights, model_name, sha256_of
+from judges.models.gguf_source import locate_weights
+from judges.models.weights import WeightsMissing, model_name, sha256_of
 from studies import settings
 from studies.errors import SettingError
 
@@ -52,7 +53,7 @@ class EmbeddedServer:
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
         """Start a child process and wait until it listens."""
         _require_xllamacpp()
-        weights = weights or _find_weights()
+        weights = weights or _locate_weights()
         with tempfile.TemporaryFile() as log:
             process = _start_process(weights, log)
             try:
@@ -82,29 +83,29 @@ class EmbeddedServer:
 
 
 _shared_lock = threading.Lock()
-_shared_server: EmbeddedServer | None = None
+_shared_servers: dict[Path, EmbeddedServer] = {}
 
 
-def shared_server() -> EmbeddedServer:
-    """Return the one server of this process, started on first use and again if the child has
-    died."""
-    global _shared_server
+def shared_server(named: str = "") -> EmbeddedServer:
+    """Return this process's server of the named weights, started on first use and again if the
+    child has died. Judges with the same weights share a server."""
     with _shared_lock:
-        if _shared_server is None or not _shared_server.alive():
-            if _shared_server is not None:
-                _shared_server.close()
-            _shared_server = EmbeddedServer.start()
-        return _shared_server
+        weights = _locate_weights(named)
+        server = _shared_servers.get(weights)
+        if server is None or not server.alive():
+            if server is not None:
+                server.close()
+            server = _shared_servers[weights] = EmbeddedServer.start(weights)
+        return server
 
 
 @atexit.register
-def close_shared_server() -> None:
-    """End the shared server, if one was started."""
-    global _shared_server
+def close_shared_servers() -> None:
+    """End the shared servers that were started."""
     with _shared_lock:
-        if _shared_server is not None:
-            _shared_server.close()
-            _shared_server = None
+        for server in _shared_servers.values():
+            server.close()
+        _shared_servers.clear()
 
 
 def thread_count() -> int:
@@ -125,9 +126,9 @@ def _require_xllamacpp() -> None:
         )
 
 
-def _find_weights() -> Path:
+def _locate_weights(named: str = "") -> Path:
     try:
-        return find_weights()
+        return locate_weights(named)
     except WeightsMissing as error:
         raise EmbeddedUnavailable(str(error)) from error
 

@@ -73,7 +73,8 @@ class EndpointModel:
         check_url(base_url, self._rules)
         self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
         self._http = _build_client(self._rules)
-        self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
+        self._base_url = base_url.rstrip("/")
+        self._url = httpx2.URL(f"{self._base_url}/chat/completions")
         self._rate_headers = rate_headers_of(base_url)
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._schedule_key_expiry()
@@ -117,13 +118,35 @@ class EndpointModel:
             raise build_status_error(_strip_request(response), content, echo=echo)
         return response, _redact_reply(parse_completion(content, echo=echo), self._key)
 
-    def _request(self, content: bytes, connect_s: float) -> httpx2.Request:
+    async def get(self, path: str) -> bytes:
+        """Return the body at a path of the endpoint, such as `models`. The caller limits the time.
+
+        Raises the error of a failed call, without the key.
+        """
+        url = httpx2.URL(f"{self._base_url}/{path}")
+        response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
+        try:
+            content = await _read_content(response)
+        finally:
+            await response.aclose()
+        if response.status_code >= 300:
+            echo = not self._rules.strict
+            raise build_status_error(_strip_request(response), content, echo=echo)
+        return content
+
+    def _request(
+        self,
+        content: bytes,
+        connect_s: float,
+        method: str = "POST",
+        url: httpx2.URL | None = None,
+    ) -> httpx2.Request:
         """Build a request; the key is added per call, so that the HTTP client does not hold it."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
-            "POST",
-            self._url,
+            method,
+            url or self._url,
             headers=headers,
             content=content,
             extensions=_request_options(connect_s),

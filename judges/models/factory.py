@@ -24,7 +24,9 @@ class EmbeddedModel:
 
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
-    def __init__(self) -> None:
+    def __init__(self, weights: str = "") -> None:
+        """`weights`: the GGUF file that the judge names; empty: that of this installation."""
+        self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None
         self._start_lock = asyncio.Lock()
@@ -53,7 +55,7 @@ class EmbeddedModel:
         async with self._start_lock:
             if self._endpoint is None or self._server is None or not self._server.alive():
                 await self.close()
-                self._server = await asyncio.to_thread(shared_server)
+                self._server = await asyncio.to_thread(shared_server, self._weights)
                 self._endpoint = EndpointModel(
                     self._server.base_url, "none", ceiling=1, rules=LOCAL_RULES
                 )
@@ -100,7 +102,7 @@ def build_model(
 ) -> JudgeModel:
     """Build a judge's client. `rules`: the endpoints that may be called; None: this process's."""
     if judge.kind == "embedded":
-        return EmbeddedModel()
+        return EmbeddedModel(judge.weights)
     if judge.kind == "simulated":
         return SimulatedModel(families)
     return EndpointModel(judge.endpoint, key, rules=rules)

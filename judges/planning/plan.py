@@ -1,22 +1,21 @@
-"""The plan of a study: its asks (comparisons x prompts x judges), their keys, and a forecast."""
+"""The plan of a study: its asks (comparisons x prompts x judges), their keys."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
+from judges.models.gguf_source import locate_weights
 from judges.models.interface import JudgeCall
-from judges.models.weights import find_weights, sha256_of
-from judges.money.costs import cost_of, price_of
+from judges.models.weights import sha256_of
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan_checks import check_plan, showings_for
-from judges.planning.prompt_cache import CacheForecast, cached_from
 from judges.rendering.image_urls import image_url as image_url
 from judges.rendering.image_urls import replace_images_by_hash
 from judges.rendering.prompt import (
@@ -30,7 +29,7 @@ from judges.rendering.prompt import (
     render_prompt,
     slot_labels,
 )
-from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price, Usage
+from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
@@ -40,12 +39,6 @@ from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
-CHARACTERS_PER_TOKEN: Final = 4.2
-REPLY_TOKENS: Final = 250
-"""Tokens of a reply that the forecast assumes."""
-
-IMAGE_TOKENS: Final = 765
-"""Tokens that a provider counts for an image of about a megapixel."""
 PLAN_VERSION: Final = 2
 """Increase it when sampling or rendering changes: plans of older versions are then made again."""
 
@@ -253,7 +246,7 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
     """Return the identity of a judge in the keys of its calls: its endpoint, the hash of embedded
     weights, or the settings of a simulation; it contains no local port or path."""
     if judge.kind == "embedded":
-        return f"embedded:{sha256_of(find_weights())}"
+        return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":
         settings = dict(judge.simulation)
         if settings.get("self_preference"):  # its verdicts then depend on the families
@@ -275,96 +268,6 @@ def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str,
     elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options)):
         values |= {"grammar": grammar, "max_tokens": 64}
     return values | dict(judge.extra_body)
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """Expected calls, tokens, dollars and seconds of a plan."""
-
-    asks: int
-    noise: int
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float | None
-    """None: the price of a judge is unknown."""
-    seconds: float | None
-    cached_tokens: int = 0
-    """Prompt tokens that the provider's cache is expected to hold, at a lower price."""
-
-
-def make_forecast(
-    plan: Plan, pending: set[str] | None = None, store: Store | None = None
-) -> Forecast:
-    """Forecast a plan from its rendered prompts; with `pending` only the asks with these keys."""
-    asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
-    return forecast_asks(plan.study, asks, store)
-
-
-def forecast_asks(
-    study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
-) -> Forecast:
-    """Forecast rendered asks of a study.
-
-    If the store has judgements of the same endpoint, its measured speed is used.
-    """
-    asks = noise = sent = received = cached = 0
-    dollars: float | None = 0.0
-    seconds = {judge.name: 0.0 for judge in study.judges}
-    prices = {judge.name: price_of(judge) for judge in study.judges}
-    rates = {
-        judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
-        for judge in study.judges
-    }
-    minimums = {judge.name: cached_from(judge) for judge in study.judges}
-    cache = CacheForecast(CHARACTERS_PER_TOKEN)
-    for planned in planned_asks:
-        judge = planned.call.judge
-        tokens_in, tokens_out = estimate_tokens(planned.call)
-        tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
-        cached += tokens_cached
-        asks, noise = asks + 1, noise + planned.ask.noise
-        sent, received = sent + tokens_in, received + tokens_out
-        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
-        seconds[judge.name] += _estimate_seconds(
-            judge, tokens_in, study.concurrency, rates[judge.name]
-        )
-    slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
-    return Forecast(asks, noise, sent, received, dollars, slowest, cached)
-
-
-def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Estimate prompt and reply tokens without a tokenizer: characters / 4.2 for the prompt; for
-    the reply 250, or its token limit if that is lower."""
-    texts, images = 0, 0
-    for message in call.messages:
-        content = message["content"]
-        parts = [{"text": content}] if isinstance(content, str) else content
-        texts += sum(len(part.get("text", "")) for part in parts)
-        images += sum("image_url" in part for part in parts)
-    out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
-    return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
-
-
-def _add_cost(
-    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
-) -> float | None:
-    cost = cost_of(Usage(sent, received, cached), price)
-    return None if dollars is None or cost is None else dollars + cost
-
-
-def _estimate_seconds(
-    judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
-) -> float:
-    """Return the seconds of one call at the measured rate (prompt tokens/s, calls/s).
-
-    Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
-    desktop reaches four times that), 3 s a call for endpoints.
-    """
-    if judge.kind == "simulated":
-        return 0.0005
-    if judge.kind == "embedded":
-        return tokens / (rate[0] if rate else 85.0)
-    return (1 / rate[1] if rate else 3.0) / concurrency
 
 
 def _plan_ask(

@@ -92,6 +92,8 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     weights, bias = SIMULATION.slot_weights, SIMULATION.first_bias
     if weights.name in judge.simulation and not judge.simulation.get(bias.name):
         return weights, f"distributes {bias} over the slots: set {bias} too"
+    if judge.weights and judge.kind != "embedded":
+        return JUDGE.weights, f"only a judge with {JUDGE.model}: embedded has weights of its own"
     if judge.kind == "endpoint" and not url:
         return JUDGE.base_url, f"model {judge.model!r} needs the base_url of its endpoint"
     return None

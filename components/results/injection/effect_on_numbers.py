@@ -5,6 +5,7 @@ They are excluded only if the user chooses so; both values are shown either way.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -75,13 +76,14 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
     """(item, field or model) of each suspect text shown to the judges of these rows."""
-    shown = rows.groupby("item", observed=True)["shown"].unique()
+    shown: dict[str, set[str]] = defaultdict(set)
+    for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
+        shown[item].update(contestants.split(SEP))
     return [
         (item, where)
         for item, facts in filtered_study.store.item_facts(filtered_study.name).items()
         for where in facts["suspects"]
-        if item in shown.index
-        and (where == INSTRUCTION or any(where in str(who).split(SEP) for who in shown[item]))
+        if item in shown and (where == INSTRUCTION or where in shown[item])
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -32,15 +33,29 @@ class Ranking:
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
     head_to_heads: dict[str, dict[str, Estimate]] = field(default_factory=dict)
-    elo_curve: EloResult | None = None
-    orders: int = 0
-    """Number of shuffled orders in the band of the curve."""
+    pairs: pd.DataFrame | None = None
+    """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
     """Leaderboard of the largest connected group, from the first order of each pair alone."""
     second_order: Leaderboard | None = None
     """Leaderboard of the largest connected group, from the second order of each pair alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
+
+    @property
+    def orders(self) -> int:
+        """Number of shuffled orders in the band of the Elo curve."""
+        battles = 0 if self.pairs is None else len(self.pairs)
+        return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
+
+    @cached_property
+    def elo_curve(self) -> EloResult | None:
+        """Elo curve with its band, computed when it is first drawn: it takes longer than all the
+        other parts together."""
+        if self.pairs is None:
+            return None
+        rng = np.random.default_rng(SEED)
+        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.orders)
 
     @property
     def board(self) -> Leaderboard | None:
@@ -65,15 +80,12 @@ def compute_ranking(
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([])
-    orders = int(np.clip(MAX_BAND_BATTLES // max(len(pairs), 1), 20, 100))
-    rng = np.random.default_rng(SEED)
     one, two = _boards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
     return Ranking(
         fit_leaderboards(pairs),
         win_rate(pairs),
         head_to_head(pairs),
-        compute_elo(pairs, rng=rng, rounds=0, orders=orders),
-        orders,
+        pairs,
         one,
         two,
         _largest_board(votes[votes["options"] == 2]) if votes is not None else None,

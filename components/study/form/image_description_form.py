@@ -11,7 +11,7 @@ from components.study.file.controls import form_button, form_row, select_menu, s
 from components.study.file.lenient_study import FormState
 from components.study.plan.study_preview import StudyPreview
 from judges.operations.image_descriptions import build_describe_plan
-from judges.planning.plan import make_forecast
+from judges.planning.forecast import make_forecast
 from judges.rendering.prompt import load_prompt
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError

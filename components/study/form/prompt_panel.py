@@ -21,7 +21,7 @@ from components.study.file.lenient_study import (
 )
 from components.study.form.prompt_list import verdict_ending
 from components.study.plan.study_preview import StudyPreview
-from judges.planning.plan import CHARACTERS_PER_TOKEN
+from judges.planning.forecast import CHARACTERS_PER_TOKEN
 from judges.rendering.prompt import Prompt, load_prompt
 from judges.rendering.prompt_library import (
     LibraryPrompt,

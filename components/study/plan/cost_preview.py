@@ -14,14 +14,8 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
-from judges.planning.plan import (
-    Forecast,
-    Plan,
-    PlannedAsk,
-    asks_of,
-    forecast_asks,
-    plan_sha,
-)
+from judges.planning.forecast import Forecast, forecast_asks
+from judges.planning.plan import Plan, PlannedAsk, asks_of, plan_sha
 from judges.planning.plan_checks import showings_for
 from metrics.estimation.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
