@@ -170,8 +170,8 @@ def _run_to_end(made: Plan, store: Store, settings: RunSettings) -> int:
 
 
 def reread_study(options: argparse.Namespace) -> int:
-    """Parse the stored replies again, by the reading rule of the given study file, else of the
-    stored study."""
+    """Parse the stored replies again with the reading rule of the given study file; without a file,
+    with the rule of the stored study."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_existing_store(options.store)
@@ -280,7 +280,8 @@ def describe_images(options: argparse.Namespace) -> int:
 
 
 def _load_plan(file: Path) -> Plan:
-    """Plan a study file; print a note if its data contains verdicts that the study does not use."""
+    """Build the plan of a study file; print a note if its data contains verdicts that the study
+    does not use."""
     made = make_plan(load_study(file))
     if made.ignored_verdicts:
         print(

@@ -1,10 +1,10 @@
-"""The embedded judge's server: a child process with the interface of any other endpoint.
+"""Start and stop the embedded judge's server: a child process with the interface of any endpoint.
 
     with EmbeddedServer.start() as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
-Every error before the first answer is an `EmbeddedUnavailable`, one line that ends with the command
-that fixes it; recorded, simulated and remote judges work without the embedded one.
+Every error before the first reply is an `EmbeddedUnavailable`: one line that ends with the command
+that fixes it. Recorded, simulated and remote judges work without the embedded judge.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class EmbeddedUnavailable(RuntimeError):
 
 
 class EmbeddedServer:
-    """A running child process.
+    """A running child process that serves the embedded judge.
 
-    `identity` is part of the keys of calls: it contains the weights' hash, and neither port nor
-    path.
+    `identity` is part of the keys of calls. It contains the hash of the weights, and neither port
+    nor path, so keys are the same on every machine.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], address: str, weights: Path) -> None:
@@ -51,7 +51,7 @@ class EmbeddedServer:
 
     @classmethod
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
-        """Start a child process and wait until it listens."""
+        """Start a child process and wait until it accepts calls."""
         _require_xllamacpp()
         weights = weights or _locate_weights()
         with tempfile.TemporaryFile() as log:
@@ -137,8 +137,8 @@ def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the child process.
 
     Its standard input is a pipe that only this process holds open, so the child ends with this
-    process. Its log goes to a file, because a pipe without a reader would fill up and block it. Its
-    threads sleep while waiting: spinning threads nearly halve its speed on a busy machine.
+    process. Its log goes to a file, because a full pipe without a reader would block the child. Its
+    threads sleep while waiting: busy waiting nearly halves its speed on a loaded machine.
     """
     module = [sys.executable, "-m", "judges.models.embedded_server"]
     options = ["--weights", str(weights.absolute()), "--threads", str(thread_count())]
@@ -167,11 +167,11 @@ def _wait_for_address(
 
 
 def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
-    """Return the first line of the child's output, b"" if it ended without one, None after the
-    timeout.
+    """Return the first line of the child's output; b"" if the child ended without one, None after
+    the timeout.
 
-    A thread reads it, because Windows cannot read a pipe with a timeout. The thread ends with the
-    child.
+    A thread reads the line, because Windows cannot read a pipe with a timeout. The thread ends with
+    the child.
     """
     assert process.stdout is not None
     lines: list[bytes] = []
@@ -201,7 +201,7 @@ def _exit_reason(code: int, weights: Path, log: IO[bytes]) -> str:
 def _stop_process(process: subprocess.Popen[bytes]) -> None:
     """Close the child's standard input, which ends it; kill it if it has not ended in time."""
     if process.stdin is not None:
-        with contextlib.suppress(OSError):  # the child has ended already
+        with contextlib.suppress(OSError):  # the child process has already ended
             process.stdin.close()
     try:
         process.wait(STOP_SECONDS)

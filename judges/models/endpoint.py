@@ -1,9 +1,9 @@
-"""Client of an OpenAI-compatible endpoint, over the openai package's connection on aiohttp.
+"""Client of an OpenAI-compatible endpoint, based on the openai package's HTTP connection (aiohttp).
 
-Requests are built and replies parsed here instead of by the SDK, which takes a third of the CPU
-time of `chat.completions.create`. All calls (runs, judge checks, image descriptions) use this
-client: it checks the endpoint against judges/security/endpoint_rules.py, limits the size of a reply
-and removes the API key from it.
+Requests are built and replies parsed here, in a third of the CPU time that the package's
+`chat.completions.create` takes. All calls (runs, judge checks, image descriptions) use this client.
+It checks the endpoint against judges/security/endpoint_rules.py, limits the size of a reply and
+removes the API key from it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ REQUEST_HEADERS: Final = (
 
 
 class EndpointModel:
-    """The client of one endpoint and API key; it belongs to the event loop it was created in."""
+    """The client for one endpoint and API key; it can only be used in the event loop it was created
+    in."""
 
     def __init__(
         self,
@@ -80,8 +81,8 @@ class EndpointModel:
         self._schedule_key_expiry()
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Make a call. The caller limits its duration; a stream is limited here as well, until its
-        first token by `timeout_s` and from then on in its silence by `idle_s`."""
+        """Make a call. The caller limits its total duration. A stream has two further limits here:
+        `timeout_s` until its first token, then `idle_s` between two pieces of data."""
         streamed = call.stream_parameters
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters, **streamed}
         request = self._request(_encode_json(body), call.judge.connect_s)
@@ -175,8 +176,8 @@ class EndpointModel:
 def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
     """Build the HTTP client. Redirects are never followed.
 
-    Under strict rules host names resolve only to checked addresses, and no proxy is used, which
-    would resolve them itself.
+    Under strict rules a host name resolves only to checked addresses, and no proxy is used, because
+    a proxy would resolve names itself.
     """
     if not rules.strict:
         return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS)
@@ -212,7 +213,8 @@ def _is_event_stream(response: httpx2.Response) -> bool:
 async def _read_stream(
     response: httpx2.Response, stream: CompletionStream, limit: asyncio.Timeout, idle_s: float
 ) -> None:
-    """Read all events; after the first token, move the limit with all data that arrives."""
+    """Read all events of a stream; after the first token, extend the time limit whenever data
+    arrives."""
     now = asyncio.get_running_loop().time
     async for chunk in response.aiter_bytes():
         stream.feed(chunk)
@@ -221,7 +223,7 @@ async def _read_stream(
 
 
 async def _read_content(response: httpx2.Response) -> bytes:
-    """Read the decoded body up to the size limit, regardless of its Content-Length."""
+    """Read the decoded body up to the size limit, whatever its Content-Length header states."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
         raise BadReply(
@@ -242,7 +244,8 @@ async def _read_content(response: httpx2.Response) -> bytes:
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
-    """Return the response without its request, which holds the key, for use in an error."""
+    """Return a copy of the response for an error message, without the request, which contains the
+    key."""
     request = httpx2.Request("POST", response.request.url)
     headers = {
         name: value

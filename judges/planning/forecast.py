@@ -40,7 +40,8 @@ class Forecast:
 def make_forecast(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Forecast a plan from its rendered prompts; with `pending` only the asks with these keys."""
+    """Forecast the calls of a plan from its rendered prompts; `pending`: only the asks with these
+    keys."""
     asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
     return forecast_asks(plan.study, asks, store)
 
@@ -48,9 +49,9 @@ def make_forecast(
 def forecast_asks(
     study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
 ) -> Forecast:
-    """Forecast rendered asks of a study.
+    """Forecast calls, tokens, dollars and seconds of rendered asks.
 
-    If the store has judgements of the same endpoint, its measured speed is used.
+    If the store has judgements from the same endpoint, its measured speed is used.
     """
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
@@ -78,8 +79,8 @@ def forecast_asks(
 
 
 def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Estimate prompt and reply tokens without a tokenizer: characters / 4.2 for the prompt; for
-    the reply 250, or its token limit if that is lower."""
+    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2. Reply: 250,
+    or the token limit if that is lower."""
     texts, images = 0, 0
     for message in call.messages:
         content = message["content"]
@@ -100,10 +101,10 @@ def _add_cost(
 def _estimate_seconds(
     judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
 ) -> float:
-    """Return the seconds of one call at the measured rate (prompt tokens/s, calls/s).
+    """Return the seconds that one call takes at the measured rate (prompt tokens/s, calls/s).
 
     Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
-    desktop reaches four times that), 3 s a call for endpoints.
+    desktop is four times as fast), 3 s per call for endpoints.
     """
     if judge.kind == "simulated":
         return 0.0005

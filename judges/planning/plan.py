@@ -75,7 +75,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask with its request record and its rendered call."""
+    """An ask with its rendered call and the record of the request to store."""
 
     ask: Ask
     request: RequestRecord
@@ -89,10 +89,11 @@ CheckSize = Callable[[Study, tuple[Item, ...], tuple[Prompt, ...]], None]
 def make_plan(
     study: Study, load: LoadRecords = load_source, check_size: CheckSize | None = None
 ) -> Plan:
-    """Load data and prompts and check the plan; raises PlanError for a study that cannot run.
+    """Load data and prompts of a study and check its plan; raise PlanError for a study that cannot
+    run.
 
-    The one planner of command line, page and API. `load`: a loader with a cache; `check_size`: a
-    limit on the number of calls, checked before they are planned.
+    Command line, page and API all use this function. `load`: loads the data, for example with a
+    cache. `check_size`: raises an error for too many calls, before they are planned.
     """
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
@@ -111,10 +112,11 @@ def make_plan(
 
 
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
-    """All asks in plan order: items in a seeded random order, each for all judges and prompts.
+    """Return all asks in plan order: items in a seeded random order, each for all judges and
+    prompts.
 
-    So the judgements of an unfinished run are a random sample of the items, with all judges and
-    prompts mixed.
+    The judgements of an unfinished run are therefore a random sample of the items, with all judges
+    and prompts mixed.
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
@@ -139,7 +141,7 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
 
 
 class _LabelledShowing(NamedTuple):
-    """A presentation with the labels of its slots, or the options of its verdict."""
+    """Answers in the order shown, with the labels of their slots or the options of the verdict."""
 
     showing: Presentation
     labels: tuple[str, ...]
@@ -147,7 +149,8 @@ class _LabelledShowing(NamedTuple):
 
 
 def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
-    """Return a presentation once for each order in which the options of its verdict are offered."""
+    """Add labels to answers in the order shown. If the verdict has options, return one entry for
+    each order in which the options are offered."""
     if not prompt.options:
         labels = slot_labels(prompt, len(showing.shown), showing.crossed)
         return [_LabelledShowing(showing, labels, showing.orders)]
@@ -163,7 +166,7 @@ def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentat
 
 
 def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
-    """Render the request of a stored ask again from its item and prompt."""
+    """Render the request of a stored ask again, from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     unrelated = items.get(ask.unrelated_item or "")
     inputs = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels, unrelated)
@@ -176,7 +179,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
     A study may be saved with another plan during a run. If an ask of the new plan were rendered
-    from the old plan, the reply to a different request would be stored under its key.
+    from the old one, the reply to a different request would be stored under the ask's key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -204,7 +207,8 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Number of answered calls of the stored study of this name that the plan does not contain."""
+    """Count the answered calls of the stored study with this name that the new plan no longer
+    contains."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -213,15 +217,15 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
 
 
 def free_name(store: Store, name: str) -> str:
-    """The name, or the name with the first number that no study of the store has."""
+    """Return the name if no study in the store has it, else the name with the first free number."""
     taken = {line.name for line in store.studies()}
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """Return the plan under the current owner's study name (Store.name_for_owner) and with their
-    salt."""
+    """Return the plan with the study name of the current owner (Store.name_for_owner) and the
+    owner's key salt."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
@@ -243,8 +247,8 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Return the identity of a judge in the keys of its calls: its endpoint, the hash of embedded
-    weights, or the settings of a simulation; it contains no local port or path."""
+    """Return the text that identifies a judge in the keys of its calls: its endpoint, the hash of
+    embedded weights, or the settings of a simulation. It contains no local port or path."""
     if judge.kind == "embedded":
         return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":
@@ -256,7 +260,7 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 
 
 def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
-    """Request parameters besides model and messages."""
+    """Return the request parameters other than model and messages."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
@@ -305,7 +309,8 @@ def _plan_ask(
 def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
-    """Key of an ask: a hash of its request, the same on every machine and after every restart."""
+    """Return the key of an ask: a hash of its request, the same on every machine and after a
+    restart."""
     request = {
         "endpoint": identity,
         "model": call.judge.model,
@@ -359,7 +364,7 @@ def _render_inputs(
 
 
 def load_stored_plan(store: Store, name: str) -> Plan:
-    """Load a saved study with its items and prompts from the store; no file is needed."""
+    """Load a saved study with its items and prompts from the store, without its study file."""
     while True:  # the study may be saved again between two queries
         sha = store.plan_sha(name)
         plan = replace(_read_plan(store, name), stored_sha=sha)

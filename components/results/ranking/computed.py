@@ -1,4 +1,4 @@
-"""Ratings behind the ranking panels, computed once per version of a study and filter."""
+"""Ratings for the ranking panels, computed once per version of a study and filter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ are used, at least 20."""
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards of a selection (all verdicts, each order alone, people) and the Elo curve."""
+    """Leaderboards from all verdicts, from each order alone and from people's votes, and the Elo
+    curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
@@ -59,13 +60,13 @@ class Ranking:
 
     @property
     def board(self) -> Leaderboard | None:
-        """Leaderboard of the largest group of contestants connected by battles; None if there is
-        none."""
+        """Leaderboard of the largest group of models connected by battles; None if no two models
+        are connected."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
     def colours(self) -> dict[str, int]:
-        """Contestant -> index in the palette, by sorted name: filters do not change a model's
+        """Colour index of each model, by sorted name, so that filters do not change a model's
         colour."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
@@ -73,7 +74,8 @@ class Ranking:
 def compute_ranking(
     rows: pd.DataFrame, verdicts: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
 ) -> Ranking:
-    """Compute the ranking from outcomes under the counting rule of the study or filter.
+    """Compute the ranking from outcomes that already follow the counting rule of the study or
+    filter.
 
     `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's verdicts.
     """
@@ -98,7 +100,8 @@ def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Two leaderboards: from the order that the plan lists first for each pair, and from the other.
+    """Two leaderboards: from the order that the plan lists first for each pair, and from the other
+    order.
 
     None for an order that was not judged.
     """
