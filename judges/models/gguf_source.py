@@ -162,11 +162,12 @@ def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
 
 def _progress_class(progress: Progress | None) -> type[Any]:
     """Return a progress bar for the Hub library that calls `progress` and prints nothing."""
-    from huggingface_hub.utils import tqdm
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
-    class ReportingBar(tqdm):  # type: ignore[misc, valid-type]
+    class ReportingBar(tqdm):
         def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **{**options, "disable": True})
+            silent = {**options, "disable": True}
+            super().__init__(*arguments, **silent)  # type: ignore[no-untyped-call]
             self.total_bytes = int(options.get("total") or 0)
             self.received = int(options.get("initial") or 0)
 
