@@ -67,7 +67,8 @@ def build() -> ResultsTab:
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
+    """Render the hidden components outside all tabs, because the content of a tab exists only once
+    it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
         part.render()
 
@@ -75,7 +76,7 @@ def render_hidden(tab: ResultsTab) -> None:
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
     """Connect events: a filter redraws the view, a control the panels that depend on it.
 
-    With an engine, views follow its active runs.
+    With an engine, views are also redrawn during its active runs.
     """
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
@@ -119,7 +120,8 @@ def _bind_view(
 
 
 def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
-    """During a run: update the choices, which grow with the verdicts, and redraw the view."""
+    """During a run, update the choices of the menus, which grow with the verdicts, and redraw the
+    view."""
     growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
     menus = [tab.filters[name] for name in FILTER_NAMES if name not in FIXED_CHOICES]
 
@@ -139,8 +141,8 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
 
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
-    """Make every event with the input `request_text` send the page's JSON of filter and control
-    values. Call after all events are bound."""
+    """Make every event with the input `request_text` send the page's filter and control values as
+    JSON. Call this after all events are bound."""
     set_scripts(
         blocks,
         tab.request_text,
@@ -189,10 +191,10 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The views of a study, with the one that the address names.
+    """The switch of views, set to the view that the address names.
 
-    Addresses without a view but with a control of Position bias are from the time when that view
-    was the first.
+    An address without a view but with a control of Position bias was made when that was the first
+    view, so it opens that view.
     """
     older = any(name in wanted for name in ("measure", "columns"))
     asked = wanted.get("view") or (bias_tab.NAME if older else None)

@@ -87,7 +87,7 @@ def render_panels(
 
 
 def study_finding(store: Store, name: str) -> str:
-    """Headline of a study without filters: that of its first view."""
+    """Headline of a study without filters, which is the headline of its first view."""
     whole = FilteredStudy(store, name)
     return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
 
@@ -99,9 +99,10 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels.
+    """Names of the views that have data to show: pass/fail verdicts have no pairs, and pairs have
+    no labels.
 
-    Protocol needs a preset, or an address that asks for it.
+    Protocol is offered only with a preset, or if the address names it.
     """
     if has_only_pass_fail(whole):
         return [pass_fail_tab.NAME]
@@ -111,7 +112,7 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:
-    """Note on the data: number of judgements, real and simulated judges, counting rule."""
+    """HTML note on the data: number of judgements, real and simulated judges, counting rule."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]

@@ -43,13 +43,13 @@ TABLES: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = tuple(
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
-    """Name -> table, for all tables with at least one row."""
+    """All tables that have at least one row, by name."""
     made = (make(view) for make in TABLES)
     return {table.name: table for table in made if table is not None and table.rows}
 
 
 def latex_table(table: PaperTable) -> str:
-    """A booktabs table with the caption below."""
+    """The table in LaTeX (booktabs), with the caption below."""
     columns = "".join("r" if numeric else "l" for numeric in _numeric_columns(table))
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [_latex_row(table.head), r"\midrule"]
@@ -59,7 +59,7 @@ def latex_table(table: PaperTable) -> str:
 
 
 def markdown_table(table: PaperTable) -> str:
-    """A pipe table with numbers right-aligned and the caption below."""
+    """The table in Markdown, with numbers right-aligned and the caption below."""
     rule = ["---:" if numeric else "---" for numeric in _numeric_columns(table)]
     lines = [
         _markdown_row(table.head),
@@ -92,7 +92,7 @@ def _escape_latex(text: str) -> str:
 
 
 def methods_paragraph(view: FilteredStudy) -> str:
-    """A methods paragraph: judges, prompts, items, orders, unusable replies, intervals."""
+    """Methods paragraph on a study: judges, prompts, items, orders, unusable replies, intervals."""
     study, frame = view.study, view.machines
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
@@ -119,7 +119,7 @@ def methods_paragraph(view: FilteredStudy) -> str:
 
 
 def _people_paragraph(view: FilteredStudy, votes: int) -> str:
-    """A methods paragraph of a study of people's votes, without model judges."""
+    """Methods paragraph on a study with people's votes only, without model judges."""
     people = count(view.filter.apply(view.stored_frame)["judge"].nunique())
     items = count(view.frame["item"].nunique(), "item")
     return (
@@ -132,7 +132,7 @@ def _people_paragraph(view: FilteredStudy, votes: int) -> str:
 
 
 def metrics_command(view: FilteredStudy, store_name: str = "evenhand.db") -> str:
-    """The command that prints the same numbers."""
+    """The shell command that prints all numbers of the study as JSON."""
     return f"python -m metrics {store_name} --study {_shell_quote(view.name)} --json"
 
 
@@ -141,7 +141,8 @@ def _shell_quote(name: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """The name of a data source for readers: a data set or a file name without its folder."""
+    """The name of a data source as shown to readers: a Hub dataset, or a file name without its
+    folder."""
     return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
 
 

@@ -1,7 +1,7 @@
 """A study as one HTML file that opens without a server or a network: findings, charts, methods.
 
-The charts are the page's own figures, drawn by the page's own script. The numbers are those of
-`python -m metrics`, which the file also contains as JSON.
+Charts are the same as on the page and are drawn by the same script. Numbers are those of `python -m
+metrics`, which the file also contains as JSON.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def write_report(store: Store, study: str, path: Path) -> int:
 
 
 def report_html(store: Store, study: str) -> Markup:
-    """The text of the report file."""
+    """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
     body = join(section(view, page) for section in SECTIONS)
@@ -123,7 +123,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
 
 
 class _ReportFigures:
-    """The figures of a report; each becomes one JSON block that the script draws."""
+    """The figures of a report; each becomes a JSON block that the script in the file draws."""
 
     def __init__(self) -> None:
         self.figures: list[Figure] = []
@@ -170,7 +170,8 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _title_kpis(view: FilteredStudy) -> Markup:
-    """The measures of the judges; people alone have none: see their agreement."""
+    """HTML of the judges' key figures; empty for a study of people only, which reports their
+    agreement instead."""
     if view.has_only_people:
         return EMPTY
     if has_only_pass_fail(view):
@@ -219,7 +220,7 @@ def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _pass_fail_method(view: FilteredStudy) -> str:
-    """Methods of a study whose judges pass or fail single answers."""
+    """Methods text for a study whose judges pass or fail single answers."""
     rows = view.frame
     usable = len(rows) - view.failed
     return (
@@ -233,7 +234,7 @@ def _pass_fail_method(view: FilteredStudy) -> str:
 
 
 def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """The unusable replies, and the costs by judge."""
+    """Report section on unusable replies, and on the cost by judge."""
     store, name = view.store, view.name
     bad = cost_queries.failure_counts(store, name)
     failures = plain_table(
@@ -319,7 +320,7 @@ def _text_drawer(title: str, text: str) -> Markup:
 
 
 def _font_faces() -> Markup:
-    """Gradio's IBM Plex fonts, embedded in the file; without them the reader's fonts are used."""
+    """CSS with Gradio's IBM Plex fonts embedded; without it, the reader's own fonts are used."""
     found = importlib.util.find_spec("gradio")
     folders = (found.submodule_search_locations or []) if found else []
     faces = []

@@ -83,7 +83,7 @@ def report_voters(view: FilteredStudy) -> ReportPanel | None:
 
 
 def report_verification(view: FilteredStudy) -> ReportPanel | None:
-    """People's checks of the answers, if there are any."""
+    """Report section on people's verifications of answers; empty if there are none."""
     found = load_verification(load_agreement(view))
     if not found.has_checks:
         return None
@@ -91,7 +91,7 @@ def report_verification(view: FilteredStudy) -> ReportPanel | None:
 
 
 def people_table(view: FilteredStudy) -> PaperTable | None:
-    """Agreement among people, of a study without model judges."""
+    """Table of agreement among people, for a study without model judges."""
     if not view.has_only_people:
         return None
     found = agreement_among_people(view.filter.apply(view.stored_frame))

@@ -1,4 +1,4 @@
-"""People view of the Results tab: layout of its panels and their contents."""
+"""The People view of the Results tab: its panels and their contents."""
 
 from __future__ import annotations
 
@@ -144,14 +144,17 @@ def draw_corrected(filtered_study: FilteredStudy) -> Markup | None:
 
 
 def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
-    """Heading and list of the chosen kind; the default falls back to an available kind."""
+    """Heading and HTML list of the chosen kind of dispute. If the default kind cannot occur in the
+    study, the first kind that can is shown instead."""
     data = load_agreement(filtered_study)
     known = dispute_kinds(data.raters)
     title = (
         "Where judges and people disagree" if data.raters.has_people else "Where judges disagree"
     )
     if not known:
-        none = empty_state("Nothing to list.", "One judge and no votes yet.")
+        none = empty_state(
+            "Nothing to list.", "Disputes need a second judge, prompt or some votes."
+        )
         return Drawn({"disputes": none}, panel_heading(title))
     if apart == DISPUTE_KINDS[0] and apart not in known:
         apart = known[0]
@@ -164,7 +167,7 @@ def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
 
 NO_DISPUTES_REASON: Final = {
     AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: "Only one judge with one prompt is in view; a second one is needed.",
+    JUDGES_SPLIT: "Only one judge with one prompt is shown. Add a second one, or remove filters.",
     PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }
 

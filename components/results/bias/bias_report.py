@@ -45,7 +45,7 @@ def report_flips(view: FilteredStudy) -> ReportPanel | None:
 
 
 def position_table(view: FilteredStudy) -> PaperTable | None:
-    """Position bias, one row for each judge and prompt."""
+    """Table of position bias, one row for each judge and prompt."""
     frame = view.machines
     if frame.empty or view.has_only_people:
         return None

@@ -1,4 +1,4 @@
-"""Position bias view of the Results tab: layout of its panels and their contents."""
+"""The Position bias view of the Results tab: its panels and their contents."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MAX_CARDS: Final = 12
 
 
 def report_cards(view: FilteredStudy) -> Markup:
-    """One card for each judge and prompt, as on the page."""
+    """Report section with one report card per judge and prompt, as on the page."""
     raters = Raters(view)
     names = list(raters.in_view)
     cards = join(

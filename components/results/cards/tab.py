@@ -1,4 +1,4 @@
-"""Report cards in Results: a one-page summary per judge, in sentences and numbers."""
+"""Report cards in the Results tab: a one-page summary per judge, in sentences and numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME: Final = "Report cards"
 
 
 def bind(parts: Any) -> None:
-    """Connect the print button, which runs in the browser only."""
+    """Connect the print button; printing happens in the browser only."""
     parts.extras["print"].click(
         None, None, None, js="() => window.print()", api_visibility="private"
     )
@@ -31,7 +31,8 @@ def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def draw_card(filtered: FilteredStudy, card: str) -> Markup:
-    """The chosen card, or the first with verdicts if the filters leave the chosen one none."""
+    """The outputs of the chosen card; if the filters leave it no verdicts, of the first card that
+    has some."""
     raters = Raters(filtered)
     names = list(raters.names)
     wanted = card or (names[0] if names else "")

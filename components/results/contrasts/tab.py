@@ -1,4 +1,4 @@
-"""Contrasts in Results: two judges or two prompts compared on the same items."""
+"""The Contrasts view of the Results tab: two judges or two prompts compared on the same items."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> Contr
 
 @share_in_drawing
 def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The two sides chosen; an empty or unknown name gives the default side."""
+    """The two chosen sides; an empty or unknown name selects the default side."""
     known = list_sides(filtered)
     if {left, right} - {""} - set(known):
         known |= sides_in_other_studies(filtered)

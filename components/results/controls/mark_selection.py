@@ -17,7 +17,7 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection of the judgements behind a clicked mark, within the filters."""
+    """Selection for Inspect of the judgements behind a clicked mark, within the current filters."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v

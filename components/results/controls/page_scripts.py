@@ -9,9 +9,10 @@ from components.results.controls.results_parts_tab import ResultsTab
 
 
 def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """Wrap a script of all values for the event of one control; the page holds the others.
+    """Adapt a script that takes all values to the event of one control; the page keeps the other
+    values.
 
-    One input per event, as Gradio searches its whole component tree for each input.
+    The event has one input only, because Gradio searches its whole component tree for each input.
     """
     place = tab.inputs.index(control)
     values = "evenhand.held"
@@ -19,9 +20,9 @@ def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
 
 
 def address_script(tab: ResultsTab) -> str:
-    """Script that writes values that differ from their defaults into the page address.
+    """JavaScript that writes the values that differ from their defaults into the page address.
 
-    It also stores the values on the page, and as the text that `request_text` sends.
+    It also keeps the values on the page, as the text that `request_text` sends.
     """
     names = json.dumps(list(tab.named_inputs))
     starts = json.dumps([part.value for part in tab.inputs])
@@ -32,11 +33,11 @@ def address_script(tab: ResultsTab) -> str:
 
 
 def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
-    """Script that writes the address and draws the view in sight.
+    """JavaScript that writes the page address and draws the visible view.
 
-    `opening`: the Results tab was opened; until its controls have been set for a study, nothing is
-    drawn, and setting them draws the view. `changed`: draw only if the values differ from the last
-    ones, as Gradio's menus report one choice twice.
+    `opening`: the Results tab was opened. Nothing is drawn until its controls have been set for a
+    study; setting them draws the view. `changed`: draw only if the values differ from the last
+    ones, because Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
@@ -50,6 +51,6 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
 
 
 def redraw_script(tab: ResultsTab) -> str:
-    """Script that draws the view in sight again, without a message that it is being drawn."""
+    """JavaScript that draws the visible view again, without the message that it is being drawn."""
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
     return f"() => evenhand.held && document.querySelector({places}[evenhand.held[0]])?.click()"

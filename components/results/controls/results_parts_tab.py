@@ -42,13 +42,14 @@ class ResultsTab:
 
     @property
     def clickable(self) -> list[gr.HTML]:
-        """Components whose marks select judgements on a click."""
+        """HTML components in which a click on a mark selects judgements."""
         marks = [mark for parts in self.parts.values() for mark in parts.clickable]
         return [self.common["kpis"], *marks]
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Settings of all views by name, unique because they are also address parameters."""
+        """Controls of all views by name; names are unique because they are also address
+        parameters."""
         return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
@@ -71,16 +72,17 @@ class ResultsTab:
         return [*top, *self.parts[view].updates(drawn), *bottom]
 
     def session_states(self, view: str) -> dict[str, gr.State]:
-        """Settings of a view that are stored in the Gradio session, not on the page."""
+        """Controls of a view whose values are stored in the Gradio session instead of on the
+        page."""
         return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
 
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Parse the values of `tab.inputs` from the JSON text of the page.
+    """Read the values of `tab.inputs` from the JSON text that the page sent.
 
-    `session_values`: settings stored in the session, which replace those of the text.
+    `session_values`: controls stored in the session; they replace those in the text.
     """
     parts = tab.inputs
     if not request_text:
@@ -110,7 +112,7 @@ def _is_valid_value(start: Any, value: Any) -> bool:
 
 
 def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
-    """(view, filter, controls) from the values of `tab.inputs`."""
+    """View, filter and controls, taken from the values of `tab.inputs`."""
     view, *rest = values
     filters, controls = rest[: len(FILTER_NAMES)], rest[len(FILTER_NAMES) :]
     return view, parse_filter(filters), dict(zip(tab.controls, controls, strict=True))

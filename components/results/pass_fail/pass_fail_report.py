@@ -21,7 +21,7 @@ def report_areas(view: FilteredStudy) -> ReportPanel | None:
 
 
 def report_rates(view: FilteredStudy) -> ReportPanel | None:
-    """Verdicts on single answers against their labels, by judge and prompt."""
+    """Report section on verdicts on single answers against their labels, by judge and prompt."""
     found = load_pass_fail(view)
     if found.shown is None:
         return None

@@ -1,4 +1,4 @@
-"""Pass or fail in Results: how often the judge is right, and the true pass rate."""
+"""The pass/fail view of the Results tab: how often the judge is right, and the true pass rate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def kpis(filtered: FilteredStudy) -> Markup:
 def draw_areas(filtered: FilteredStudy) -> Drawn:
     view = load_pass_fail(filtered)
     if view.shown is None:
-        none = empty_state("No pass/fail verdicts", "Choose a study whose judge passes or fails.")
+        none = empty_state(
+            "No pass/fail verdicts", "Choose a study whose judges pass or fail single answers."
+        )
         return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(view.shown.rates.confusion.total, "labelled answer")
     heading = panel_heading(AREAS_TITLE, f"{labelled}; area = number of answers")

@@ -1,4 +1,5 @@
-"""Protocol view in Results: the tables of the protocol's paper, with intervals added."""
+"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals
+added."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def bind(parts: Any) -> None:
-    """Connect the upload: store its scores in the view's state, or show the error."""
+    """Connect the upload of benchmark scores: keep the scores in the view's state, or show the
+    error."""
 
     def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
         try:

@@ -52,7 +52,7 @@ def report_head_to_head(view: FilteredStudy) -> ReportPanel | None:
 
 
 def ranking_table(view: FilteredStudy) -> PaperTable | None:
-    """Bradley–Terry ratings on the Elo scale with rank ranges."""
+    """Table of Bradley–Terry ratings on the Elo scale, with rank ranges."""
     pairs = view.outcomes[view.outcomes["options"] == 2]
     if pairs.empty:
         return None

@@ -28,7 +28,7 @@ from metrics.remedies.rule_names import rule_words
 
 
 def remedies_report(filtered: FilteredStudy) -> Markup:
-    """The section as HTML; empty where no better answer is known."""
+    """HTML of the report section; empty if no better answer is known."""
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY
@@ -45,7 +45,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
 
 
 def remedies_table(view: FilteredStudy) -> PaperTable | None:
-    """Remedies of the judge shown on the page, on the same comparisons."""
+    """Table of remedies for the judge shown on the page, all on the same comparisons."""
     data = load_remedies(view)
     if data.cell is None:
         return None

@@ -1,4 +1,4 @@
-"""Remedies in Results: what to do about a biased judge, compared at equal cost."""
+"""The Remedies view of the Results tab: ways to use a biased judge, compared by cost."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def _left_out(view: RemedyView) -> str:
 
 
 def draw_lower(filtered: FilteredStudy) -> Markup:
-    """Reason and pilots; where nothing helps, the other judges first."""
+    """HTML of the lower panels: verdict patterns and pilots; if no rule helps, the other judges
+    come first."""
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY

@@ -17,7 +17,8 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
-    """The choice named in the address if it exists, else the default, else the first."""
+    """The choice named in the page address if it exists, else the default, else the first
+    choice."""
     if wanted not in known:
         wanted = RENAMED_CHOICES.get(wanted or "", wanted)
     if wanted in known:

@@ -15,7 +15,7 @@ EMPTY_CELL: Final = "–"
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """The texts of a table, before any markup."""
+    """The texts of a table, without any markup."""
 
     name: str
     caption: str
@@ -24,7 +24,7 @@ class PaperTable:
 
 
 def slice_text(view: FilteredStudy) -> str:
-    """The filters in force and the number of items, for captions."""
+    """Text on the filters in use and the number of items, for captions."""
     filters = (view.filter.judge, view.filter.prompt, view.filter.category)
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(view.filter.contestants)

@@ -1,4 +1,4 @@
-"""Win-rate view of the Results tab: layout of its panels and their contents."""
+"""The Win rates view of the Results tab: its panels and their contents."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from metrics.win_rates.win_rates import win_rate
 
 
 def wins_table(view: FilteredStudy) -> PaperTable | None:
-    """Win rates of the models, from pairs and from choices among several options."""
+    """Table of the models' win rates, from pairs and from choices among several options."""
     if view.machines.empty:
         return None
     rates = win_rate(view.machines, *view.rule)
