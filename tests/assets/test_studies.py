@@ -77,7 +77,7 @@ def test_a_study_we_ship_says_no_more_than_it_must_and_is_read_back(name: str) -
     assert example.path.read_text("utf-8").startswith("# "), "it says what it is"
 
 
-@pytest.mark.parametrize("name", sample(SIMULATED, "grade-score-probe", "visit-bench-probe"))
+@pytest.mark.parametrize("name", sample(SIMULATED, "visit-bench-probe"))
 def test_a_study_we_ship_runs_and_its_second_run_makes_no_call(
     name: str,
     tmp_path: Path,

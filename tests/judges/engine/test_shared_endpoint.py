@@ -38,6 +38,7 @@ def shares(tmp_path: Path, rules: list[Rule], replies: int = 150) -> tuple[int, 
     return done[0], done[1], refused
 
 
+@pytest.mark.extra
 def test_two_runs_share_a_request_limit_fairly(tmp_path):
     one, two, refused = shares(tmp_path, [])
     assert min(one, two) >= 0.6 * max(one, two), (one, two)

@@ -250,6 +250,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     assert "prompt" not in best_replacement_sentence(alone.judge_replacements, alone.raters.names)
 
 
+@pytest.mark.extra
 def test_prds_people_as_drawn(records, store):
     spec = DataSpec(str(records / "prd"), "prd")
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
