@@ -228,7 +228,7 @@ class AskAttempts:
             if entered is None:
                 continue
             try:
-                recorded = await self._reserve_allowance() and await self._record_start()
+                recorded = await self._reserve_allowance() and await self._record_start(entered[0])
             except BaseException:
                 self._leave_limiter(*entered)
                 raise
@@ -273,7 +273,7 @@ class AskAttempts:
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 
-    async def _record_start(self) -> bool:
+    async def _record_start(self, started: float) -> bool:
         """Store that the call is about to be sent; withdraw the record if a pause or a cool-down
         began meanwhile."""
         journal = self.run_state.journal
@@ -284,7 +284,7 @@ class AskAttempts:
         if not isinstance(attempt, int):
             self.lease_refusal = None if attempt == "too dear" else attempt
             return False
-        if self.run_state.is_blocked(self.state) or self.state.limiter.cooldown_left:
+        if self.run_state.is_blocked(self.state) or self.state.limiter.was_overtaken(started):
             self.leased = self.hedges
             await journal.withdraw(self.call.key, attempt, keep_lease=self.hedges)
             return False
@@ -427,7 +427,7 @@ class AskAttempts:
 
         None after a refusal by a rate limit that holds all calls: the limiter makes them wait.
         """
-        if fault.rate_limited and self.state.limiter.cooldown_left:
+        if fault.rate_limited and self.state.limiter.holds_refused_calls:
             return 0.0
         if fault.wait:
             return fault.wait * (1 + self.run_state.rng.random() / 10)

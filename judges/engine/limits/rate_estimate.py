@@ -17,8 +17,14 @@ FIRST_DECREASE: Final = 0.85
 """Factor on a rate that is not measured yet, after a refusal."""
 DECREASE: Final = 0.97
 """Factor on a measured rate, after a refusal."""
-PROBE_AFTER: Final = 4
-"""Refusals below the measured rate, less those above it, after which higher rates are tried."""
+TRIAL_AFTER: Final = 10
+"""Refusals of a limited rate after which the rate before the limit is tried for the first time."""
+DOUBTFUL_SHARE: Final = 0.1
+"""Share of refused calls at a limited rate from which on the limit is doubtful."""
+TRIAL_FACTOR: Final = 0.7
+MIN_TRIAL_REFUSALS: Final = 4
+MIN_TRIAL_CALLS: Final = 32
+"""Accepted calls that show that an endpoint accepts a rate."""
 MIN_MEASURED_CALLS: Final = 5
 """Accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
@@ -43,11 +49,13 @@ class RateEstimate:
         self.rate: float | None = None
         """Calls per second; None: no limit found so far, or it was lifted."""
         self.probing = False
-        """Whether single refusals are ignored: they went on at rates below the measured limit, so
-        they do not depend on the rate."""
+        """Whether a much higher rate is tried and single refusals are ignored."""
         self._base = 0.0
         self._growth_calls = float(MIN_GROWTH_CALLS)
-        self._low_refusals = 0
+        self._unlimited_rate = 0.0
+        self._accepted = 0
+        self._refused = 0
+        self._trial_after = TRIAL_AFTER
         self._measured_calls = 0.0
         self._measured_seconds = 0.0
         self._idle_seconds = 0.0
@@ -63,27 +71,36 @@ class RateEstimate:
         self._window_successes += 1
         if self.rate is None:
             return
+        if self.probing:
+            if self._window_successes >= MIN_TRIAL_CALLS:
+                self._lift()
+            return
         flat_part = (1 - DECREASE) ** (1 / 3)
         ahead = self._window_successes / self._growth_calls - flat_part
         self.rate = max(MIN_RATE, self._base * (1 + ahead**3))
         if self.rate > MAX_RATE:
-            self.rate, self.probing = None, False
-            self._clear_measurement()
+            self._lift()
 
-    def record_refusal(
-        self, now: float, guess: float, *, wait: float = 0.0, isolated: bool = False
-    ) -> None:
+    def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
         """Lower the rate to 97 % of the measured limit, or to 85 % of the lowest guess if too few
-        calls were accepted to measure it. `wait`: the cool-down that follows, in seconds.
-        `isolated`: few of the last calls were refused."""
+        calls were accepted to measure it. `wait`: the cool-down that follows, in seconds."""
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
-        if isolated and self._is_independent_of_rate():
+        if self.probing:
+            self._refused += 1
+            if self._refused >= MIN_TRIAL_REFUSALS and self._refused > calls:
+                self._end_trial(now)
             return
-        self._window_start, self._window_successes, self.probing = now, 0, False
+        self._window_start, self._window_successes = now, 0
         if self.rate is None:
+            self._unlimited_rate = calls / seconds if calls >= MIN_TRIAL_CALLS else guess
             measured = calls / seconds if calls >= MIN_MEASURED_CALLS else guess
             self._set_guess(min(guess, math.sqrt(guess * measured)))
             self._cooldown = wait
+            return
+        self._refused += 1
+        self._accepted += calls
+        if self._is_doubtful():
+            self._start_trial()
             return
         self._add_interval(calls, seconds)
         self._cooldown = wait
@@ -100,28 +117,31 @@ class RateEstimate:
         self._measured_seconds = weight * self._measured_seconds + seconds
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
-    def _is_independent_of_rate(self) -> bool:
-        """Count refusals below and above the measured limit; if most are below it, try higher rates
-        instead of lower ones."""
-        if self.probing:
-            return True
-        measured = self._measured_calls >= MIN_MEASURED_CALLS
-        below = measured and self.rate is not None and self.rate < self._base
-        self._low_refusals = max(0, self._low_refusals + (1 if below else -1))
-        if self._low_refusals < PROBE_AFTER:
-            return False
-        self._low_refusals, self.probing = 0, True
-        self._base, self._growth_calls = 2 * self._base, float(MIN_GROWTH_CALLS)
-        self._window_successes = 0
-        self._clear_measurement()
-        return True
+    def _is_doubtful(self) -> bool:
+        """Whether refusals go on at much lower rates than before, so that they may not depend on
+        the rate."""
+        assert self.rate is not None
+        calls = self._accepted + self._refused
+        often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)
+        return often and self.rate < self._unlimited_rate / 2
+
+    def _start_trial(self) -> None:
+        """Try a rate near the one before the limit was found. Each trial that fails doubles the
+        refusals before the next one."""
+        self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
+        self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
+
+    def _end_trial(self, now: float) -> None:
+        """Return to the measured limit: the higher rate was refused."""
+        self.probing, self.rate = False, DECREASE * self._base
+        self._window_start, self._window_successes, self._refused = now, 0, 0
 
     def _set_guess(self, rate: float) -> None:
         self._base = self.rate = max(MIN_RATE, FIRST_DECREASE * rate)
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured(self) -> None:
-        """Use the middle between the lowest and the highest limit that explain the refusals.
+        """Use a limit between the lowest and the highest that explain the refusals.
 
         An endpoint without any burst accepts no more calls after a cool-down than without it: its
         limit is then the refused rate, and otherwise the accepted one.
@@ -129,14 +149,20 @@ class RateEstimate:
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
         idle_share = self._idle_seconds / self._measured_seconds
-        # At a fast rate too high an estimate costs a small share of the calls.
-        reach = 1.5 if accepted > 1 else 1.2
+        precise = self.rate < PRECISE_RATIO * accepted
+        # At a fast rate too high an estimate costs a small share of the calls. An imprecise one is
+        # too low if the calls were slow for most of the interval.
+        fast = accepted > 1
+        reach, part = (1.5 if fast else 1.2), (0.8 if fast and not precise else 0.5)
         highest = max(accepted, min(self.rate, reach * accepted / max(1 - idle_share, 0.1)))
-        self._base = max(MIN_RATE, (accepted + highest) / 2)
-        precision = GROWTH_FACTOR if self.rate < PRECISE_RATIO * accepted else 2
+        self._base = max(MIN_RATE, accepted + part * (highest - accepted))
+        precision = GROWTH_FACTOR if precise else 2
         longest = max(MAX_GROWTH_CALLS, GROWTH_SECONDS * accepted)
         self._growth_calls = min(max(precision * self._measured_calls, MIN_GROWTH_CALLS), longest)
         self.rate = DECREASE * self._base
 
-    def _clear_measurement(self) -> None:
+    def _lift(self) -> None:
+        """Limit the rate no longer."""
+        self.rate, self.probing = None, False
+        self._accepted, self._refused, self._trial_after = 0, 0, TRIAL_AFTER
         self._measured_calls = self._measured_seconds = self._idle_seconds = 0.0

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from judges.engine.limits.congestion import CongestionWindow, RefusalWindow
+from judges.engine.limits.congestion import CongestionWindow, RefusalWindow, TrialCalls
 from judges.engine.limits.provider_quota import QuotaBucket
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.models.rate_headers import RequestQuota
@@ -28,9 +28,10 @@ class EndpointLimiter:
     grows by 1 per window and is multiplied by 0.7 per episode of congestion. An episode is a share
     of failures that grows with the load; a steady share is transient faults.
 
-    After the first 429 no call starts until the time it demands is over. If further ones are rare
-    among successful calls, each holds only its own call. If they are many, the endpoint has a rate
-    limit: each holds all calls again, and the calls per second are limited.
+    After the first 429 calls are made one at a time until four are accepted or the time it demands
+    is over; if one of them is refused too, no call starts until that time. If further refusals are
+    rare among successful calls, each holds only its own call. If they are many, the endpoint has a
+    rate limit: each holds all calls again, and the calls per second are limited.
     """
 
     def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -47,6 +48,7 @@ class EndpointLimiter:
         self._clean_limit = self.limit
         self._congestion = CongestionWindow()
         self._refusals = RefusalWindow()
+        self._trials = TrialCalls()
         self._refusals_in_a_row = 0
         self._last_refusal = -QUIET_SECONDS
         self._quota = QuotaBucket()
@@ -59,8 +61,17 @@ class EndpointLimiter:
 
     @property
     def cooldown_left(self) -> float:
-        """Seconds until a call may start again."""
+        """Seconds until calls may start again, apart from trial calls."""
         return max(0.0, self._cooldown_end - self._clock())
+
+    def was_overtaken(self, started: float) -> bool:
+        """Whether a cool-down began after a call was allowed to start."""
+        return self.cooldown_left > 0 and started <= self._last_cooldown_start
+
+    @property
+    def holds_refused_calls(self) -> bool:
+        """Whether a refused call need not wait by itself: a rate limit holds all calls."""
+        return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
     def throttled_rate(self) -> float | None:
@@ -127,6 +138,8 @@ class EndpointLimiter:
         refused = limited or bool(wait)
         if refused or not neutral:
             self._refusals.record(refused)
+        if self._trials.record_end(started, accepted=not (refused or neutral)):
+            self._cooldown_end = self._clock()
         if refused:
             self._record_refusal(started, limited, wait)
         if congested:
@@ -145,6 +158,8 @@ class EndpointLimiter:
         if now < self._opens_at() or self.in_flight >= int(self.limit):
             return None
         self.in_flight += 1
+        if now < self._cooldown_end:
+            self._trials.record_start(now)
         self._limit_reached |= self.in_flight >= int(self.limit)
         self._quota.record_start(now)
         self.rate_estimate.start_window(now)
@@ -155,7 +170,8 @@ class EndpointLimiter:
 
     def _opens_at(self) -> float:
         next_start = self._next_start if self.rate_estimate.rate is not None else 0.0
-        return max(self._cooldown_end, next_start, self._quota.next_start(self._clock()))
+        cooldown_end = 0.0 if self._trials.may_start else self._cooldown_end
+        return max(cooldown_end, next_start, self._quota.next_start(self._clock()))
 
     def _record_success(self, started: float) -> None:
         self._clean_calls += 1
@@ -184,22 +200,29 @@ class EndpointLimiter:
         """Start a cool-down for all calls, unless the refusal is one of a few transient ones; limit
         the rate if the refusals are many."""
         now = self._clock()
-        estimate, many = self.rate_estimate, self._refusals.is_persistent
-        persistent = many or (estimate.rate is not None and not estimate.probing)
+        estimate = self.rate_estimate
+        if limited and estimate.probing:
+            estimate.record_refusal(now, self.limit)
+        persistent = not estimate.probing and (
+            estimate.rate is not None or self._refusals.is_persistent
+        )
         first = now - self._last_refusal >= QUIET_SECONDS
         same_burst = started <= self._last_cooldown_start
-        if not (persistent or first or same_burst):
+        in_trial = self._trials.active and now < self._cooldown_end
+        if not (persistent or first or same_burst or in_trial):
             return
         self._last_refusal = now
+        if first and not persistent:
+            self._trials.start()
+        else:
+            self._trials.stop()
         if not same_burst:
             self._last_cooldown_start = now
             wait = self._default_cooldown() if wait is None else wait
         if limited and persistent and (not same_burst or estimate.rate is None):
             wait = wait or 0.0
-            estimate.record_refusal(now, self.limit / max(wait, 1.0), wait=wait, isolated=not many)
+            estimate.record_refusal(now, self.limit / max(wait, 1.0), wait=wait)
             self._refusals.clear()
-            if estimate.probing:
-                self._refusals.raise_threshold()
         self._cooldown_end = max(self._cooldown_end, now + (wait or 0.0))
 
     def _default_cooldown(self) -> float:
@@ -228,7 +251,7 @@ class EndpointLimiter:
             self._wake_later(wait)
             return
         free = int(self.limit) - self.in_flight
-        if self.rate_estimate.rate is not None:
+        if self.rate_estimate.rate is not None or self._clock() < self._cooldown_end:
             free = min(free, 1)
         while free > 0 and self._waiters:
             free -= _wake_waiter(self._waiters.popleft())
