@@ -253,7 +253,9 @@ class AskAttempts:
         """Acquire the rate limiter and reserve the call's maximum cost; None if either is
         impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
-        started = await state.limiter.acquire(lambda: run_state.is_blocked(state))
+        started = await state.limiter.acquire(
+            lambda: run_state.is_blocked(state), run=id(run_state)
+        )
         if started is None:
             return None
         reserved = ledger.reserve(self.call, state.price)

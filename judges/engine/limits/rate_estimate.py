@@ -8,6 +8,7 @@ divided by the time in between, are its limit, whatever burst it allows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 MIN_RATE: Final = 0.05
@@ -62,6 +63,17 @@ class RateEstimate:
         self._cooldown = 0.0
         self._window_start = -1.0
         self._window_successes = 0
+
+    def values(self) -> list[float]:
+        """All values as numbers, to be shared with other processes."""
+        return [math.nan if value is None else float(value) for value in vars(self).values()]
+
+    def load(self, values: Sequence[float]) -> None:
+        """Take over the values of another process."""
+        for name, value in zip(vars(self), values, strict=False):
+            setattr(self, name, value)
+        self.rate = None if math.isnan(values[0]) else values[0]
+        self.probing = bool(values[1])
 
     def start_window(self, now: float) -> None:
         if self._window_start < 0:

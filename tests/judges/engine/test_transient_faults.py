@@ -18,10 +18,8 @@ from tests.judge_server import Fault, JudgeServer, Limiter, Rule, at
 from tests.judges.engine.virtual_time import (
     SimulatedEndpoint,
     Unlimited,
-    jain_index,
     run_virtual,
     use_endpoint,
-    use_together,
 )
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 
@@ -53,8 +51,8 @@ def use_limited(per_minute: float, burst: float, seconds: float, *, reports: boo
         limiter=Limiter(per_minute / 60, burst=burst, reports=reports), seed=2
     )
     run_virtual(lambda: use_endpoint(limited, workers=16, seconds=seconds))
-    started = sum(t > 60 for t in limited.starts)
-    refused = sum(t > 60 for t in limited.refusals)
+    started = sum(60 < t <= seconds for t in limited.starts)
+    refused = sum(60 < t <= seconds for t in limited.refusals)
     used = (started - refused) / ((seconds - 60) * per_minute / 60)
     return used, refused / started
 
@@ -72,16 +70,6 @@ def test_a_request_limit_is_used_to_95_percent_with_at_most_2_percent_refused(
     used, refused = use_limited(per_minute, burst, 60 * minutes)
     assert used >= 0.95
     assert refused <= 0.02
-
-
-@pytest.mark.parametrize("style", ["seconds", "ms"])
-@pytest.mark.parametrize("second_starts", [0.0, 20.0])
-@pytest.mark.parametrize("per_minute", [60, 600])
-def test_two_machines_share_a_request_limit_fairly(per_minute, second_starts, style):
-    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=10, style=style), seed=2)
-    shares = use_together(limited, 600, starts=(0.0, second_starts))
-    assert jain_index(shares) >= 0.9, shares
-    assert sum(shares) >= 0.95 * (600 - second_starts) * per_minute / 60
 
 
 def test_reported_quotas_prevent_refusals():

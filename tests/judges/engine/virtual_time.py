@@ -154,21 +154,21 @@ def use_together(
     seconds: float,
     *,
     starts: Sequence[float] = (0.0, 0.0),
-    limiters: Callable[[], EndpointLimiter | None] = lambda: None,
+    make_limiter: Callable[[], EndpointLimiter | None] = lambda: None,
 ) -> list[int]:
     """Use an endpoint from several clients that start at the given times; return the accepted
-    calls of each after the last start. `limiters` makes the limiter of each client."""
+    calls of each after the first minute."""
     clients = [_CountedEndpoint(endpoint) for _ in starts]
 
     async def use(client: _CountedEndpoint, start: float) -> None:
         await asyncio.sleep(start)
-        await use_endpoint(client, workers=16, seconds=seconds, limiter=limiters())
+        await use_endpoint(client, workers=16, seconds=seconds, limiter=make_limiter())
 
     async def main() -> None:
         await asyncio.gather(*(use(client, at) for client, at in zip(clients, starts, strict=True)))
 
     run_virtual(main)
-    return [sum(t > max(starts) for t in client.accepted) for client in clients]
+    return [sum(60 < t <= seconds for t in client.accepted) for client in clients]
 
 
 def jain_index(shares: Sequence[float]) -> float:
