@@ -198,7 +198,8 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
     """Classify a 400, 413 or 422. It ends this ask only.
 
-    The judge stops after five identical ones if no call has succeeded (judges/engine/attempt.py).
+    The judge stops after five identical ones if no call has succeeded
+    (judges/engine/retry_rules.py).
     """
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:

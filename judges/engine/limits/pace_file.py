@@ -67,7 +67,7 @@ class PaceSlot:
         """Whether the place is this endpoint's or unused: its first value is the time of the last
         change."""
         tag, changes, updated = struct.unpack_from("<8sqd", self._map, self._at)
-        return tag == self._tag or changes == 0 or updated < unused_before
+        return bool(tag == self._tag or changes == 0 or updated < unused_before)
 
     def close(self) -> None:
         self._map.close()
