@@ -27,18 +27,10 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
-from judges.engine.limits.pace_file import open_pace_slot
-from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.planning.plan import Plan, asks_of, save_plan
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess, Limiter, transient_fault_rules
-from tests.judges.engine.virtual_time import (
-    SimulatedEndpoint,
-    jain_index,
-    run_virtual,
-    use_endpoint,
-    use_together,
-)
+from tests.bench.report_line import Line, print_lines
+from tests.judge_server import JudgeProcess, transient_fault_rules
 from tests.judges.small_studies import endpoint, study_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,25 +58,6 @@ class Effort:
     @property
     def per_cpu_second(self) -> float:
         return self.calls / self.cpu
-
-
-@dataclass(frozen=True)
-class Line:
-    work: str
-    value: float
-    bar: float
-    at_least: bool = True
-    note: str = ""
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def __str__(self) -> str:
-        sign = ">=" if self.at_least else "<="
-        verdict = "ok  " if self.met else "MISS"
-        bar = f"bar {sign} {self.bar:,g}"
-        return f"{verdict} {self.work:<58} {self.value:>10,.2f}   {bar:<14} {self.note}"
 
 
 def plan_for(folder: Path, url: str, asks: int, in_flight: int, **judge: Any) -> Plan:
@@ -300,45 +273,6 @@ def reasoned_replies() -> Line:
     )
 
 
-def under_request_limit(per_minute: int, burst: int, minutes: int) -> list[Line]:
-    """Share of a request limit that is used, and refused calls, after the first minute; the limiter
-    alone, in virtual time, because ten calls a minute take hours."""
-    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=burst))
-    seconds = 60.0 * minutes
-    run_virtual(lambda: use_endpoint(limited, workers=16, seconds=seconds))
-    refused = sum(60 < start <= seconds for start in limited.refusals)
-    accepted = sum(60 < start <= seconds for start in limited.starts) - refused
-    work = f"at {per_minute} requests a minute, bursts of {burst}"
-    used = accepted / (per_minute * (minutes - 1))
-    return [
-        Line(f"{work}: used share of the limit", used, 0.95, note=f"{minutes} virtual minutes"),
-        Line(f"{work}: refused share", refused / (accepted + refused), 0.02, at_least=False),
-    ]
-
-
-def shared_request_limit(
-    per_minute: int, burst: int, *, machines: bool = False, minutes: int = 10
-) -> list[Line]:
-    """Fairness of two processes of one store, or of two machines, after the first minute, and the
-    share of the limit that they use together; in virtual time."""
-    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=burst))
-    with tempfile.TemporaryDirectory() as folder:
-
-        def make_limiter() -> EndpointLimiter:
-            slot = None if machines else open_pace_slot(Path(folder) / "pace", "endpoint")
-            return EndpointLimiter(16, asyncio.get_running_loop().time, slot)
-
-        accepted = use_together(limited, 60.0 * minutes, make_limiter=make_limiter)
-    users = "two machines" if machines else "two processes"
-    work = f"{users} at {per_minute} requests a minute, bursts of {burst}"
-    used = sum(accepted) / (per_minute * (minutes - 1))
-    shares = " and ".join(map(str, accepted))
-    return [
-        Line(f"{work}: Jain's index", jain_index(accepted), 0.9, note=f"{shares} calls"),
-        Line(f"{work}: used share", used, 0.95),
-    ]
-
-
 def finished_again() -> Line:
     """A study that is answered already: start, find nothing to ask, count, end."""
     asks = 20_000
@@ -488,27 +422,12 @@ def fault_lines() -> Iterator[Line]:
     yield reasoned_replies()
 
 
-def limit_lines() -> Iterator[Line]:
-    for per_minute, minutes in ((10, 60), (60, 30), (600, 10)):
-        for burst in (1, 10):
-            yield from under_request_limit(per_minute, burst, minutes)
-    for per_minute in (60, 600):
-        for burst in (1, 10):
-            yield from shared_request_limit(per_minute, burst)
-        yield from shared_request_limit(per_minute, 10, machines=True)
+GROUPS = {"speed": speed_lines, "faults": fault_lines}
 
 
-GROUPS = {"speed": speed_lines, "faults": fault_lines, "limits": limit_lines}
-
-
-def main(groups: list[str] | None = None) -> int:
+def main(groups: list[str]) -> int:
     """Print the lines of the named groups, or of all."""
-    lines = []
-    for name in groups or GROUPS:
-        for line in GROUPS[name]():
-            print(line, flush=True)
-            lines.append(line)
-    return 0 if all(line.met for line in lines) else 1
+    return print_lines(line for name in groups or GROUPS for line in GROUPS[name]())
 
 
 if __name__ == "__main__":
