@@ -1,4 +1,5 @@
-"""The attempts at one ask: rate limit, budget, journal, and the decision whether to retry.
+"""Make the calls for one ask: wait for rate limit and budget, record every attempt, decide on
+retries.
 
 No other module retries a call.
 """
@@ -36,7 +37,7 @@ _ABANDONED: Final = CallFailure(
 
 @dataclass(slots=True)
 class AskAttempts:
-    """One ask from its first call to its outcome."""
+    """All calls made for one ask, until it has an outcome."""
 
     run_state: RunState
     state: JudgeState
@@ -97,7 +98,8 @@ class AskAttempts:
         return None
 
     async def run_hedge(self) -> JudgeReply | None:
-        """Make one call beside a slow one; None if it brings no complete reply."""
+        """Make a second call while the first is slow; return its reply, or None without a complete
+        reply."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None
@@ -110,11 +112,12 @@ class AskAttempts:
         return outcome
 
     def abandon(self) -> None:
-        """Make no further attempt: another call for the ask was answered first."""
+        """Make no further attempt, because another call for the same ask was answered first."""
         self.abandoned = True
 
     async def record_loss(self) -> None:
-        """Store the bill of a call whose reply is not used."""
+        """Store the cost of a call whose reply is not used, because another call was answered
+        first."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
 
@@ -125,7 +128,7 @@ class AskAttempts:
 
     @property
     def without(self) -> list[str]:
-        """Planned parameters that the call is sent without, because the endpoint refuses them."""
+        """Names of planned parameters left out of the call, because the endpoint refuses them."""
         return missing_parameters(self.dropped_parameters)
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
@@ -192,10 +195,13 @@ class AskAttempts:
         )
 
     async def _wait_until_ready(self) -> tuple[float, float] | None:
-        """Wait until all conditions of a call hold at one moment: the run is neither paused nor
-        stopped, the rate limit allows a call, its maximum cost fits the budget, and this run holds
-        the lease. Returns the start time and the reserved dollars, or None if this run must not
-        make the call."""
+        """Wait until a call may be made, and return its start time and the reserved dollars; None
+        if this run must not make the call.
+
+        Four conditions must hold at the same moment: the run is neither paused nor stopped, the
+        rate limit allows a call, its maximum cost fits the budget, and this run holds the ask's
+        lease.
+        """
         while await self._wait_until_allowed():
             entered = await self._enter_limiter()
             if entered is None:
@@ -214,7 +220,8 @@ class AskAttempts:
         return None
 
     async def _wait_until_allowed(self) -> bool:
-        """Wait while the run is paused, and release the lease: another run may make the ask."""
+        """Wait while the run is paused; release the lease meanwhile, so that another run can make
+        the ask."""
         if self.abandoned:
             return False
         if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:
@@ -223,8 +230,8 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """Acquire the rate limiter and reserve the call's maximum cost; None if either is
-        impossible now."""
+        """Acquire the rate limiter and reserve the call's maximum cost; return start time and
+        dollars, or None if either is impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
         started = await state.limiter.acquire(
             lambda: run_state.is_blocked(state), run=id(run_state)
@@ -243,7 +250,8 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """Store the maximum cost of a call paid with this Space's key before the call is made."""
+        """Reserve the call's maximum cost in the store if this Space's key pays for it; return
+        whether the call may be made."""
         if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
@@ -296,7 +304,8 @@ class AskAttempts:
         return replace(fault, detail=detail)
 
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
-        """Book the cost of an attempt; failed attempts may be billed too."""
+        """Record the cost of an attempt in the ledger. A failed attempt may have been billed
+        too."""
         answered = isinstance(outcome, JudgeReply)
         self.usage = outcome.usage if isinstance(outcome, JudgeReply) else NO_USAGE
         ledger = self.run_state.ledger
@@ -317,8 +326,8 @@ class AskAttempts:
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Return why to retry; empty if the ask is settled. Adapts the call for the next
-        attempt."""
+        """Return the reason for another attempt, and adapt the call to it; an empty text if the
+        outcome is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -331,15 +340,16 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the outcome to store: the truncated reply if the endpoint refused twice the token
-        limit, else the last outcome."""
+        """Return the outcome to store: the last one, or the truncated reply if the endpoint refused
+        the retry with twice the token limit."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 
     def _is_truncated(self, answer: JudgeReply) -> bool:
-        """Whether a reply ended at its token limit before its verdict, as long reasoning may.
+        """Whether a reply ended at its token limit before a verdict, for example in long reasoning.
 
-        A call for label probabilities has a limit of one token by design and is never truncated.
+        A call for label probabilities has a limit of one token by design and never counts as
+        truncated.
         """
         if answer.finish != "length" or reply_token_cap(self.call) <= 1:
             return False

@@ -1,8 +1,8 @@
 """Estimate of the calls per second that an endpoint accepts, from the calls it refuses.
 
-Limiting the calls in flight cannot keep a limit of 10 per second when a call takes 20 ms. Between
-two refusals a provider's allowance goes from empty to empty, so the calls it accepted in between,
-divided by the time in between, are its limit, whatever burst it allows.
+A limit on the calls in flight cannot keep a rate of 10 calls per second when a call takes 20 ms. At
+each refusal the provider's allowance is empty. The calls accepted between two refusals, divided by
+the time between them, therefore give its rate limit, whatever bursts it allows.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 
 MIN_RATE: Final = 0.05
 MAX_RATE: Final = 1000.0
-"""Calls per second above which the rate is no longer limited."""
+"""Calls per second above which the rate limit is removed."""
 FIRST_DECREASE: Final = 0.85
-"""Factor on a rate that is not measured yet, after a refusal."""
+"""Factor by which a refusal lowers a rate that is only a guess so far."""
 DECREASE: Final = 0.97
 """Factor on a measured rate, after a refusal."""
 TRIAL_AFTER: Final = 10
@@ -30,20 +30,21 @@ MIN_MEASURED_CALLS: Final = 5
 """Accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
 GROWTH_FACTOR: Final = 6
-"""Accepted calls in which a rate doubles, per call that it was measured with."""
+"""A rate measured with n calls doubles within this factor times n accepted calls."""
 MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""Ratio of the refused to the accepted rate up to which the measurement is precise."""
+"""A measurement counts as precise if the rate at the refusal is below this multiple of the accepted
+rate."""
 
 
 class RateEstimate:
-    """The current rate: set by refusals, raised by accepted calls.
+    """The current limit in calls per second: lowered by refusals, raised by accepted calls.
 
     The rate grows along a cubic curve, as in TCP CUBIC: slowly near the measured limit, so that
-    refusals stay rare, and ever faster beyond it, because the limit may have been lifted or may
-    have been caused by other clients.
+    refusals stay rare, and faster beyond it, because the limit may have been lifted or may have
+    been caused by other clients.
     """
 
     def __init__(self) -> None:
@@ -122,8 +123,8 @@ class RateEstimate:
             self._set_measured()
 
     def _add_interval(self, calls: int, seconds: float) -> None:
-        """Add an interval between two refusals; if there are enough calls, older intervals count
-        half, since limits change."""
+        """Add the accepted calls and the seconds between two refusals. Once enough calls are
+        measured, older intervals count half, because limits change."""
         weight = 0.5 if self._measured_calls >= OLD_CALLS else 1.0
         self._measured_calls = weight * self._measured_calls + calls
         self._measured_seconds = weight * self._measured_seconds + seconds
@@ -155,8 +156,8 @@ class RateEstimate:
     def _set_measured(self) -> None:
         """Use a limit between the lowest and the highest that explain the refusals.
 
-        An endpoint without any burst accepts no more calls after a cool-down than without it: its
-        limit is then the refused rate, and otherwise the accepted one.
+        The lowest is the rate of accepted calls. The highest is that rate outside cool-downs, which
+        is the limit of an endpoint without bursts: it accepts no extra calls after a cool-down.
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
