@@ -257,8 +257,8 @@ class AskAttempts:
         return self.state.allowance is None or self.reservation.is_reserved
 
     async def _record_start(self, started: float) -> bool:
-        """Store that the call is about to be sent; withdraw the record if a pause or a cool-down
-        began meanwhile."""
+        """Store that the call is about to be sent; delete this record if a pause or a cool-down
+        began meanwhile. Return whether to send the call."""
         journal = self.run_state.journal
         attempt = await journal.begin(self.call.key, leased=self.leased)
         if self.previous_write is not None:

@@ -19,9 +19,9 @@ _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 def retry_delay(
     fault: CallFailure, run_state: RunState, state: JudgeState, attempts_made: int
 ) -> float:
-    """Seconds that this call alone waits before its next attempt.
+    """Return the seconds that this call waits before its next attempt.
 
-    None after a refusal by a rate limit that holds all calls: the limiter makes them wait.
+    0 after a refusal by a rate limit that holds all calls: the limiter makes them wait.
     """
     if fault.rate_limited and state.limiter.holds_refused_calls:
         return 0.0
@@ -49,8 +49,8 @@ def stop_if_hopeless(fault: CallFailure, state: JudgeState, attempts_made: int) 
 
 
 def _is_permanent(fault: CallFailure, attempts_made: int) -> bool:
-    """Whether a retry cannot succeed; an unreachable server may be starting, so it gets three
-    attempts."""
+    """Whether a retry cannot succeed. A server that cannot be reached may be starting, so it gets
+    three attempts."""
     return fault.reason in _REFUSAL_REASONS or (
         fault.reason == "unreachable" and attempts_made >= 3
     )

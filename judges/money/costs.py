@@ -48,8 +48,8 @@ def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
 
 @lru_cache(maxsize=4)
 def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
-    """Listed prices by model, in dollars per million tokens; the file states the day on which each
-    was checked."""
+    """Return listed prices by model, in dollars per million tokens; the file states the day on
+    which each was checked."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {
         model: Price(**{name: value for name, value in entry.items() if name != "checked"})

@@ -15,7 +15,7 @@ CONGESTED_SHARE: Final = 0.3
 """Share of failed calls that counts as congestion, in addition to the share that lower load did not
 reduce."""
 OVERLOAD_SHARE: Final = 0.6
-"""Share of failed calls that counts as overload in any case."""
+"""Share of failed calls that counts as congestion in any case."""
 MANY_REFUSALS: Final = 10
 MAX_MANY_REFUSALS: Final = 24
 REFUSAL_WINDOW: Final = 32

@@ -95,8 +95,9 @@ class RateEstimate:
             self._lift()
 
     def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
-        """Lower the rate to 97 % of the measured limit, or to 85 % of the lowest guess if too few
-        calls were accepted to measure it. `wait`: the cool-down that follows, in seconds."""
+        """Lower the rate after a refusal: to 97 % of the measured limit, or to 85 % of the lowest
+        guess if too few calls were accepted to measure it. `wait`: the cool-down that follows, in
+        seconds."""
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
             self._refused += 1
@@ -154,7 +155,7 @@ class RateEstimate:
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured(self) -> None:
-        """Use a limit between the lowest and the highest that explain the refusals.
+        """Set the limit between the lowest and the highest rate that would explain the refusals.
 
         The lowest is the rate of accepted calls. The highest is that rate outside cool-downs, which
         is the limit of an endpoint without bursts: it accepts no extra calls after a cool-down.

@@ -28,14 +28,15 @@ class SlowCallWatch:
     _timer: asyncio.TimerHandle | None = None
 
     def start(self, prompt_length: int) -> None:
-        """Begin with a call that is sent now."""
+        """Start a timer for a call that is sent now: it is no longer counted as in flight once it
+        takes far longer than usual, so that another call can start."""
         self._timer = None
         if (seconds := self.durations.slow_after(prompt_length)) is not None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(seconds, self._stop_counting, time.monotonic())
 
     def end(self) -> bool:
-        """Stop watching; return whether the call was no longer counted as in flight."""
+        """Cancel the timer; return whether the call was no longer counted as in flight."""
         if self._timer is not None:
             self._timer.cancel()
         return self.slow_calls.pop(self.name, None) is not None
