@@ -243,7 +243,7 @@ def test_two_judges_at_one_endpoint_share_a_cool_down_and_another_endpoint_does_
 ):
     refusal = Fault("rate_limit_seconds", retry_after=1.0)
     with (
-        JudgeServer(latency=0.01, rules=[at(refusal, *range(3, 16))], grace=0.3) as busy,
+        JudgeServer(latency=0.01, rules=[at(refusal, *range(3, 8))], grace=0.3) as busy,
         JudgeServer(latency=0.01) as free,
     ):
         judges = [
