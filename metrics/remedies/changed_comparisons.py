@@ -9,14 +9,13 @@ from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import study_remedies
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import SAME_CREDIT
-
-SEPARATOR = "|"
+from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 
 def rule_key(rule: Rule) -> str:
-    """Text that identifies a rule in an address: its id, and for a jury its judges."""
+    """Text that identifies a rule in an address or in `combine`: its id, for a jury its judges."""
     judges = [judge for judge, _ in rule.members]
-    return SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
+    return JUDGE_SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 
 
 def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:

@@ -1,0 +1,98 @@
+"""Risk-coverage curve as SVG: share right among the decided comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import number
+from components.html.markup import Markup, fill
+from components.results.remedies.computed import RemedyView
+from components.results.remedies.svg_pieces import (
+    Canvas,
+    Scale,
+    axes,
+    known_or,
+    round_shares,
+    svg,
+    svg_text,
+    wide_and_narrow,
+)
+from metrics.remedies.risk_coverage import CoveragePoint
+from metrics.remedies.rule_table import RuleEstimate
+
+MIN_DECIDED: Final = 0.05
+"""Share decided below which the curve ends: too few comparisons for an interval."""
+
+
+def risk_chart(view: RemedyView) -> Markup:
+    """Share right when decided against the share decided, wide and narrow."""
+    points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
+    return wide_and_narrow(
+        _risk(view, points, Canvas(400, 290)),
+        _risk(view, points, Canvas(340, 280, narrow=True)),
+        "Share right among the decided comparisons by the share decided",
+    )
+
+
+def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> Markup:
+    alone = [line for line in view.table if line.rule.id in ("single", "pool", "agree")]
+    values = [(p.right_when_decided.low, p.right_when_decided.value) for p in points]
+    lows = [known_or(low, value) for low, value in values]
+    highs = [known_or(p.right_when_decided.high, p.right_when_decided.value) for p in points]
+    own = [line.right_when_decided.value or 0.5 for line in alone]
+    rows = round_shares(min([*lows, *own]), max([*highs, *own]))
+    x, y = canvas.horizontal(0, 1), canvas.vertical(rows[0], rows[-1])
+    columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
+    parts = axes(canvas, rows, y, columns, "% of comparisons decided")
+    parts += _curve(points, x, y)
+    for line in alone:
+        parts += _diamond(line, x, y, canvas.narrow)
+    return svg(canvas, parts)
+
+
+def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
+    if not points:
+        return []
+    at = [(x(p.decided.value or 0), y(p.right_when_decided.value or 0)) for p in points]
+    rights = [p.right_when_decided for p in points]
+    across = [px for px, _ in at]
+    highs = [y(known_or(one.high, one.value)) for one in rights]
+    lows = [y(known_or(one.low, one.value)) for one in rights]
+    upper, lower = (list(zip(across, ends, strict=True)) for ends in (highs, lows))
+    parts = [
+        fill('<polygon class="band" points="{}"/>', _corners([*upper, *reversed(lower)])),
+        fill('<polyline class="f" points="{}"/>', _corners(at)),
+    ]
+    for (px, py), point in zip(at, points, strict=True):
+        tip = f"margin {point.margin:g}: {number(100 * (point.decided.value or 0))} % decided"
+        parts.append(
+            fill('<circle class="d" cx="{:.1f}" cy="{:.1f}" r="4" data-tip="{}"/>', px, py, tip)
+        )
+    for (px, py), point in ((at[0], points[0]), (at[-1], points[-1])):
+        value = number(100 * (point.right_when_decided.value or 0), 1)
+        parts.append(svg_text(px, py - 10, value, "b"))
+    return parts
+
+
+def _corners(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must agree"}
+
+
+def _diamond(line: RuleEstimate, x: Scale, y: Scale, narrow: bool) -> list[Markup]:
+    px, py = x(line.decided.value or 0), y(line.right_when_decided.value or 0)
+    parts = [
+        fill(
+            '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '
+            'transform="rotate(45 {:.1f} {:.1f})"/>',
+            px - 6,
+            py - 6,
+            px,
+            py,
+        )
+    ]
+    parts.append(svg_text(px - 13, py + 19, SHORT_NAMES[line.rule.id], "n", "end"))
+    return parts
