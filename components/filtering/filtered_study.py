@@ -1,4 +1,4 @@
-"""A study with the judgements left by the filters: the input of every results view."""
+"""A study with the judgements that pass the filters: the input of every results view."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True)
 class FilteredStudy:
-    """One study with one filter; results views compute from this alone."""
+    """One study with one set of filters; every results view is computed from this object alone."""
 
     store: Store
     name: str
@@ -57,18 +57,20 @@ class FilteredStudy:
 
     @cached_property
     def failed(self) -> int:
-        """The number of unusable replies of model judges."""
+        """Number of unusable replies of model judges, after filtering."""
         return int((~self.machines["status"].isin(list(USABLE_STATUSES))).sum())
 
     @cached_property
     def has_only_people(self) -> bool:
-        """Whether people cast all verdicts of the study, so that no judge is measured."""
+        """Whether all verdicts of the study come from people, so that there is no judge to
+        measure."""
         frame = self.stored_frame
         return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """The rules for combining both orders and for counting unreadable replies."""
+        """The two counting rules in use: how both orders are combined, and how unreadable replies
+        count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = rule_in_force(counting_rule(chosen[0]), self.machines)
         return combine, cast(UnreadableRule, chosen[1])
@@ -80,5 +82,6 @@ class FilteredStudy:
 
 
 def rule_clause(view: FilteredStudy) -> str:
-    """End of a subtitle that names the counting rule; empty where each order counts."""
+    """Last part of a subtitle, which names the counting rule; empty if each order counts
+    separately."""
     return "" if view.rule[0] == "pooled" else f"; {combine_text(view.rule[0])}"

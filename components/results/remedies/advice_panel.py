@@ -22,13 +22,14 @@ from metrics.remedies.rule_sets import SINGLE, Rule
 from studies.spec.combine_rules import is_combine_rule, parse_remedy
 
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
-"""Older values of `combine` -> the rule of the same meaning."""
+"""For older values of `combine`, the rule with the same meaning."""
 BUDGET: Final = 40.0
-"""Dollars for which the recommendation says how many comparisons they buy."""
+"""Example budget in dollars: the recommendation states how many comparisons it buys."""
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
-    """(recommendation as one sentence; the usual rule, or the reason for none)."""
+    """Headline (the recommendation) and the sentence below it: the gain or loss of the usual rule
+    that both orders must agree, or the reason why no rule is recommended."""
     advice = view.advice
     if advice is None:
         return "Remedies need known answers or a majority of people.", (
@@ -67,7 +68,8 @@ def _null_budget(view: RemedyView) -> str:
 
 
 def recommendation_panel(view: RemedyView) -> Markup:
-    """Gain on held-out items, the next price, one call today, and the button that applies."""
+    """HTML of the recommendation: gain on held-out items, gain of the next more expensive rule,
+    agreement of one call, and the buttons that apply the rules."""
     advice = view.advice
     if advice is None or advice.chosen is None:
         return EMPTY
@@ -92,7 +94,7 @@ def recommendation_panel(view: RemedyView) -> Markup:
 
 
 def _budget_line(view: RemedyView, rule: Rule) -> Markup:
-    """Number of comparisons that a budget buys under the rule, and with one call instead."""
+    """HTML on the number of comparisons that a budget buys under the rule and with one call."""
     return fill('<p class="eh-small budget">{}</p>', inline_markup(_budget_text(view, rule)))
 
 
@@ -166,7 +168,8 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
-    """A button for the recommended rule and one for the next price; Undo for the rule in use."""
+    """HTML buttons that apply the recommended and the next more expensive rule; Undo for the rule
+    in use."""
     used = rule_in_use(view)
     parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
     known = [*(rule_key(rule) for rule in rules), SINGLE]
@@ -201,6 +204,6 @@ def _in_use(key: str) -> Markup:
 
 
 def rule_in_use(view: RemedyView) -> str:
-    """The rule by which the study combines both orders."""
+    """The rule by which the study now combines both orders."""
     combine = view.filtered.study.combine
     return COMBINED_AS.get(combine, combine)

@@ -31,7 +31,7 @@ from metrics.remedies.rule_table import RuleEstimate
 
 RADIUS: Final = 11.0
 CROWDED: Final = 120.0
-"""Distance to another mark, in pixels, from which a name below its mark would not cover it."""
+"""Distance between marks, in pixels, from which the name of one does not cover the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,8 @@ class _Spot:
 
 
 def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
-    """Agreement of each rule against its price, wide and narrow, and the reason for no dollars."""
+    """SVG chart of each rule's agreement against its price, wide and narrow; below it, the reason
+    if dollars cannot be shown."""
     spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
     wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
     narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))
@@ -141,7 +142,8 @@ def _bounds(lines: Sequence[RuleEstimate]) -> tuple[float, float]:
 def _cost_axis(
     canvas: Canvas, costs: Sequence[float], by_dollars: bool
 ) -> tuple[Scale, list[tuple[float, str]]]:
-    """Position of a cost, and the labelled costs; logarithmic on phones."""
+    """A function that gives the position of a cost, and the labelled costs; logarithmic on
+    phones."""
     known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
     if canvas.narrow and known[0] > 0:
         log = canvas.horizontal(math.log(known[0]), math.log(known[-1]), pad=26)
@@ -157,7 +159,7 @@ def _cost_axis(
 
 
 def _spread(places: Sequence[float], kept: Sequence[bool]) -> list[float]:
-    """Move marks of equal cost apart; marks on the frontier stay."""
+    """Move marks of equal cost apart; marks on the frontier keep their place."""
     taken: list[float] = [x for x, stays in zip(places, kept, strict=True) if stays]
     found = []
     for x, stays in zip(places, kept, strict=True):
@@ -205,7 +207,8 @@ def _names(
     marks: Sequence[tuple[RuleEstimate, Sequence[float], Scale]],
     others: Sequence[Sequence[float]],
 ) -> list[Markup]:
-    """Value and name of each rule on the frontier, above and below its interval in turn."""
+    """SVG texts with value and name of each rule on the frontier, alternately above and below its
+    interval."""
     parts = []
     for place, (line, (x, height), y) in enumerate(marks):
         high, low = (

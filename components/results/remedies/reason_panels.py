@@ -22,7 +22,8 @@ HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
 
 
 def patterns_panel(view: RemedyView) -> Markup:
-    """Credit by pattern of two verdicts: the identity with the study's own numbers."""
+    """HTML table of the patterns of two verdicts (same winner, opposite, ties), with the credit
+    that each rule gives to them."""
     found = view.patterns
     if found is None:
         return EMPTY
@@ -66,7 +67,7 @@ def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) ->
 
 
 def other_judges_panel(view: RemedyView) -> Markup:
-    """One call of every judge: the remedy where none of the rules helps."""
+    """HTML comparison of one call of every judge; another judge is the remedy if no rule helps."""
     if len(view.others) < 2:
         return EMPTY
     ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))

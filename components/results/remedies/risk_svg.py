@@ -22,11 +22,12 @@ from metrics.remedies.risk_coverage import CoveragePoint
 from metrics.remedies.rule_table import RuleEstimate
 
 MIN_DECIDED: Final = 0.05
-"""Share decided below which the curve ends: too few comparisons for an interval."""
+"""The curve ends where a smaller share is decided: too few comparisons for an interval."""
 
 
 def risk_chart(view: RemedyView) -> Markup:
-    """Share right when decided against the share decided, wide and narrow."""
+    """SVG chart of the share right among decided comparisons against the share decided, wide and
+    narrow."""
     points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return wide_and_narrow(
         _risk(view, points, Canvas(400, 290)),

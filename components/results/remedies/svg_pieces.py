@@ -75,7 +75,7 @@ def axes(
     columns: Sequence[tuple[float, str]],
     name: str,
 ) -> list[Markup]:
-    """Gridlines with percentages, the axis with its labels and its name."""
+    """SVG of gridlines with percentages, and of the axis with its labels and name."""
     parts = []
     for tick in rows:
         parts.append(svg_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))
@@ -86,7 +86,7 @@ def axes(
 
 
 def round_shares(low: float, high: float) -> list[float]:
-    """Round values that enclose a range of shares, at most six."""
+    """At most six round values that enclose a range of shares."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:
