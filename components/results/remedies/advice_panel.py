@@ -7,6 +7,7 @@ from typing import Final
 
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
+from components.results.remedies.budget_text import budget_text, once_text
 from components.results.remedies.computed import RemedyView
 from components.results.remedies.panel_pieces import (
     button,
@@ -23,8 +24,6 @@ from studies.spec.combine_rules import is_combine_rule, parse_remedy
 
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
 """For older values of `combine`, the rule with the same meaning."""
-BUDGET: Final = 40.0
-"""Example budget in dollars: the recommendation states how many comparisons it buys."""
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
@@ -43,7 +42,8 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         )
         return (
             f"No remedy helps {view.judge} here.",
-            f"{view.judge}: {reason}. {_null_budget(view)}",
+            f"{view.judge}: {reason}. Asking twice would double the price and change little: "
+            f"{once_text(view)}.",
         )
     agree = next(line for line in view.table if line.rule.id == "agree")
     lead = ""
@@ -55,16 +55,6 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
             f"{gain if value else 'gains nothing'}."
         )
     return advice.sentence, lead
-
-
-def _null_budget(view: RemedyView) -> str:
-    """Use of a budget where no remedy helps."""
-    words = "Asking twice would double the price and change little"
-    price = view.dollars(view.table[0])
-    if not price:
-        return f"{words}: ask once, or another judge."
-    once = _bought(1000 * BUDGET / price)
-    return f"{words}: with ${BUDGET:g}, ask once on {once} comparisons, or another judge."
 
 
 def recommendation_panel(view: RemedyView) -> Markup:
@@ -88,60 +78,9 @@ def recommendation_panel(view: RemedyView) -> Markup:
             '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div>{}</section>',
             join(figures),
             _apply_buttons(view, rules),
-            _budget_line(view, advice.chosen.rule),
+            fill('<p class="eh-small budget">{}</p>', inline_markup(budget_text(view, rules))),
         )
     )
-
-
-def _budget_line(view: RemedyView, rule: Rule) -> Markup:
-    """HTML on the number of comparisons that a budget buys under the rule and with one call."""
-    return fill('<p class="eh-small budget">{}</p>', inline_markup(_budget_text(view, rule)))
-
-
-def _budget_text(view: RemedyView, rule: Rule) -> str:
-    lines = {rule_key(line.rule): line for line in view.table}
-    single, chosen = view.table[0], lines.get(rule_key(rule))
-    budget = f"**${BUDGET:g}**"
-    if chosen is None:  # competes in the selection without a line of its own
-        return f"{budget} buys {_ratio(rule)} comparisons as with one call."
-    prices = (view.dollars(chosen), view.dollars(single))
-    if all(prices):
-        many, once = (_bought(1000 * BUDGET / (price or 1.0)) for price in prices)
-        right, before = (percent_text(line.agreement, 0) for line in (chosen, single))
-        return (
-            f"{budget} buys {many} comparisons with this rule, {right} right; or {once} with one "
-            f"call, {before} right."
-        )
-    used = (view.tokens(chosen), view.tokens(single))
-    if prices[0] == 0:
-        words = "This judge is local and costs nothing"
-        if not all(used):
-            return f"{words}; the rule takes {calls_text(rule)} per comparison."
-        return (
-            f"{words}; a comparison takes {count(round(used[0] or 0))} tokens with this rule, "
-            f"{count(round(used[1] or 0))} with one call."
-        )
-    if all(used):
-        many, once = (_bought(1e6 * BUDGET / (tokens or 1.0)) for tokens in used)
-        return (
-            f"No price is known. At $1 per million tokens {budget} buys {many} comparisons with "
-            f"this rule, {once} with one call. Set the price of {view.judge} in Study."
-        )
-    return (
-        f"No price is known: {budget} buys {_ratio(rule)} comparisons with this rule as with one "
-        "call."
-    )
-
-
-def _bought(comparisons: float) -> str:
-    return count(int(comparisons))
-
-
-def _ratio(rule: Rule) -> str:
-    """Number of comparisons at the same price, against one call."""
-    if rule.price == 1:
-        return "as many"
-    return "half as many" if rule.price == 2 else f"1/{rule.price:g} as many"
 
 
 def _gain_figure(label: str, one: PriceGain, name: bool = False) -> Markup:

@@ -64,9 +64,12 @@ class RemedyView:
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
-    @cached_property
+    @property
     def pilot_lines(self) -> list[PilotLine]:
-        """Rules of the finished pilots of this study that its own table does not have."""
+        """Rules of the finished pilots of this study that its own table does not have.
+
+        Read anew each time: a pilot is another study and ends after this view was computed.
+        """
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []

@@ -9,13 +9,19 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.remedies.computed import RemedyView, line_dollars
+from components.results.remedies.mark_layout import (
+    RADIUS,
+    NamePlace,
+    Point,
+    circle_box,
+    place_marks,
+    place_name,
+)
 from components.results.remedies.svg_pieces import (
-    LEFT,
     Canvas,
     Scale,
     axes,
@@ -28,10 +34,6 @@ from components.results.remedies.svg_pieces import (
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.rule_names import rule_words
 from metrics.remedies.rule_table import RuleEstimate
-
-RADIUS: Final = 11.0
-CROWDED: Final = 120.0
-"""Distance between marks, in pixels, from which the name of one does not cover the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +114,8 @@ def _frontier(view: RemedyView, spots: Sequence[_Spot], by_dollars: bool, canvas
     rows = round_shares(*_bounds([spot.line for spot in spots]))
     y = canvas.vertical(rows[0], rows[-1])
     x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
-    across = _spread([x(spot.cost) for spot in spots], [spot.best for spot in spots])
-    at = [(place, y(spot.agreement)) for place, spot in zip(across, spots, strict=True)]
+    wanted = [(x(spot.cost), y(spot.agreement)) for spot in spots]
+    at = place_marks(wanted, [spot.best for spot in spots], canvas)
     name = "dollars per 1,000 comparisons" if by_dollars else "judge calls per comparison"
     parts = axes(canvas, rows, y, columns, name)
     joined = sorted(
@@ -127,9 +129,7 @@ def _frontier(view: RemedyView, spots: Sequence[_Spot], by_dollars: bool, canvas
     parts += [_whisker(spot, place[0], y) for spot, place in drawn]
     parts += [_mark(view, spot, place) for spot, place in drawn]
     if not canvas.narrow:
-        best = sorted(((s, p) for s, p in drawn if s.best), key=lambda pair: pair[0].cost)
-        others = [place for spot, place in drawn if not spot.best]
-        parts += _names(canvas, [(spot.line, place, y) for spot, place in best], others)
+        parts += _names(canvas, drawn, y)
     return svg(canvas, parts)
 
 
@@ -156,19 +156,6 @@ def _cost_axis(
             text = number(cost, 2) if by_dollars else f"{cost:g}"
             labelled.append((place(cost), text))
     return place, labelled
-
-
-def _spread(places: Sequence[float], kept: Sequence[bool]) -> list[float]:
-    """Move marks of equal cost apart; marks on the frontier keep their place."""
-    taken: list[float] = [x for x, stays in zip(places, kept, strict=True) if stays]
-    found = []
-    for x, stays in zip(places, kept, strict=True):
-        if not stays:
-            while any(abs(x - other) < 2 * RADIUS + 3 for other in taken):
-                x += 4
-            taken.append(x)
-        found.append(x)
-    return found
 
 
 def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
@@ -202,31 +189,31 @@ def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
     )
 
 
-def _names(
-    canvas: Canvas,
-    marks: Sequence[tuple[RuleEstimate, Sequence[float], Scale]],
-    others: Sequence[Sequence[float]],
-) -> list[Markup]:
-    """SVG texts with value and name of each rule on the frontier, alternately above and below its
-    interval."""
+def _names(canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale) -> list[Markup]:
+    """SVG texts with value and name of each rule on the frontier, where they cover nothing.
+
+    A name without room is left out: the table has it.
+    """
+    taken = [circle_box(place) for _, place in drawn]
     parts = []
-    for place, (line, (x, height), y) in enumerate(marks):
-        high, low = (
-            known_or(v, line.agreement.value) for v in (line.agreement.high, line.agreement.low)
-        )
-        crowded = any(abs(ox - x) < CROWDED and oy > height for ox, oy in others)
-        above = bool(place % 2) or crowded
-        at = max(y(high) - 8, 12.0) if above else min(y(low) + 18, canvas.floor - 6)
-        right = x > canvas.width * 0.66
-        parts.append(
-            fill(
-                '<text class="n" x="{:.1f}" y="{:.1f}" text-anchor="{}">'
-                "<tspan>{}</tspan> {}</text>",
-                x + RADIUS if right else max(x - RADIUS, LEFT),
-                at,
-                "end" if right else "start",
-                number(100 * (line.agreement.value or 0), 1),
-                rule_words(line.rule).title,
-            )
-        )
+    for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
+        if not spot.best:
+            continue
+        got, title = spot.line.agreement, rule_words(spot.line.rule).title
+        value = number(100 * spot.agreement, 1)
+        ends = (y(known_or(got.high, got.value)), y(known_or(got.low, got.value)))
+        place = place_name(f"{value} {title}", mark, ends, taken, canvas)
+        if place is not None:
+            parts.append(_name(place, value, title))
     return parts
+
+
+def _name(place: NamePlace, value: str, title: str) -> Markup:
+    return fill(
+        '<text class="n" x="{:.1f}" y="{:.1f}" text-anchor="{}"><tspan>{}</tspan> {}</text>',
+        place.x,
+        place.y,
+        place.anchor,
+        value,
+        title,
+    )

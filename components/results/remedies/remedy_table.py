@@ -41,8 +41,9 @@ def rules_table(view: RemedyView) -> Markup:
             for place, one in enumerate(view.pilot_lines, start=1)
         ]
     return fill(
-        '<div class="eh-tbl-box"><table class="eh-rules"><thead><tr>{}</tr></thead>'
+        '<div class="eh-tbl-box"><table class="{}"><thead><tr>{}</tr></thead>'
         "<tbody>{}</tbody></table></div>",
+        "eh-rules many" if _columns(view) > 10 else "eh-rules",
         _heads(view, axis),
         join(rows),
     )
@@ -79,8 +80,11 @@ def _heads(view: RemedyView, axis: Axis) -> Markup:
 
 
 def _divider(view: RemedyView, text: str) -> Markup:
-    columns = 9 + view.priced + bool(view.inputs.tokens)
-    return fill('<tr class="part"><td colspan="{}">{}</td></tr>', columns, text)
+    return fill('<tr class="part"><td colspan="{}">{}</td></tr>', _columns(view), text)
+
+
+def _columns(view: RemedyView) -> int:
+    return 9 + view.priced + bool(view.inputs.tokens)
 
 
 def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: bool) -> Markup:

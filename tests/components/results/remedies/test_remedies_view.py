@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,20 @@ from components.results.remedies import tab
 from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.frontier_svg import frontier_chart
+from components.results.remedies.mark_layout import (
+    RADIUS,
+    Box,
+    circle_box,
+    place_marks,
+    place_name,
+)
 from components.results.remedies.pilot_panel import pilots_panel
 from components.results.remedies.pilots import offered_pilots, pilot_file
 from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
 from components.results.remedies.remedies_report import remedies_report
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
+from components.results.remedies.svg_pieces import LEFT, Canvas
 from components.share.paper_text import methods_paragraph, remedies_table
 from judges.engine.engine import Engine
 from judges.planning.plan import asks_of, make_plan, save_plan
@@ -129,6 +138,24 @@ def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     assert risk_chart(view).count('class="d"') == 2 * 6
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_no_mark_covers_another_and_none_leaves_the_drawing(narrow):
+    canvas = Canvas(340, 300, narrow=narrow)
+    wanted = [(300.0, 100.0 + 2 * k) for k in range(9)]
+    placed = place_marks(wanted, [True] + [False] * 8, canvas)
+    assert placed[0] == wanted[0]
+    for one, other in combinations(placed, 2):
+        assert not circle_box(one).overlaps(circle_box(other))
+    assert all(LEFT <= x <= 340 - RADIUS for x, _ in placed)
+
+
+def test_a_name_without_room_is_left_out():
+    canvas, taken = Canvas(340, 300), [Box(0, 0, 340, 300)]
+    assert place_name("75.8 One call", (100, 100), (80, 120), taken, canvas) is None
+    free = place_name("75.8 One call", (100, 100), (80, 120), [], canvas)
+    assert free is not None and free.anchor == "start" and free.y < 80
+
+
 def test_report_and_paper_have_the_table(prd):
     view = shown(prd, "gpt-4")
     assert "77.7" in remedies_report(view)
@@ -231,16 +258,16 @@ def test_a_budget_is_given_in_comparisons(prd):
     prices = dict.fromkeys(known.study.cells, 0.021)
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     text = recommendation_panel(view)
-    assert "952 comparisons with this rule, 78\u202f% right; or 1,904 with one call" in text
+    assert "952 comparisons with this rule (78\u202f% right)" in text
+    assert "or 1,904 with one call (76\u202f% right)" in text
     assert view.priced and "$42" in rules_table(view)
     unknown = recommendation_panel(known)
     assert "No price is known" in unknown and "half as many comparisons" in unknown
     tokens = dict.fromkeys(known.study.cells, 500.0)
     counted = replace(known, inputs=replace(known.inputs, tokens=tokens))
-    assert "At $1 per million tokens" in recommendation_panel(counted)
-    assert "40,000 comparisons with this rule, 80,000 with one call" in recommendation_panel(
-        counted
-    )
+    text = recommendation_panel(counted)
+    assert "At $1 per million tokens" in text
+    assert "40,000 comparisons with this rule" in text and "or 80,000 with one call" in text
     assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
     nothing = load_remedies(shown(prd, "vicuna-13b"))
     free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
