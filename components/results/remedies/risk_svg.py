@@ -19,7 +19,6 @@ from components.results.remedies.svg_pieces import (
     wide_and_narrow,
 )
 from metrics.remedies.risk_coverage import CoveragePoint
-from metrics.remedies.rule_table import RuleEstimate
 
 MIN_DECIDED: Final = 0.05
 """The curve ends where a smaller share is decided: too few comparisons for an interval."""
@@ -47,8 +46,12 @@ def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> 
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
     parts = axes(canvas, rows, y, columns, "% of comparisons decided")
     parts += _curve(points, x, y)
+    at: dict[tuple[float, float], list[str]] = {}
     for line in alone:
-        parts += _diamond(line, x, y, canvas.narrow)
+        place = (x(line.decided.value or 0), y(line.right_when_decided.value or 0))
+        at.setdefault(place, []).append(SHORT_NAMES[line.rule.id])
+    for place, names in at.items():
+        parts += _diamond(place, " = ".join(names), canvas)
     return svg(canvas, parts)
 
 
@@ -70,10 +73,14 @@ def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
         parts.append(
             fill('<circle class="d" cx="{:.1f}" cy="{:.1f}" r="4" data-tip="{}"/>', px, py, tip)
         )
-    for (px, py), point in ((at[0], points[0]), (at[-1], points[-1])):
-        value = number(100 * (point.right_when_decided.value or 0), 1)
-        parts.append(svg_text(px, py - 10, value, "b"))
+    parts.append(svg_text(at[0][0], at[0][1] - 10, _percent(points[0]), "b"))
+    if len(points) > 1:  # below the last point: the curve falls to the right
+        parts.append(svg_text(at[-1][0], at[-1][1] + 20, _percent(points[-1]), "b"))
     return parts
+
+
+def _percent(point: CoveragePoint) -> str:
+    return number(100 * (point.right_when_decided.value or 0), 1)
 
 
 def _corners(points: Sequence[tuple[float, float]]) -> str:
@@ -83,17 +90,16 @@ def _corners(points: Sequence[tuple[float, float]]) -> str:
 SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must agree"}
 
 
-def _diamond(line: RuleEstimate, x: Scale, y: Scale, narrow: bool) -> list[Markup]:
-    px, py = x(line.decided.value or 0), y(line.right_when_decided.value or 0)
-    parts = [
-        fill(
-            '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '
-            'transform="rotate(45 {:.1f} {:.1f})"/>',
-            px - 6,
-            py - 6,
-            px,
-            py,
-        )
-    ]
-    parts.append(svg_text(px - 13, py + 19, SHORT_NAMES[line.rule.id], "n", "end"))
-    return parts
+def _diamond(place: tuple[float, float], name: str, canvas: Canvas) -> list[Markup]:
+    """SVG of a rule without a margin; its name is above it where the axis is close."""
+    px, py = place
+    mark = fill(
+        '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '
+        'transform="rotate(45 {:.1f} {:.1f})"/>',
+        px - 6,
+        py - 6,
+        px,
+        py,
+    )
+    line = py + 19 if py + 24 < canvas.floor else py - 10
+    return [mark, svg_text(px - 13, line, name, "n", "end")]
