@@ -59,7 +59,7 @@ def _name(rule: Rule, place: int) -> str:
 
 
 def _in_dollars(view: RemedyView, offers: Sequence[Offer]) -> str:
-    parts = []
+    parts: list[str] = []
     for name, line in offers:
         bought = count(int(1000 * BUDGET / (view.dollars(line) or 1.0)))
         parts.append(f"{bought} {_with(parts)} {name} ({percent_text(line.agreement, 0)} right)")
