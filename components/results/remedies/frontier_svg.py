@@ -16,13 +16,13 @@ from components.results.remedies.computed import RemedyView, line_dollars
 from components.results.remedies.mark_layout import (
     RADIUS,
     NamePlace,
-    Point,
     circle_box,
     place_marks,
     place_name,
 )
 from components.results.remedies.svg_pieces import (
     Canvas,
+    Point,
     Scale,
     axes,
     known_or,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.results.remedies.svg_pieces import LEFT, RIGHT, Canvas
+from components.results.remedies.svg_pieces import LEFT, RIGHT, Canvas, Point
 
 RADIUS: Final = 11.0
 CHARACTER_WIDTH: Final = 7.2
@@ -15,8 +15,6 @@ TEXT_HEIGHT: Final = 15.0
 WHISKER_GAP: Final = 8.0
 """Distance between two intervals from which they are not taken for one."""
 STEP: Final = 4.0
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ def place_marks(marks: Sequence[Point], kept: Sequence[bool], canvas: Canvas) ->
     taken = [mark for mark, stays in zip(marks, kept, strict=True) if stays]
     found = []
     for mark, stays in zip(marks, kept, strict=True):
-        place = mark if stays else _free_place(mark, taken, canvas.width - RIGHT - RADIUS)
+        place = mark if stays else _free_place(mark, taken, canvas.width - RADIUS)
         if not stays:
             taken.append(place)
         found.append(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +11,7 @@ from components.html.markup import Markup, fill
 from components.results.remedies.computed import RemedyView
 from components.results.remedies.svg_pieces import (
     Canvas,
+    Point,
     Scale,
     axes,
     known_or,
@@ -20,6 +22,8 @@ from components.results.remedies.svg_pieces import (
 )
 from metrics.remedies.risk_coverage import CoveragePoint
 
+CLOSE: Final = 20.0
+"""Distance of marks, in pixels, below which their texts would cover each other."""
 MIN_DECIDED: Final = 0.05
 """The curve ends where a smaller share is decided: too few comparisons for an interval."""
 
@@ -45,13 +49,14 @@ def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> 
     x, y = canvas.horizontal(0, 1), canvas.vertical(rows[0], rows[-1])
     columns = [(x(share), number(100 * share)) for share in (0, 0.25, 0.5, 0.75, 1)]
     parts = axes(canvas, rows, y, columns, "% of comparisons decided")
+    marks = [
+        ((x(line.decided.value or 0), y(line.right_when_decided.value or 0)), line.rule.id)
+        for line in alone
+    ]
     parts += _curve(points, x, y)
-    at: dict[tuple[float, float], list[str]] = {}
-    for line in alone:
-        place = (x(line.decided.value or 0), y(line.right_when_decided.value or 0))
-        at.setdefault(place, []).append(SHORT_NAMES[line.rule.id])
-    for place, names in at.items():
-        parts += _diamond(place, " = ".join(names), canvas)
+    parts += _end_values(points, x, y, [place for place, _ in marks])
+    parts += [_diamond(place) for place, _ in marks]
+    parts += _diamond_names(marks, canvas)
     return svg(canvas, parts)
 
 
@@ -73,14 +78,23 @@ def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
         parts.append(
             fill('<circle class="d" cx="{:.1f}" cy="{:.1f}" r="4" data-tip="{}"/>', px, py, tip)
         )
-    parts.append(svg_text(at[0][0], at[0][1] - 10, _percent(points[0]), "b"))
-    if len(points) > 1:  # below the last point: the curve falls to the right
-        parts.append(svg_text(at[-1][0], at[-1][1] + 20, _percent(points[-1]), "b"))
     return parts
 
 
-def _percent(point: CoveragePoint) -> str:
-    return number(100 * (point.right_when_decided.value or 0), 1)
+def _end_values(
+    points: Sequence[CoveragePoint], x: Scale, y: Scale, marks: Sequence[Point]
+) -> list[Markup]:
+    """SVG of the values at both ends of the curve; none where a rule's mark is close."""
+    at = sorted((x(p.decided.value or 0), p.right_when_decided.value or 0) for p in points)
+    found = []
+    for (px, value), below in ((at[0], -10), (at[-1], 20)) if len(at) > 1 else ():
+        if not any(_are_close((px, y(value)), mark) for mark in marks):
+            found.append(svg_text(px, y(value) + below, number(100 * value, 1), "b"))
+    return found
+
+
+def _are_close(one: Point, other: Point) -> bool:
+    return math.dist(one, other) < CLOSE
 
 
 def _corners(points: Sequence[tuple[float, float]]) -> str:
@@ -90,10 +104,10 @@ def _corners(points: Sequence[tuple[float, float]]) -> str:
 SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must agree"}
 
 
-def _diamond(place: tuple[float, float], name: str, canvas: Canvas) -> list[Markup]:
-    """SVG of a rule without a margin; its name is above it where the axis is close."""
+def _diamond(place: Point) -> Markup:
+    """SVG mark of a rule without a margin."""
     px, py = place
-    mark = fill(
+    return fill(
         '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '
         'transform="rotate(45 {:.1f} {:.1f})"/>',
         px - 6,
@@ -101,5 +115,19 @@ def _diamond(place: tuple[float, float], name: str, canvas: Canvas) -> list[Mark
         px,
         py,
     )
-    line = py + 19 if py + 24 < canvas.floor else py - 10
-    return [mark, svg_text(px - 13, line, name, "n", "end")]
+
+
+def _diamond_names(marks: Sequence[tuple[Point, str]], canvas: Canvas) -> list[Markup]:
+    """SVG names of the marks: one text for marks close together, above them near the axis."""
+    groups: list[tuple[Point, list[str]]] = []
+    for place, id in marks:
+        near = next((names for other, names in groups if _are_close(place, other)), None)
+        if near is None:
+            groups.append((place, [SHORT_NAMES[id]]))
+        else:
+            near.append(SHORT_NAMES[id])
+    found = []
+    for (px, py), names in groups:
+        line = py + 19 if py + 24 < canvas.floor else py - 10
+        found.append(svg_text(px - 13, line, ", ".join(names), "n", "end"))
+    return found

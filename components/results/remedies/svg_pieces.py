@@ -17,6 +17,7 @@ from components.html.markup import Markup, fill, join
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
 STEPS: Final = (0.05, 0.1, 0.2)
 Scale = Callable[[float], float]
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
