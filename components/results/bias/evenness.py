@@ -21,8 +21,8 @@ from components.results.bias.pair_tests import (
     load_option_rows,
 )
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
+from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import holm_adjust
 from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 

@@ -11,8 +11,9 @@ from components.html.format import NARROW_SPACE, count, lean_text, number, share
 from components.html.heatmap import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import OrderTable, holm_adjust, pool_order_tables
+from metrics.position.order_tables import OrderTable, pool_order_tables
 from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
