@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.results.remedies.svg_pieces import LEFT, RIGHT, Canvas, Point
+from components.results.remedies.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, Point
 
 RADIUS: Final = 11.0
-CHARACTER_WIDTH: Final = 7.2
-"""Mean width of a character of a name, in pixels of the drawing."""
 TEXT_HEIGHT: Final = 15.0
 WHISKER_GAP: Final = 8.0
 """Distance between two intervals from which they are not taken for one."""

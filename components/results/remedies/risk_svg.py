@@ -10,6 +10,8 @@ from components.html.format import number
 from components.html.markup import Markup, fill
 from components.results.remedies.computed import RemedyView
 from components.results.remedies.svg_pieces import (
+    CHARACTER_WIDTH,
+    LEFT,
     Canvas,
     Point,
     Scale,
@@ -128,6 +130,9 @@ def _diamond_names(marks: Sequence[tuple[Point, str]], canvas: Canvas) -> list[M
             near.append(SHORT_NAMES[id])
     found = []
     for (px, py), names in groups:
+        text = ", ".join(names)
         line = py + 19 if py + 24 < canvas.floor else py - 10
-        found.append(svg_text(px - 13, line, ", ".join(names), "n", "end"))
+        fits = px - 13 - CHARACTER_WIDTH * len(text) > LEFT
+        at, anchor = (px - 13, "end") if fits else (px + 13, "start")
+        found.append(svg_text(at, line, text, "n", anchor))
     return found

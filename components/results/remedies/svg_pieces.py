@@ -15,6 +15,8 @@ from components.html.format import number
 from components.html.markup import Markup, fill, join
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
+CHARACTER_WIDTH: Final = 7.2
+"""Mean width of a character of a name, in pixels of the drawing."""
 STEPS: Final = (0.05, 0.1, 0.2)
 Scale = Callable[[float], float]
 Point = tuple[float, float]
