@@ -36,9 +36,9 @@ ENTROPY_BAND_SUBTITLE: Final = (
 EVENNESS_RULE: Final = (
     "Chance band, for N options by prompt: the choices of each item are permuted over its orders; "
     "the band reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: "
-    "the entropy lies in the band. “≠ even”: it lies below, and the permutation test has p < .05 after "
-    "Holm's adjustment over the cells shown. “Not significant”: it lies below, with a larger p. "
-    "Colour of entropies below the band: their distance from 1 in widths of the band, full at "
+    "the entropy lies in the band. “≠ even”: it lies below, and the permutation test has p < .05 "
+    "after Holm's adjustment over the cells shown. “Not significant”: it lies below, with a larger "
+    "p. Colour of entropies below the band: their distance from 1 in widths of the band, full at "
     f"{FULL_COLOUR_BANDS} widths."
 )
 
