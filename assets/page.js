@@ -330,7 +330,15 @@
     if (keys[keyOf]) return `key set, goes to ${originOf(keys[keyOf].url) || "no valid address"} only`;
     return removed[keyOf] ? `key removed: it was typed for ${removed[keyOf]}; type the key for this address` : none;
   };
-  const mark = (box) => box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
+  const mark = (box) => {
+    box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
+    // A provider's judge without a key: the strip says so instead of the price, until the key is typed.
+    const needs = [...box.querySelectorAll("[data-needs-key]")];
+    needs.forEach(node => { node.hidden = Boolean(keys[node.dataset.needsKey]); });
+    const first = needs.find(node => !node.hidden);
+    needs.forEach(node => { if (node !== first) node.hidden = true; });
+    box.classList.toggle("eh-keyless", Boolean(first));
+  };
   const faultOf = (key) => {
     if (key.length > LONGEST_KEY) return `key not taken: it has more than ${LONGEST_KEY} characters`;
     return /\s/.test(key) ? "key not taken: it has white space inside" : "";
@@ -407,14 +415,15 @@
     });
     element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; });
     element.addEventListener("click", (event) => {
-      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press]");
+      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold]");
       if (!node || node.disabled) return;
-      const {do: act, errand, step, press, goto} = node.dataset;
-      if (act) say(JSON.parse(act));
+      const {do: act, errand, step, press, goto, fold} = node.dataset;
+      if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
       if (errand) { rest(true); lines.errand.props.value = errand; lines.errand.trigger("select", {}); }
-      if (goto) document.querySelector(goto)?.scrollIntoView({block: "start"});
+      if (goto) show(document.querySelector(goto));
+      if (fold) node.setAttribute("aria-expanded", document.querySelector(fold).classList.toggle("open"));
       if (step) { const input = node.parentElement.querySelector("input"); step > 0 ? input.stepUp() : input.stepDown(); commit(input); }
-      if (press) document.querySelector(press)?.click();
+      if (press) { node.closest("details.eh-pop")?.removeAttribute("open"); show(document.querySelector(press)); document.querySelector(press)?.click(); }
     });
     const update = () => {
       const seen = +(element.querySelector("[data-seen]")?.dataset.seen ?? 0);
@@ -427,20 +436,77 @@
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);
+      drawers();
     };
     watch("value", update);
     update();
   };
+
+  // Drawers: focus moves in when one opens and back to the button that opened it; Escape closes.
+  let opener = "", inDrawer = "";
+  const closing = (node) => "close" in node.dataset || node.dataset.do === '{"do": "close"}';
+  const labelOf = (node) => node.ariaLabel || node.textContent.trim();
+  const visible = (node) => node?.getClientRects().length > 0;
+  const openDrawer = () => [...document.querySelectorAll("#eh-judge-drawer .eh-drawer, #eh-prompt-drawer")].find(visible);
+  const show = (node) => { if (!visible(node)) return; node.scrollIntoView({block: node.matches("select") ? "center" : "start"}); if (node.matches("select, input, button, h2")) node.focus({preventScroll: true}); };
+  const drawers = () => requestAnimationFrame(() => {
+    const drawer = openDrawer(), name = drawer ? drawer.id || "judge" : "";
+    document.body.classList.toggle("eh-drawer-open", Boolean(drawer));
+    if (name === inDrawer) return;
+    inDrawer = name;
+    if (drawer) return drawer.querySelector("h2")?.focus({preventScroll: true});
+    const back = [...document.querySelectorAll("#eh-form button")].find(node => visible(node) && labelOf(node) === opener);
+    back?.focus({preventScroll: true});
+  });
+  new MutationObserver(() => drawers()).observe(document.body, {childList: true, subtree: true});
+  const closeDrawer = () => openDrawer()?.querySelector("[data-close]")?.click();
+  document.addEventListener("keydown", (event) => {
+    const drawer = openDrawer();
+    if (event.key === "Escape" && drawer && !event.defaultPrevented) return closeDrawer();
+    if (event.key !== "Tab" || !drawer) return;
+    const inside = [...drawer.querySelectorAll("button, input, select, textarea, summary, [contenteditable=true], a[href]")].filter(node => visible(node) && !node.disabled && node.tabIndex >= 0);
+    const first = inside[0], last = inside.at(-1), at = document.activeElement;
+    if (!drawer.contains(at) || (event.shiftKey ? at === first || at.tagName === "H2" : at === last)) { event.preventDefault(); (event.shiftKey ? last : first)?.focus(); }
+  });
+  document.addEventListener("click", ({target, clientX}) => {
+    const drawer = openDrawer();
+    if (drawer && !drawer.contains(target) && clientX < drawer.getBoundingClientRect().left && target.closest("#eh-form, .gradio-container")) closeDrawer();
+    document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && document.querySelector("details.eh-pop[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+  });
+
+  // The form is that of the study in the header: opened late where it is not seen.
+  let followedStudy = null;
+  const tabInView = () => document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase();
+  evenhand.follow = (study) => {
+    if (!study || study === followedStudy || tabInView() !== "study") return;
+    document.body.classList.add("eh-following");
+    document.querySelector("#eh-follow")?.click();
+  };
+  evenhand.followed = (study) => { followedStudy = study; document.body.classList.remove("eh-following"); };
+
+  // A run opens the Run tab when that shows its study, not the one before.
+  let shownStudy = null, arriving = "";
+  const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); };
+  evenhand.starting = (on) => {
+    for (const button of document.querySelectorAll("#eh-run, #eh-try, #eh-again, #eh-run-bar button")) { button.disabled = on; button.classList.toggle("eh-starting", on); }
+  };
+  evenhand.openWhenShown = (tab, study) => { if (study === shownStudy) return arrive(tab); arriving = tab; setTimeout(() => { if (arriving) arrive(tab); }, 20000); };
+  evenhand.shown = (study) => { shownStudy = study; evenhand.follow(study); if (arriving) arrive(arriving); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers
 (() => {
   const atHome = () => document.body.classList.contains("eh-at-home");
-  const doorAt = (node) => node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
-  document.addEventListener("dragover", (event) => { if (atHome() && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+  const onStudy = () => document.querySelector("#eh-upload")?.getClientRects && document.querySelector("#eh-form")?.getClientRects().length > 0;
+  const doorAt = (node) => !atHome() ? document.querySelector("#eh-upload") : node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
+  document.addEventListener("dragover", (event) => { if ((atHome() || onStudy()) && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
   document.addEventListener("drop", (event) => {
     const files = event.dataTransfer?.files;
-    if (!atHome() || !files?.length) return;
+    if (!(atHome() || onStudy()) || !files?.length || event.defaultPrevented) return;
     event.preventDefault();
     const door = doorAt(event.target), input = door?.parentElement.querySelector("input[type=file]") ?? door?.querySelector("input[type=file]");
     if (!input) return;

@@ -81,6 +81,7 @@ ORDER = {
         "file",
         "plan",
         "form",
+        "steps",
         "form_html jobs form_changes",
         "collect",
         "form_layout_tab",

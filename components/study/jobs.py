@@ -16,7 +16,7 @@ from typing import Any
 from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
-from components.study.file.yaml_edit import change_source, dump_study, put_value
+from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
 from components.study.form.data_source import (
     HUB,
     HUB_TOKEN_NAME,
@@ -25,10 +25,17 @@ from components.study.form.data_source import (
     original_file_name,
     source_kind,
 )
+from components.study.form.mapping_preview import guessed_mapping
+from components.study.form.records_report import table_to_map
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
-from components.study.plan.study_preview import load_records, plan_from_text, read_data_spec
+from components.study.plan.study_preview import (
+    build_preview,
+    load_records,
+    plan_from_text,
+    read_data_spec,
+)
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
 from judges.models.embedded import EmbeddedUnavailable
@@ -231,6 +238,17 @@ def safe_file_name(name: str) -> str:
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
+def study_name_of(text: str) -> str:
+    """Name of a new study: that of its file of data, without hash and suffix."""
+    source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
+    return name_from_source(original_file_name(source)) or NEW_STUDY_NAME
+
+
+def columns_to_name(text: str, folder: Path) -> bool:
+    """Whether a study's source is a table whose columns have to be named."""
+    return table_to_map(build_preview(text, folder)) is not None
+
+
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     """Use uploaded files in the study; of several, one has the questions, the others answers."""
     for path in paths:
@@ -239,13 +257,37 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     current_limits().check_bytes(size, f"these {len(paths)} files")
     check_upload_space(folder, size)
     if len(paths) == 1:
-        return change_source(text, store_upload(paths[0], folder))
+        made = change_source(text, store_upload(paths[0], folder))
+        return with_guessed_columns(made, folder)
     if whole := _store_as_folder(paths, folder):
         return change_source(text, whole)
     questions = max(paths, key=_question_file_rank)
     made = change_source(text, store_upload(questions, folder))
     answers = {_contestant_name(p): store_upload(p, folder) for p in paths if p != questions}
     return put_value(made, DATA.files.path, answers)
+
+
+def with_guessed_columns(text: str, folder: Path) -> str:
+    """Use the guessed columns of a table with a question and the answers of two models or more.
+
+    The form shows the comparisons that they give, and no call is made before Run. Columns with
+    verdicts are never guessed: they wait for the user.
+    """
+    study = read_lenient_study(text, folder)
+    if table_to_map(build_preview(text, folder)) is None:
+        return text
+    guess = guessed_mapping(study)
+    fields = set(guess.values())
+    answers = {field for field in fields if field.startswith("responses.")}
+    if "instruction" not in fields or len(answers) < 2 or fields & _VERDICT_FIELDS:
+        return text
+    made = put_value(text, DATA.mapping.path, guess)
+    return made if not build_preview(made, folder).data_error else text
+
+
+_VERDICT_FIELDS = frozenset(
+    {"winner", "winner_index", "score", "first", "second", "a", "b", "reply"}
+)
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:

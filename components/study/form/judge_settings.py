@@ -44,6 +44,19 @@ JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Starting values of a new judge of each kind."""
 
+SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "even": ("even-handed", {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}),
+    "first": (
+        "favours-first",
+        {SIMULATION.first_bias.name: 0.3, SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1},
+    ),
+    "long": (
+        "favours-length",
+        {SIMULATION.length_preference.name: 0.5, SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1},
+    ),
+    "chance": ("chance", {SIMULATION.accuracy.name: 0.5, JUDGE.seed.name: 1}),
+}
+"""Simulated judges of the drawer: name and settings of each."""
 _EFFORT_OPTIONS: Final = (
     ("", "not sent"),
     *((word, word) for word in ("minimal", "low", "medium", "high")),

@@ -11,7 +11,7 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import HUB_URL
 from components.study.form.key_consent import allow_key
-from components.study.form_html import render_judges, render_notices, render_records
+from components.study.form_html import render_judges, render_notices
 from components.study.jobs import (
     describe_images,
     fetch_private,
@@ -24,6 +24,7 @@ from components.study.jobs import (
 )
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
+from components.study.steps.more_settings import more_settings
 from judges.engine.engine import Engine
 from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
 from judges.security.key_origins import TypedKey, read_typed
@@ -167,7 +168,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     name = open_recorded_verdicts(text, store)
     assert name == "battles"
     assert store.counts(name, recorded=True)["planned"] == 3
-    html = render_records(build_preview(text, tmp_path), FormState())
+    html = more_settings(build_preview(text, tmp_path), FormState())
     assert "Open these verdicts as a study" in html and "3 recorded verdicts" in html
     again = stored_study_yaml(store, name)
     assert (
@@ -233,7 +234,7 @@ def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
         eye = {"name": "eye", "model": "judge", "base_url": server.base_url, "vision": True,
                "price": {"input": 2.0, "output": 8.0}}  # fmt: skip
         text = put_value(text, ("judges",), [eye])
-        assert "Describe 2 items, $" in render_records(build_preview(text, tmp_path), FormState())
+        assert "Describe 2 items, $" in more_settings(build_preview(text, tmp_path), FormState())
         errand = {"judge": "eye", "prompt": "creation-describe"}
         went = describe_images(text, store, engine, errand, {})
     engine.close()
@@ -247,12 +248,10 @@ def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
 
 def test_without_a_judge_that_sees_the_page_says_what_is_missing():
     text = START_YAML.replace("  count: 12\n", "  categories: [visual]\n")
-    assert "add an endpoint judge with Vision" in render_records(
+    assert "add an endpoint judge with Vision" in more_settings(
         build_preview(text, Path()), FormState()
     )
-    assert "Image descriptions" not in render_records(
-        build_preview(START_YAML, Path()), FormState()
-    )
+    assert "Image descriptions" not in more_settings(build_preview(START_YAML, Path()), FormState())
 
 
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
