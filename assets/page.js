@@ -185,7 +185,8 @@
   // What a tab shows: `names` with their `values`; what is as it starts is not written.
   const scope = (tab, names, starts, values) => {
     const text = (value) => Array.isArray(value) ? value.join(",") : `${value ?? ""}`;
-    scopes[tab] = Object.fromEntries(names.map((name, i) => [name, text(values[i]) === text(starts[i]) ? "" : text(values[i])]));
+    const made = scopes[tab] = Object.fromEntries(names.map((name, i) => [name, text(values[i]) === text(starts[i]) ? "" : text(values[i])]));
+    if (tab === "results") nameFilters(made);
     write(new URL(location.href));
   };
   document.addEventListener("click", (event) => {
@@ -230,7 +231,88 @@
   };
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", opening) : opening();
 
-  const evenhand = window.evenhand = {drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab};
+  // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
+  let early = "", openingStudy = true;
+  const chooseView = (view) => { if (openingStudy) early = view; };
+  const startOpening = () => { openingStudy = true; };
+  // True if another view was chosen meanwhile: its switch is pressed, which draws it.
+  const earlyView = (view) => {
+    const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);
+    openingStudy = false;
+    early = "";
+    if (label) setTimeout(() => label.click());
+    return Boolean(label);
+  };
+
+  // Filters: a button shows them; those in use are named beside it.
+  const FILTERS = {prompt: "Prompt", category: "Category", contestants: "Models", rule: "Combine orders", suspects: "Suspects"};
+  const nameFilters = (values) => {
+    const place = document.querySelector("#eh-filter-active");
+    if (!place) return;
+    place.replaceChildren(...Object.entries(FILTERS).filter(([name]) => values[name]).map(([name, title]) => {
+      const pill = document.createElement("button");
+      Object.assign(pill, {type: "button", className: "eh-btn pill", textContent: `${title}: ${values[name].replaceAll(",", ", ")}`});
+      pill.dataset.unfold = "#eh-filter-box";
+      pill.dataset.focus = `#eh-filter-${name} input`;
+      return pill;
+    }));
+  };
+  const unfold = (selector, open) => {
+    const box = document.querySelector(selector), button = document.querySelector(`[data-unfold="${selector}"][aria-expanded]`);
+    if (!box) return;
+    box.classList.toggle("open", open);
+    button?.setAttribute("aria-expanded", String(box.classList.contains("open")));
+  };
+  document.addEventListener("click", ({target}) => {
+    const button = target.closest?.("[data-unfold]");
+    if (button) { unfold(button.dataset.unfold, button.dataset.focus ? true : undefined); document.querySelector(button.dataset.focus || "#none")?.focus(); return; }
+    const box = document.querySelector("#eh-filter-box.open");
+    if (box && target.isConnected && !box.contains(target) && !target.closest("ul.options, [role=listbox]")) unfold("#eh-filter-box", false);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && document.querySelector("#eh-filter-box.open")) { unfold("#eh-filter-box", false); document.querySelector("#eh-filter-pill button")?.focus(); }
+  });
+  // More: the views that the switch does not show.
+  document.addEventListener("toggle", ({target}) => {
+    if (!target.matches?.("[data-more-views]") || !target.open) return;
+    const labels = [...document.querySelectorAll("#eh-results-view label")].filter(label => !label.getClientRects().length);
+    target.querySelector(".list").replaceChildren(...labels.map(label => {
+      const name = label.dataset.testid?.replace(/-radio-label$/, "") ?? label.textContent.trim(), button = document.createElement("button");
+      Object.assign(button, {type: "button", textContent: name});
+      button.dataset.view = name;
+      button.addEventListener("click", () => { target.open = false; });
+      return button;
+    }));
+  }, true);
+
+  // ---- keyboard: Gradio's menus open when they get the focus; by Tab that would cover the page
+  let pointerAt = 0;
+  document.addEventListener("pointerdown", () => { pointerAt = Date.now(); }, true);
+  const isMenu = (node) => node.matches?.('input[role="listbox"], .eh-filter input, #eh-study input') && !node.readOnly;
+  document.addEventListener("focus", (event) => {
+    if (!isMenu(event.target) || Date.now() - pointerAt < 500 || event.target.dataset.opens) return;
+    event.stopImmediatePropagation();
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    const node = event.target;
+    if (!isMenu(node) || node.getAttribute("aria-expanded") === "true" || !["ArrowDown", "ArrowUp", "Enter", " "].includes(event.key)) return;
+    if (node.dataset.opens) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    node.dataset.opens = "1";
+    node.blur();
+    node.focus();
+    setTimeout(() => { delete node.dataset.opens; }, 300);
+  }, true);
+  // Skip link: the focus moves to the content of the tab in view.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.(".eh-skip")) return;
+    event.preventDefault();
+    const panel = [...document.querySelectorAll("#eh-tabs > .tabitem")].find(node => node.getClientRects().length);
+    if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
+  });
+
+  const evenhand = window.evenhand = {chooseView, opening: startOpening, earlyView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied

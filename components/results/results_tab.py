@@ -1,4 +1,4 @@
-"""Results tab: one view at a time of the selected study, with a common filter bar."""
+"""The Results tab: one view of the selected study at a time, with a common filter bar."""
 
 from __future__ import annotations
 
@@ -87,11 +87,24 @@ FIXED_CHOICES: Final = {
 """Filters with the same choices for every study."""
 
 
+_MORE_MENU: Final = Markup(
+    '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
+    '</summary><div class="list"></div></details></div>'
+)
+"""Menu of the views that the switch does not show; the page fills it when it opens."""
+_FILTER_PILL: Final = Markup(
+    '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
+    'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
+    '<span id="eh-filter-active"></span></div>'
+)
+"""Button that shows the filters, and the values of those in use."""
+
+
 @dataclass(frozen=True)
 class ResultsTab:
     view: gr.Radio
     filters: list[gr.Dropdown]
-    """In the order of Filter's fields."""
+    """The filter menus, in the order of Filter's fields."""
     finding: gr.HTML
     kpis: gr.HTML
     pages: gr.Tabs
@@ -107,31 +120,33 @@ class ResultsTab:
 
     @property
     def clickable(self) -> list[gr.HTML]:
-        """Components whose marks select judgements on a click."""
+        """HTML components in which a click on a mark selects judgements."""
         marks = [mark for parts in self.parts.values() for mark in parts.clickable]
         return [self.kpis, *marks]
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Settings of all views by name, unique because they are also address parameters."""
+        """Controls of all views by name; names are unique because they are also address
+        parameters."""
         return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
     def inputs(self) -> list[Any]:
-        """Inputs of `render_view`: the view, the filters, the controls."""
+        """Inputs of `render_view`: the view, the filters and the controls."""
         return [self.view, *self.filters, *self.controls.values()]
 
     def view_outputs(self, view: str) -> list[Any]:
-        """Outputs of `render_view`."""
+        """Outputs of `render_view` for one view."""
         return [self.finding, self.kpis, *self.parts[view].outputs, self.data]
 
     def session_states(self, view: str) -> dict[str, gr.State]:
-        """Settings of a view that are stored in the Gradio session, not on the page."""
+        """Controls of a view whose values are stored in the Gradio session instead of on the
+        page."""
         return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
     @property
     def settings(self) -> list[Any]:
-        """Outputs of `initial_controls`."""
+        """Outputs of `initial_controls`, which are the same components as `inputs`."""
         return self.inputs
 
 
@@ -139,7 +154,12 @@ def build() -> ResultsTab:
     names = list(VIEWS)
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         view = Switch(names, "View", elem_id="eh-results-view")
-        filters = [_filter_dropdown(name) for name in FILTER_NAMES]
+        ClickableHTML(_MORE_MENU, elem_id="eh-results-more")
+        judge = _filter_dropdown(FILTER_NAMES[0])
+        ClickableHTML(_FILTER_PILL, elem_id="eh-filter-pill")
+        with gr.Column(elem_id="eh-filter-box"):
+            others = [_filter_dropdown(name) for name in FILTER_NAMES[1:]]
+        filters = [judge, *others]
     finding = ClickableHTML(elem_id="eh-results-finding")
     kpis = ClickableHTML()
     parts = {}
@@ -159,7 +179,8 @@ def build() -> ResultsTab:
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
+    """Render the hidden components outside all tabs, because the content of a tab exists only once
+    it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
         part.render()
 
@@ -182,9 +203,9 @@ def _filter_dropdown(name: str) -> gr.Dropdown:
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a filter redraws the view, a control of a view only its own outputs.
+    """Connect the events: a filter redraws the whole view, a control redraws only its own outputs.
 
-    With an engine, views follow its active runs.
+    With an engine, views are also redrawn during its active runs.
     """
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
@@ -192,12 +213,10 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
         _bind_refresh(tab, header, store)
     controls: list[Any] = [tab.view, *tab.filters]
     for control in controls:
-        control.input(
-            None,
-            control,
-            None,
-            js=_single_control_script(tab, control, draw_script(tab, changed=True)),
-        )
+        script = _single_control_script(tab, control, draw_script(tab, changed=True))
+        if control is tab.view:  # chosen before the study is shown: applied when it is
+            script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
+        control.input(None, control, None, js=script)
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
     for name, parts in tab.parts.items():
         for control_name in parts.controls:
@@ -226,7 +245,8 @@ def _bind_view(
 
 
 def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
-    """During a run: update the choices, which grow with the verdicts, and redraw the view."""
+    """During a run, update the choices of the menus, which grow with the verdicts, and redraw the
+    view."""
     columns = ("judge", "prompt", "category", "contestants")
     menus = [tab.filters[FILTER_NAMES.index(name)] for name in columns]
     views = [name for name, module in VIEWS.items() if hasattr(module, "available_choices")]
@@ -249,8 +269,8 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
 
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
-    """Make every event with the input `request_text` send the page's JSON of filter and control
-    values. Call after all events are bound."""
+    """Make every event with the input `request_text` send the page's filter and control values as
+    JSON. Call this after all events are bound."""
     set_scripts(
         blocks,
         tab.request_text,
@@ -261,9 +281,9 @@ def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Parse the values of `tab.inputs` from the JSON text of the page.
+    """Read the values of `tab.inputs` from the JSON text that the page sent.
 
-    `session_values`: settings stored in the session, which replace those of the text.
+    `session_values`: controls stored in the session; they replace those in the text.
     """
     parts = tab.inputs
     if not request_text:
@@ -318,9 +338,10 @@ def _bind_control(
 
 
 def _single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """Wrap a script of all values for the event of one control; the page holds the others.
+    """Adapt a script that takes all values to the event of one control; the page keeps the other
+    values.
 
-    One input per event, as Gradio searches its whole component tree for each input.
+    The event has one input only, because Gradio searches its whole component tree for each input.
     """
     place = tab.inputs.index(control)
     values = "evenhand.held"
@@ -328,9 +349,9 @@ def _single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
 
 
 def address_script(tab: ResultsTab) -> str:
-    """Script that writes values that differ from their defaults into the page address.
+    """JavaScript that writes the values that differ from their defaults into the page address.
 
-    It also stores the values on the page, and as the text that `request_text` sends.
+    It also keeps the values on the page, as the text that `request_text` sends.
     """
     names = json.dumps(["view", *FILTER_NAMES, *tab.controls])
     starts = json.dumps([part.value for part in tab.inputs])
@@ -341,11 +362,11 @@ def address_script(tab: ResultsTab) -> str:
 
 
 def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
-    """Script that writes the address and draws the view in sight.
+    """JavaScript that writes the page address and draws the visible view.
 
-    `opening`: the Results tab was opened; until its controls have been set for a study, nothing is
-    drawn, and setting them draws the view. `changed`: draw only if the values differ from the last
-    ones, as Gradio's menus report one choice twice.
+    `opening`: the Results tab was opened. Nothing is drawn until its controls have been set for a
+    study; setting them draws the view. `changed`: draw only if the values differ from the last
+    ones, because Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
@@ -354,18 +375,19 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
         f"(...values) => {{ if (!{settled}) return; "
         f"const before = {before}; ({address_script(tab)})(...values); "
         "if (evenhand.asked === before) return; "
+        "if (evenhand.earlyView(values[0])) return; "
         f"evenhand.draw({places}[values[0]]); }}"
     )
 
 
 def redraw_script(tab: ResultsTab) -> str:
-    """Script that draws the view in sight again, without a message that it is being drawn."""
+    """JavaScript that draws the visible view again, without the message that it is being drawn."""
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
     return f"() => evenhand.held && document.querySelector({places}[evenhand.held[0]])?.click()"
 
 
 def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
-    """(view, filter, controls) from the values of `tab.inputs`."""
+    """View, filter and controls, taken from the values of `tab.inputs`."""
     view, judge, prompt, category, contestants, rule, suspects, *rest = values
     chosen = Filter(
         judge or ALL_CHOICE,
@@ -381,7 +403,7 @@ def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter,
 def render_view(
     store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any, ...]
 ) -> list[Any]:
-    """Draw one view from the values of `tab.inputs`; other views stay unchanged."""
+    """Draw one view from the values of `tab.inputs`; the other views stay unchanged."""
     if not name:
         return [gr.skip()] * len(tab.view_outputs(view))
     _, chosen, controls = split_values(tab, values)
@@ -400,7 +422,7 @@ def render_view(
 
 
 def study_finding(store: Store, name: str) -> str:
-    """Headline of a study without filters: that of its first view."""
+    """Headline of a study without filters, which is the headline of its first view."""
     whole = FilteredStudy(store, name)
     return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
 
@@ -430,7 +452,7 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection of the judgements behind a clicked mark, within the filters."""
+    """Selection for Inspect of the judgements behind a clicked mark, within the current filters."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v
@@ -463,7 +485,8 @@ def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> list[Any]:
-    """Values of filters and controls for a study, from the address where they exist."""
+    """Values of filters and controls for a study; taken from the page address if they exist in the
+    study."""
     whole = FilteredStudy(store, name)
     frame = whole.unfiltered_frame
     contestants = shown_contestants(frame)
@@ -494,10 +517,10 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The views of a study, with the one that the address names.
+    """The switch of views, set to the view that the address names.
 
-    Addresses without a view but with a control of Position bias are from the time when that view
-    was the first.
+    An address without a view but with a control of Position bias was made when that was the first
+    view, so it opens that view.
     """
     older = any(name in wanted for name in ("measure", "columns"))
     asked = wanted.get("view") or (bias_tab.NAME if older else None)
@@ -506,9 +529,10 @@ def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels.
+    """Names of the views that have data to show: pass/fail verdicts have no pairs, and pairs have
+    no labels.
 
-    Protocol needs a preset, or an address that asks for it.
+    Protocol is offered only with a preset, or if the address names it.
     """
     if has_only_pass_fail(whole):
         return [pass_fail_tab.NAME]
@@ -518,7 +542,7 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:
-    """Note on the data: number of judgements, real and simulated judges, counting rule."""
+    """HTML note on the data: number of judgements, real and simulated judges, counting rule."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]

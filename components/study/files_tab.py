@@ -1,4 +1,5 @@
-"""Opening of study files, examples, stored studies, data files and verdicts in the Study tab."""
+"""Events of the Study tab that open study files, examples, stored studies, data files and recorded
+verdicts."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
-    """Use an uploaded file: data for the study, or recorded verdicts as a new study."""
+    """Bind the events of an uploaded file: use it as data of the study, or open its recorded
+    verdicts as a new study."""
     outputs = [*form_outputs(tab), header.study, tabs]
 
     def take(paths: list[str] | None, text: str, view: FormState, tested: Any) -> list[Any]:

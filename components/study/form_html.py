@@ -1,4 +1,5 @@
-"""HTML of the Study form from a study file and the form's state. No gradio."""
+"""HTML of the Study form, made from a study file and the form's state; this module does not import
+gradio."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def render_form(
     draft: str = "",
     numbers: ForecastByJudge | None = None,
 ) -> list[str]:
-    """HTML of all parts of the form; `draft`: the text in the prompt editor."""
+    """HTML of all parts of the form; `draft` is the text in the prompt editor."""
     return [
         render_title(bench),
         render_notices(bench, view),
@@ -121,7 +122,7 @@ def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") ->
 
 
 def initial_draft(bench: StudyPreview, view: FormState) -> str:
-    """Initial text of the prompt editor: the shown prompt, or a new one."""
+    """Initial text of the prompt editor: the prompt shown, or the start of a new one."""
     if view.prompt == "@new":
         return NEW_PROMPT_YAML
     shown = current_prompt(bench.lenient_study, view)
@@ -141,7 +142,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile: the ids of the items."""
+    """Cache key of a slice profile, made from the ids of the items."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

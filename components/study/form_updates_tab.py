@@ -1,4 +1,4 @@
-"""Outputs of the Study tab for a study file: the form and the plan."""
+"""Gradio outputs of the Study tab for a study file: the form and the plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from studies.store.store import Store
 
 
 def form_outputs(tab: StudyTab) -> list[Any]:
-    """The outputs of `form_updates`, in its order."""
+    """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
         tab.yaml,
         tab.view,

@@ -1,7 +1,8 @@
-"""Events of the Study tab, the form of one study.
+"""Events of the Study tab, which is the form of one study.
 
-The study file in the editor is the only state: the form shows it, and Run reads it. Changes of the
-form reach the server as a list of numbered changes (the reason is in assets/page.js).
+The text of the study file in the editor is the only state: the form shows it, and Run uses it.
+Changes in the form are sent to the server as a list of numbered changes (assets/page.js gives the
+reason).
 """
 
 from __future__ import annotations
@@ -169,7 +170,8 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run(
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run a slow job. It redraws no form field, so that typing is not overwritten."""
+        """Run a slow job. Its result redraws no form field, so that text typed meanwhile is not
+        overwritten."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
@@ -244,7 +246,8 @@ def start_study(
     *,
     one_item: bool = False,
 ) -> str:
-    """Save the study and start its run, or return its active run."""
+    """Save the study and start its run, or continue with its active run; return the study's
+    name."""
     try:
         plan = prepare_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:

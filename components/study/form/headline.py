@@ -7,7 +7,7 @@ from components.study.form.data_source import original_file_name
 
 
 def study_question(study: LenientStudy) -> str:
-    """The question of the study, from its numbers of judges and prompts."""
+    """The question that the study answers, worded by its numbers of judges and prompts."""
     where = data_name(study)
     judges = [judge_name(judge) for judge in study.judges]
     if len(judges) > 1:

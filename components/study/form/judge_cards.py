@@ -1,4 +1,4 @@
-"""Cards of the judges: summary, settings and the result of a test."""
+"""Cards of the judges in the form: summary, settings and the result of a test."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def provider_title(judge: Mapping[str, Any]) -> str:
 
 
 def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
-    """One-line description of a judge: kind, model, key and price."""
+    """HTML line on a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
         read = "reply text" if judge.get(JUDGE.read.name) == "text" else "label probabilities"

@@ -1,4 +1,4 @@
-"""List of available prompts, with the prompts of the study ticked."""
+"""List of the available prompts in the form, with the study's prompts ticked."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ def prompt_library(study: LenientStudy) -> Markup:
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
-    """Names of judge prompts, the user's own first; without describe and extraction prompts."""
+    """Names of the judging prompts, the user's own first; prompts for descriptions and extraction
+    are left out."""
     judging = [
         n for n, one in named.items() if one.prompt.protocol not in ("describe", "extraction")
     ]
@@ -110,7 +111,8 @@ VERDICT_ENDINGS: Final = {
 
 
 def verdict_ending(verdict: str) -> str:
-    """Clause on where a reply states its verdict; the format name if there is no clause."""
+    """Clause on where a reply states its verdict; the name of the format if there is no such
+    clause."""
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 
@@ -145,7 +147,7 @@ def _prompt_row(name: str, one: LibraryPrompt | None, on: bool) -> Markup:
 
 
 def prompt_protocols(study: LenientStudy) -> frozenset[str]:
-    """Protocols of the study's prompts, without prompts that cannot be loaded."""
+    """Protocols of the study's prompts; prompts that cannot be loaded are ignored."""
     found = []
     for name in study.prompts:
         try:
