@@ -267,7 +267,7 @@
     const button = target.closest?.("[data-unfold]");
     if (button) { unfold(button.dataset.unfold, button.dataset.focus ? true : undefined); document.querySelector(button.dataset.focus || "#none")?.focus(); return; }
     const box = document.querySelector("#eh-filter-box.open");
-    if (box && target.isConnected && !box.contains(target) && !target.closest("ul.options, [role=listbox]")) unfold("#eh-filter-box", false);
+    if (box && target.isConnected && !box.contains(target) && !target.closest("ul.option-list, [role=listbox]")) unfold("#eh-filter-box", false);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && document.querySelector("#eh-filter-box.open")) { unfold("#eh-filter-box", false); document.querySelector("#eh-filter-pill button")?.focus(); }
@@ -287,22 +287,25 @@
 
   // ---- keyboard: Gradio's menus open when they get the focus; by Tab that would cover the page
   let pointerAt = 0;
-  document.addEventListener("pointerdown", () => { pointerAt = Date.now(); }, true);
-  const isMenu = (node) => node.matches?.('input[role="listbox"], .eh-filter input, #eh-study input') && !node.readOnly;
+  const isMenu = (node) => node.matches?.("input[role=combobox]");
+  const reopen = (node) => { node.dataset.opens = "1"; node.blur(); node.focus(); setTimeout(() => { delete node.dataset.opens; }, 300); };
+  document.addEventListener("pointerdown", ({target}) => { pointerAt = Date.now(); if (isMenu(target) && target === document.activeElement && target.getAttribute("aria-expanded") !== "true") reopen(target); }, true);
   document.addEventListener("focus", (event) => {
     if (!isMenu(event.target) || Date.now() - pointerAt < 500 || event.target.dataset.opens) return;
     event.stopImmediatePropagation();
   }, true);
   document.addEventListener("keydown", (event) => {
-    const node = event.target;
-    if (!isMenu(node) || node.getAttribute("aria-expanded") === "true" || !["ArrowDown", "ArrowUp", "Enter", " "].includes(event.key)) return;
+    const node = event.target, open = node.getAttribute?.("aria-expanded") === "true";
+    if (isMenu(node) && ["Tab", "Shift"].includes(event.key)) {   // Gradio opens a menu at any other key; leaving it closes it
+      event.stopImmediatePropagation();
+      if (open && event.key === "Tab") node.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}));
+      return;
+    }
+    if (!isMenu(node) || open || !["ArrowDown", "ArrowUp", "Enter", " "].includes(event.key)) return;
     if (node.dataset.opens) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    node.dataset.opens = "1";
-    node.blur();
-    node.focus();
-    setTimeout(() => { delete node.dataset.opens; }, 300);
+    reopen(node);
   }, true);
   // Skip link: the focus moves to the content of the tab in view.
   document.addEventListener("click", (event) => {
@@ -576,8 +579,13 @@
   evenhand.starting = (on) => {
     for (const button of document.querySelectorAll("#eh-run, #eh-try, #eh-again, #eh-run-bar button")) { button.disabled = on; button.classList.toggle("eh-starting", on); }
   };
-  evenhand.openWhenShown = (tab, study) => { if (study === shownStudy) return arrive(tab); arriving = tab; setTimeout(() => { if (arriving) arrive(tab); }, 20000); };
-  evenhand.shown = (study) => { shownStudy = study; evenhand.follow(study); if (arriving) arrive(arriving); };
+  evenhand.openWhenShown = (tab, study) => {
+    arriving = tab;
+    if (study === shownStudy) document.querySelector("#eh-show-run")?.click();   // the same study: only its run is new
+    setTimeout(() => { if (arriving) arrive(tab); }, 20000);
+  };
+  evenhand.arrived = () => { if (arriving) arrive(arriving); };
+  evenhand.shown = (study) => { shownStudy = study; evenhand.follow(study); evenhand.arrived(); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers

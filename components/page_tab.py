@@ -227,6 +227,10 @@ def _bind_view(page: PageParts, store: Store) -> None:
     page.on_results.select(**drawn, js=results_tab.draw_script(results, opening=True))
     if interactive:
         interactive.on_run.select(show_run, top.study, run_outputs, **QUIET)
+        fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
+        fresh.click(show_run, top.study, run_outputs, **QUIET).then(
+            None, None, None, js="() => evenhand.arrived()"
+        )
         interactive.on_study.select(None, top.study, None, js="(study) => evenhand.follow(study)")
 
 
