@@ -42,6 +42,7 @@ from components.study.tab import (
 )
 from judges.engine.engine import Engine
 from judges.planning.plan import assign_owner, save_plan
+from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -81,6 +82,8 @@ class HomeTab:
     data: gr.HTML
     notice: gr.HTML
     uploads: dict[str, gr.UploadButton]
+    judge: gr.Textbox
+    """Name of the judge of a file of verdicts that does not name one."""
     studies: gr.HTML
     new: gr.Button
     examples: gr.HTML
@@ -115,13 +118,28 @@ def build() -> HomeTab:
         for name, *texts in DOORS:
             with gr.Column(elem_classes="eh-panel"):
                 uploads[name] = _build_door(name, *texts)
+                if name == "verdicts":
+                    judge = gr.Textbox(
+                        "", label="Whose verdicts? If the file does not say", max_lines=1,
+                        placeholder="gpt-4", elem_id="eh-door-judge",
+                    )  # fmt: skip
     studies = _clickable_list("eh-home-studies")
     with gr.Row():
         new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
     examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
     table = ClickableHTML(elem_id="eh-first-visit")
     return HomeTab(
-        finding, again, squares, table, ClickableHTML(), notice, uploads, studies, new, examples
+        finding,
+        again,
+        squares,
+        table,
+        ClickableHTML(),
+        notice,
+        uploads,
+        judge,
+        studies,
+        new,
+        examples,
     )
 
 
@@ -204,25 +222,32 @@ def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, st
         made = open_new_study(store, named, view, tested)
         return [*made, gr.Tabs(selected="study"), EMPTY]
 
-    def read_file(door: str, paths: list[str], view: FormState, tested: Any) -> list[Any]:
+    def read_file(
+        door: str, paths: list[str], judge: str, view: FormState, tested: Any
+    ) -> list[Any]:
+        text = START_YAML
         try:
-            text = use_upload(START_YAML, [Path(path) for path in paths], store.folder)
+            text = use_upload(text, [Path(path) for path in paths], store.folder)
             if door == "answers":
                 return open_form(text, view, tested)
-            name = open_recorded_verdicts(text, store)
+            name = open_recorded_verdicts(text, store, judge if door == "verdicts" else "")
         except REPORTED_ERRORS as error:
             if columns_to_name(text, store.folder):
                 return open_form(text, view, tested)
-            return stay(notice_html("bad", "This file cannot be opened.", str(error)))
+            told = hide_hashes(str(error))
+            return stay(notice_html("bad", "This file cannot be opened.", told))
         shown = gr.Dropdown(choices=_names(store), value=name)
         return [*[gr.skip()] * len(form), shown, gr.Tabs(selected="results"), EMPTY]
 
     for door, button in tab.uploads.items():
 
-        def opened(paths: list[str], view: FormState, tested: Any, door: str = door) -> list[Any]:
-            return read_file(door, paths, view, tested)
+        def opened(
+            paths: list[str], judge: str, view: FormState, tested: Any, door: str = door
+        ) -> list[Any]:
+            return read_file(door, paths, judge, view, tested)
 
-        event = button.upload(opened, [button, study.view, study.tested], outputs, **QUIET)
+        inputs = [button, tab.judge, study.view, study.tested]
+        event = button.upload(opened, inputs, outputs, **QUIET)
         event.then(None, None, None, **REMEMBER_TAB)
 
 

@@ -22,6 +22,7 @@ from components.study.jobs import (
 )
 from components.study.plan.draft_studies import keep_changes, save_new_study
 from components.study.plan.example_files import example_text
+from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -89,7 +90,7 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
                 skipped = [gr.skip()] * len(form_outputs(tab))
                 return [*skipped, study_menu(store, name), gr.Tabs(selected="results")]
         except REPORTED_ERRORS as error:
-            said = replace(view, notice_html=notice_html("bad", title, str(error)))
+            said = replace(view, notice_html=notice_html("bad", title, hide_hashes(str(error))))
             return [*form_updates(text, said, tested, "", store, before=view), *stays]
         if not view.study:
             return [*open_new_study(store, made, view, tested), gr.skip()]

@@ -21,8 +21,6 @@ from components.study.form.data_source import (
     HUB,
     HUB_TOKEN_NAME,
     HUB_URL,
-    UPLOADS_FOLDER,
-    original_file_name,
     source_kind,
 )
 from components.study.form.mapping_preview import guessed_mapping
@@ -52,11 +50,13 @@ from judges.planning.plan import (
 from judges.security.key_consents import Consents
 from judges.security.key_origins import TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
+from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
 from studies.files.items import dump_item
 from studies.files.read_limits import current_limits
 from studies.files.tables import check_file_size, is_table_file, read_table
+from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.load import LoadedSource, load_source
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.keys import DATA
@@ -121,8 +121,11 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
     )
 
 
-def open_recorded_verdicts(text: str, store: Store) -> str:
-    """Import all recorded verdicts of a source as a new study; return the study's name."""
+def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
+    """Import all recorded verdicts of a source as a new study; return the study's name.
+
+    `judge` names the judge of a file with verdicts of one judge, which it may not name.
+    """
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -133,14 +136,33 @@ def open_recorded_verdicts(text: str, store: Store) -> str:
         per={},
     )
     found = load_records(spec, folder)
-    name = name_from_source(original_file_name(spec.source))
+    name = name_from_source(original_name(spec.source))
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
-    if store.has_live_asks(name):
-        name = f"{name}, recorded"
-    name = store.name_for_owner(name)
-    save_recorded_study(store, name, spec, found)
+    name = _recorded_name(store, name, spec.source)
+    save_recorded_study(store, name, spec, with_judge_name(found, judge))
     return name
+
+
+def _recorded_name(store: Store, name: str, source: str) -> str:
+    """The name of a recorded study: that of the same source, else one that no study has."""
+    for line in store.studies():
+        if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
+            return line.name
+    return store.name_for_owner(free_name(store, name))
+
+
+def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
+    """Name the judge of the verdicts; those of several judges, and votes, keep their names."""
+    name = " ".join(judge.split())[:80]
+    machines = {j.ask.judge for j in found.judgements if not j.ask.judge.startswith(HUMAN_PREFIX)}
+    if not name or len(machines) != 1:
+        return found
+    named = [
+        j if j.ask.judge.startswith(HUMAN_PREFIX) else replace(j, ask=replace(j.ask, judge=name))
+        for j in found.judgements
+    ]
+    return replace(found, judgements=named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +267,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 def study_name_of(text: str) -> str:
     """Name of a new study: that of its file of data, without hash and suffix."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
-    return name_from_source(original_file_name(source)) or NEW_STUDY_NAME
+    return name_from_source(original_name(source)) or NEW_STUDY_NAME
 
 
 def columns_to_name(text: str, folder: Path) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any, Final
 
 from components.html.format import count
@@ -23,6 +22,7 @@ from components.study.file.lenient_study import FormState, LenientStudy, as_list
 from components.study.plan.public_checks import is_public
 from components.study.plan.study_preview import StudyPreview
 from studies.domain import REFERENCE
+from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.catalogue import HUB_SETS, find_hub_set
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.sources.registry import SOURCE_FORMATS
@@ -38,8 +38,6 @@ SOURCE_KINDS: Final = (
 )
 SMALL_SAMPLE: Final = 50
 """Items of the cheap choice beside all items."""
-UPLOADS_FOLDER: Final = "uploads"
-"""Folder beside the store for uploaded files, named by the hash of their content."""
 
 HUB_TOKEN_NAME: Final = "@hub"
 """Name under which the browser stores a Hub token."""
@@ -60,13 +58,6 @@ def source_kind(source: str) -> str:
     if source.startswith("hub:"):
         return HUB
     return UPLOAD if source.startswith(f"{UPLOADS_FOLDER}/") else FILE
-
-
-def original_file_name(source: str) -> str:
-    """File name of a source; for an upload, its name before it was stored under the hash of its
-    content."""
-    name = PurePath(source).name
-    return name.partition("-")[2] or name if source_kind(source) == UPLOAD else name
 
 
 def current_source_kind(study: LenientStudy, view: FormState) -> str:
@@ -118,7 +109,7 @@ def source_card(preview: StudyPreview, view: FormState) -> Markup:
 def source_title(source: str) -> str:
     if source == "probe":
         return "Probe set"
-    return source.removeprefix("hub:") if source_kind(source) == HUB else original_file_name(source)
+    return source.removeprefix("hub:") if source_kind(source) == HUB else original_name(source)
 
 
 def _source_size(preview: StudyPreview) -> str:
@@ -148,7 +139,7 @@ def _source_control(study: LenientStudy, kind: str) -> Markup:
         )
         return form_row("Path", box, hint, to=str(DATA.source))
     if kind == UPLOAD:
-        name = original_file_name(source)
+        name = original_name(source)
         hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz; several answer files are joined"
         told = fill('<p class="hint">{}{}</p>', f"In use: {name}. " if name else "", hint)
         return told + _upload_button("Choose files")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from components.study.file.lenient_study import LenientStudy, judge_name
-from components.study.form.data_source import original_file_name
+from studies.files.upload_names import original_name
 
 
 def study_question(study: LenientStudy) -> str:
@@ -23,4 +23,4 @@ def data_name(study: LenientStudy) -> str:
         return "the probe set"
     if source.startswith("hub:"):
         return source[4:].partition("@")[0]
-    return original_file_name(source)
+    return original_name(source)

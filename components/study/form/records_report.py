@@ -22,7 +22,6 @@ from components.study.file.controls import (
     subheading,
 )
 from components.study.file.lenient_study import FormState
-from components.study.form.data_source import original_file_name
 from components.study.form.mapping_preview import column_names, comparisons_html, source_table
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.eligibility import count_skipped
@@ -31,6 +30,7 @@ from studies.domain import Item
 from studies.errors import EvenhandError
 from studies.files.nested_columns import expand_columns
 from studies.files.tables import SourceTable, text_of
+from studies.files.upload_names import original_name
 from studies.sources.detect import matching_formats
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
@@ -90,7 +90,7 @@ def _error_notice(preview: StudyPreview) -> Markup:
 def with_original_name(preview: StudyPreview, words: str) -> str:
     """Replace the stored name of an uploaded file in a text by its original name."""
     stored = PurePath(preview.lenient_study.source).name
-    return words.replace(stored, original_file_name(preview.lenient_study.source))
+    return words.replace(stored, original_name(preview.lenient_study.source))
 
 
 def _detected_format(preview: StudyPreview) -> Markup:

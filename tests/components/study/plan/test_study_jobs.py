@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from components.share.paper_text import source_name
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import HUB_URL
@@ -29,6 +30,7 @@ from judges.engine.engine import Engine
 from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
 from judges.security.key_origins import TypedKey, read_typed
 from studies.errors import EvenhandError
+from studies.files.upload_names import hide_hashes, original_name
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.canary_forms import CANARY
@@ -258,3 +260,39 @@ def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
     assert "needs your token" in fetch_private(text, store, {}).notice_html
     assert "this is not a Hub dataset" in fetch_private(START_YAML, store, TOKEN).notice_html
+
+
+RESULT = {
+    "input": "Name a prime.", "output_1": "23", "output_2": "21", "label": 1,
+    "results": [{"swap = False": {"winner": "1", "completion": "a"},
+                 "swap = True": {"winner": "2", "completion": "b"}}],
+}  # fmt: skip
+
+
+def test_the_two_files_of_llmbar_open_together_and_no_hash_is_shown(tmp_path):
+    data = tmp_path / "dataset.json"
+    result = tmp_path / "result.json"
+    data.write_text(json.dumps([{k: v for k, v in RESULT.items() if k != "results"}]), "utf-8")
+    result.write_text(json.dumps([RESULT]), "utf-8")
+    store = Store(tmp_path / "evenhand.db")
+    text = use_upload(START_YAML, [data, result], tmp_path)
+    name = open_recorded_verdicts(text, store, "gpt-4")
+    assert name == "llmbar" and set(store.frame(name)["judge"]) == {"gpt-4"}
+    alone = use_upload(START_YAML, [result], tmp_path)
+    assert open_recorded_verdicts(alone, store) == "result"
+    assert set(store.frame("result")["judge"]) == {"judge"}
+    # another file of that name is another study
+    result.write_text(json.dumps([{**RESULT, "input": "Name another."}]), "utf-8")
+    other = use_upload(START_YAML, [result], tmp_path)
+    assert open_recorded_verdicts(other, store, "claude") == "result 2"
+    assert open_recorded_verdicts(other, store, "claude") == "result 2"  # the same file again
+    store.close()
+
+
+def test_an_upload_is_named_without_its_hash_everywhere():
+    assert original_name("uploads/49785f15-result.json") == "result.json"
+    assert original_name("/data/uploads/49785f15-2-files/result.json") == "result.json"
+    assert original_name("data/49785f15-result.json") == "49785f15-result.json"
+    assert source_name("uploads/a8b38480-answers.csv") == "answers.csv"
+    assert hide_hashes("a8b38480-answers.csv: no format") == "answers.csv: no format"
+    assert hide_hashes("sha 49785f15-") == "sha 49785f15-"
