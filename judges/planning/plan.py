@@ -1,4 +1,4 @@
-"""The plan of a study: its asks (comparisons x prompts x judges), their keys."""
+"""The plan of a study: its asks (comparisons x prompts x judges) and their keys."""
 
 from __future__ import annotations
 

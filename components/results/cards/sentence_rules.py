@@ -28,7 +28,7 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardFact:
-    """Name of a value in hover texts, and its number format."""
+    """The name and number format with which a value of a report card is shown in hover texts."""
 
     words: str
     write: Callable[[float], str]
