@@ -430,7 +430,7 @@
   };
   const takeKey = (input) => {
     const name = input.dataset.key, key = input.value.trim(), fault = faultOf(key);
-    const url = input.closest(".eh-jf")?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
+    const url = (input.closest(".eh-drawer") ?? input.closest(".eh-jf"))?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
     delete keys[name]; delete removed[name]; delete refused[name];
     if (fault) refused[name] = fault;
     else if (key) keys[name] = {key, url};
@@ -503,6 +503,8 @@
       const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold]");
       if (!node || node.disabled) return;
       const {do: act, errand, step, press, goto, fold} = node.dataset;
+      const {renames} = node.dataset;           // a judge named after its model: its key moves along
+      if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
       if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
       if (errand) { rest(true); lines.errand.props.value = errand; lines.errand.trigger("select", {}); }
       if (goto) show(document.querySelector(goto));

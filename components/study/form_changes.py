@@ -22,10 +22,10 @@ from components.study.file.typed_values import (
 )
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.form.data_source import BUILTIN, HUB
-from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge
+from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge, unique_name
 from components.study.form.mapping_preview import guessed_mapping
 from studies.errors import EvenhandError
-from studies.spec.keys import DATA, EXTRACTION, PROTOCOL_KEYS, STUDY
+from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
@@ -215,7 +215,13 @@ def _use_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple
     judges, place = sheet.editable_judges(), int(entry["judge"])
     if place < len(judges):
         others = [one for at, one in enumerate(judges) if at != place]
-        judges[place] = judge_from_template(str(entry["template"]), others)
+        made = judge_from_template(str(entry["template"]), others)
+        judges[place] = (
+            edit_judge(made, JUDGE.model.name, entry["model"])
+            | ({JUDGE.name.name: unique_name(str(entry["model"]), others)})
+            if entry.get("model")
+            else made
+        )
     return put_value(sheet.text, STUDY.judges.path, judges), view
 
 

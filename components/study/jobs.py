@@ -23,6 +23,7 @@ from components.study.form.data_source import (
     HUB_URL,
     source_kind,
 )
+from components.study.form.judge_settings import judge_address
 from components.study.form.mapping_preview import guessed_mapping
 from components.study.form.records_report import table_to_map
 from components.study.plan import demo_studies
@@ -37,9 +38,11 @@ from components.study.plan.study_preview import (
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
 from judges.models.embedded import EmbeddedUnavailable
+from judges.models.factory import find_api_key
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
+from judges.operations.list_models import ModelList, list_models
 from judges.planning.plan import (
     Plan,
     assign_owner,
@@ -59,7 +62,8 @@ from studies.files.tables import check_file_size, is_table_file, read_table
 from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.load import LoadedSource, load_source
 from studies.sources.registry import SOURCE_FORMATS
-from studies.spec.keys import DATA
+from studies.spec.judge_spec import parse_judge
+from studies.spec.keys import DATA, JUDGE
 from studies.spec.study import DataSpec, study_to_mapping
 from studies.store.store import Store
 
@@ -88,6 +92,29 @@ def test_judge(
     except REPORTED_ERRORS as error:
         told = str(error)
     return JudgeCheck(name, "", ReplyOutcome("error", None, "", told), 0.0, "")
+
+
+def judge_models(
+    text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
+) -> ModelList:
+    """Ask the endpoint of a judge for its models, which also checks the key."""
+    judges = read_lenient_study(text, folder).judges
+    if not 0 <= place < len(judges):
+        return ModelList("", error="this judge is no longer in the study")
+    entry = judges[place]
+    address = judge_address(entry)
+    try:
+        judge = parse_judge({**entry, JUDGE.model.name: "-"}, "judge")
+        keys = keys_for([judge], typed)
+        if judge.api_key_env and judge.name not in keys and not current_access().machine_files:
+            raise StudyError("This Space's key lists no models. Type the name of the model.")
+        key = find_api_key(judge, keys, consents)
+        try:
+            return list_models(judge.endpoint, key)
+        finally:
+            key.discard()
+    except REPORTED_ERRORS as error:
+        return ModelList(address, error=str(error))
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:

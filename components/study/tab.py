@@ -35,6 +35,7 @@ from components.study.jobs import (
     REPORTED_ERRORS,
     describe_images,
     fetch_private,
+    judge_models,
     open_recorded_verdicts,
     prepare_run,
     stored_study_yaml,
@@ -49,8 +50,9 @@ from components.study.plan.draft_studies import (
 )
 from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import bind_prompts
-from components.study.steps.judge_drawer import judge_drawer
+from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer, models_key
 from judges.engine.engine import Engine
+from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import Pair
 from judges.security.key_origins import TypedKeys, read_typed
 from studies.errors import EvenhandError
@@ -182,6 +184,13 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
                     text, store.folder, name, read_typed(keys), engine.consents(store)
                 ),
             }
+        elif asked.get("do") == "find servers":
+            made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
+        elif asked.get("do") == "models":
+            found = judge_models(
+                text, store.folder, int(asked["judge"]), read_typed(keys), engine.consents(store)
+            )
+            made[0] = {**tested, models_key(found.address): found}
         elif asked.get("do") in ("describe", "fetch"):
             if asked["do"] == "fetch":
                 went = fetch_private(text, store, read_typed(keys))

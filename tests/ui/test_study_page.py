@@ -54,7 +54,9 @@ def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
     assert page.locator("#f-repeats").input_value() == "3"
     assert field(page, "labels").nth(1).is_checked()
     # 13 items x 2 orders x 3 repeats x 2 judges
-    wait_for(lambda: "78 comparisons × 2 orders" in page.locator("#eh-plan").inner_text())
+    wait_for(lambda: "78 comparisons × 2 orders" in page.locator("#eh-plan").text_content())
+    assert "gpt-4o-mini has no key" in page.locator("#eh-plan").inner_text()
+    assert not page.locator("#eh-run").is_visible()
     assert page.locator("#eh-study input").input_value().startswith("My study")
 
 

@@ -16,6 +16,7 @@ from components.study.form_html import render_judges, render_notices
 from components.study.jobs import (
     describe_images,
     fetch_private,
+    judge_models,
     open_recorded_verdicts,
     prepare_run,
     store_upload,
@@ -25,6 +26,7 @@ from components.study.jobs import (
 )
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
+from components.study.steps.judge_drawer import judge_drawer, models_key
 from components.study.steps.more_settings import more_settings
 from judges.engine.engine import Engine
 from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
@@ -296,3 +298,17 @@ def test_an_upload_is_named_without_its_hash_everywhere():
     assert source_name("uploads/a8b38480-answers.csv") == "answers.csv"
     assert hide_hashes("a8b38480-answers.csv: no format") == "answers.csv: no format"
     assert hide_hashes("sha 49785f15-") == "sha 49785f15-"
+
+
+def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_reported():
+    keys = {"sk-wrong-0123456789abcdef": "No list of models.", CANARY: "2 models from the provider"}
+    with JudgeServer(models=("judge-a", "judge-b"), api_keys={CANARY}) as server:
+        text = endpoint_study(server.base_url)
+        study, view = build_preview(text, Path()).lenient_study, FormState(panel="judge", judge="0")
+        for key, said in keys.items():
+            typed = {"gpt": TypedKey(key, server.base_url)}
+            found = judge_models(text, Path(), 0, typed, NO_CONSENTS)
+            html = judge_drawer(study, view, {models_key(found.address): found})
+            assert said in html and key not in html
+        assert "<b>judge-b</b>" in html
+    assert judge_models(text, Path(), 7, {}, NO_CONSENTS).error
