@@ -30,7 +30,7 @@ from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
 from components.study.form_layout_tab import render_hidden as render_hidden
-from components.study.form_updates_tab import form_outputs, form_updates
+from components.study.form_updates_tab import form_outputs, form_updates, plan_updates
 from components.study.jobs import (
     REPORTED_ERRORS,
     describe_images,
@@ -89,15 +89,21 @@ def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
 
     tab.edits.select(change, inputs, outputs, **LATEST_ONLY)
 
-    def replan(text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        # What the form itself wrote is in the form already; drawn late it would undo typing.
-        if view.shown == text:
-            return [gr.skip()] * len(redrawn)
-        keep_changes(store, view.study, text)
-        return form_updates(text, view, tested, draft, store, before=view)[1:]
+    # Drawers and state stay as they are: a change of the form may be on its way meanwhile.
+    redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
 
-    redrawn = form_outputs(tab)[1:]
-    tab.yaml.change(replan, [tab.yaml, tab.view, tab.tested, tab.draft], redrawn, **LATEST_ONLY)
+    def replan(text: str, view: FormState, tested: Any) -> list[Any]:
+        # What the form itself wrote is in the form already; drawn late it would undo typing.
+        if view.shown.strip() == text.strip():
+            return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
+        keep_changes(store, view.study, text)
+        look = build_preview(text, store.folder)
+        form = study_draw.render_form(look, view, tested)[: len(redrawn)]
+        return [*form, *plan_updates(look, view, store)]
+
+    tab.yaml.change(
+        replan, [tab.yaml, tab.view, tab.tested], [*redrawn, *tab.plan_components], **LATEST_ONLY
+    )
 
 
 def save_form(
@@ -108,7 +114,7 @@ def save_form(
     The first change of a new form saves it as a study. A new name renames the study; if it cannot
     be renamed, Run saves a copy under the new name.
     """
-    if not view.study and text == view.opened:
+    if not view.study and text.strip() == view.opened.strip():
         return text, view, gr.skip()
     if not view.study:
         name, text = save_new_study(text, store)
@@ -147,7 +153,7 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
     """Outputs of `form_outputs` for a study of the store; unsaved changes of both are kept."""
     unsaved = dict(view.unsaved)
-    if view.study and text != view.opened:
+    if view.study and text.strip() != view.opened.strip():
         unsaved[view.study] = text
     notice = ""
     try:

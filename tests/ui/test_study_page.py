@@ -130,7 +130,7 @@ def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(vi
 
 def test_the_form_is_that_of_the_study_in_the_header(visit):
     page = visit("tab=study")
-    page.get_by_text("Random 50").click()
+    page.locator('[data-field="data.count"][value="50"]').check()
     mine = wait_for(page.locator("#eh-study input").input_value)
     wait_for(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
     for name, said in (("Probe set, four options", "again"), (mine, "50 questions")):
@@ -175,8 +175,8 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     page = visit("tab=study")
     page.get_by_text("Other sources").click()
     field(page, "kind").nth(1).check()
-    field(page, "data.source").fill(str(folder))
-    field(page, "data.source").press("Tab")
+    page.locator('input[data-field="data.source"]').fill(str(folder))
+    page.locator('input[data-field="data.source"]').press("Tab")
     wait_for(lambda: "48 recorded verdicts" in page.locator("#eh-records").inner_text())
     wait_for(lambda: "verdicts, no questions" in page.locator("#eh-plan").inner_text())
     page.get_by_text("Open the verdicts").click()
