@@ -43,6 +43,7 @@ from studies.sharing import hub_backup
 from studies.sharing.expiry import ExpiryThread
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.database import default_store_path
+from studies.store.recovery.rolling_backups import DailyBackupThread
 from studies.store.store import Store
 
 APP_FOLDER = Path(__file__).resolve().parent
@@ -160,6 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
     backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
     expires = access.expiry_days and not frozen
     expiry_thread = ExpiryThread(store, access.expiry_days) if expires else None
+    daily_thread = None if frozen else DailyBackupThread(store.path)
     quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
@@ -187,6 +189,8 @@ def main(arguments: list[str] | None = None) -> int:
             engine.close()
         if backup_thread:
             backup_thread.close()
+        if daily_thread:
+            daily_thread.close()
         if quota:
             quota.close()
         page_store.close()
