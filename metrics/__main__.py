@@ -1,5 +1,7 @@
-"""Print all measures of a store, of a CSV of battles or of verdicts beside labels, as tables or as
-JSON."""
+"""Print all measures of verdicts, as tables or as JSON.
+
+The input is a store, a CSV of battles, or a table of verdicts with the right label of each answer.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,8 @@ def _is_store(path: Path) -> bool:
 
 
 def _holds_labels(path: Path) -> bool:
-    """Whether the header has the columns `verdict` and `label` and is not that of battles."""
+    """Whether a file's header names `verdict` and `label` but not `winner` (a column of
+    battles)."""
     with path.open("rb") as file:
         first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
     names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}
@@ -110,7 +113,8 @@ def _holds_labels(path: Path) -> bool:
 
 
 def _measure_labels(path: Path, by: Sequence[str], quick: bool) -> dict[str, Any]:
-    """Measure a table of verdicts beside labels, imported into a store that is deleted again."""
+    """Compute the measures of a table of verdicts and labels, by importing it into a temporary
+    store."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
     from studies.sources.option_names import use_option_names
@@ -128,11 +132,15 @@ def _measure_labels(path: Path, by: Sequence[str], quick: bool) -> dict[str, Any
 
 
 def _read_battles(path: Path) -> pd.DataFrame:
-    """Read a table of battles; an empty category or item is a value, a missing winner an error."""
+    """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
+    a name); a missing winner is an error."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
+        raise ValueError(
+            f"{path} is neither a store nor a CSV of battles: {error}; check the path, or see "
+            "docs/formats.md"
+        ) from error
     try:
         return frame_from_battles(
             table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table
@@ -187,7 +195,7 @@ MINUS, THIN_SPACE = "−", "\u2009"
 
 
 def format_estimate(got: dict[str, Any]) -> str:
-    """A value with its interval and n, or the reason why there is none."""
+    """Format an estimate as value, interval and n; without a value, as a dash and the reason."""
     if got["value"] is None:
         return f"– ({got['note']})" if got["note"] else "–"
     digits = 0 if got["unit"] == "Elo" else 3
@@ -198,7 +206,7 @@ def format_estimate(got: dict[str, Any]) -> str:
 
 
 def _bound_sign(got: dict[str, Any]) -> str:
-    """Sign ≥ or ≤ of an estimate whose interval has only one limit."""
+    """Return the sign ≥ or ≤ if the interval has only one limit, else an empty text."""
     if (got["low"] is None) == (got["high"] is None):
         return ""
     return "≥ " if got["high"] is None else "≤ "
@@ -215,14 +223,15 @@ def _format_p(p: float | None) -> str:
 
 
 def is_estimate(value: object) -> bool:
-    """Whether a value is an estimate as plain data."""
+    """Whether a value is an estimate in the form of a dictionary (value, low, high, …)."""
     return isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
 
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
-    """Yield each section under its heading; nested keys become one line each.
+    """Yield the lines of the printed tables: a heading for each section, then a line for each
+    value.
 
-    Sections without a number come last: in a file of ratings the ratings are the first lines.
+    Sections without a number come last, so that the ratings come first if a file has nothing else.
     """
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         heading = f"{title} · {name}" if title else name

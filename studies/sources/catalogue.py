@@ -14,7 +14,7 @@ CATALOGUE_FILE: Final = Path(__file__).with_name("catalogue.yaml")
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """Data set with its location, format, size and licence."""
+    """A data set with its location, format, size and licence."""
 
     name: str
     format: str
@@ -69,7 +69,8 @@ HUB_SETS: Final = tuple(entry for entry in ALL_SETS if entry.hub)
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
-    """Find the entry of a Hub dataset by repository and config or file, else by repository."""
+    """Find the entry of a Hub dataset by repository and config or file, else by repository
+    alone."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
         for entry in HUB_SETS:

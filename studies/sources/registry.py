@@ -22,6 +22,8 @@ from studies.sources.formats import (
     inspect_log,
     judgebench,
     kaggle,
+    langfuse,
+    langsmith,
     llm_comparator,
     llmbar,
     mt_bench,
@@ -30,10 +32,10 @@ from studies.sources.formats import (
     own_shards,
     own_votes,
     pandalm,
+    phoenix,
     prd,
     preference,
     promptfoo,
-    trace_scores,
     visit_battles,
     visit_bench,
 )
@@ -45,7 +47,7 @@ def _matches_no_folder(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
-    """File format of items or verdicts.
+    """A file format of items or verdicts.
 
     `matches_table` and `matches_folder` return the reason for a match; empty without a match.
     """
@@ -190,20 +192,20 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
         SourceFormat(
             "langfuse",
             "scores exported from Langfuse",
-            trace_scores.matches_langfuse,
-            trace_scores.read_langfuse,
+            langfuse.matches_table,
+            langfuse.read,
         ),
         SourceFormat(
             "phoenix",
             "evaluations exported from Phoenix",
-            trace_scores.matches_phoenix,
-            trace_scores.read_phoenix,
+            phoenix.matches_table,
+            phoenix.read,
         ),
         SourceFormat(
             "langsmith",
             "feedback exported from LangSmith",
-            trace_scores.matches_langsmith,
-            trace_scores.read_langsmith,
+            langsmith.matches_table,
+            langsmith.read,
         ),
         SourceFormat(
             "table",

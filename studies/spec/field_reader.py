@@ -15,17 +15,18 @@ T = TypeVar("T")
 
 
 MAX_YAML_CHARS: Final = 500_000
-"""Characters of a YAML text; the parser reads about 200,000 per second."""
+"""Maximum characters of a YAML text; the parser reads about 200,000 per second."""
 MAX_YAML_VALUES: Final = 100_000
-"""Values after expanding aliases; nine lines of nine aliases each give a billion."""
+"""Maximum values after expanding aliases; nine lines of nine aliases each give a billion values."""
 
 
 class YamlTooLarge(yaml.MarkedYAMLError):
-    """A YAML text whose aliases expand to too many values, or to themselves."""
+    """Raised for a YAML text whose aliases expand to too many values or refer to themselves."""
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe loader (plain values only) that limits the number of values after alias expansion."""
+    """Safe YAML loader (plain values only) that limits the number of values after alias
+    expansion."""
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
@@ -35,7 +36,7 @@ class BoundedYamlLoader(yaml.SafeLoader):
 
 
 class _UniqueKeyLoader(BoundedYamlLoader):
-    """Loader that refuses duplicate keys, as YAML requires; PyYAML would drop the first one."""
+    """YAML loader that refuses duplicate keys, of which PyYAML would silently drop the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -51,7 +52,7 @@ class _UniqueKeyLoader(BoundedYamlLoader):
 
 
 def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """Count the values of a node, with its aliases expanded."""
+    """Count the values of a YAML node with its aliases expanded."""
     if id(node) in above:
         raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
     if id(node) not in known:
@@ -65,13 +66,13 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
 
 
 def load_yaml(text: str) -> object:
-    """Parse a YAML text; a ValueError names the line that cannot be read."""
+    """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
     if len(text) > MAX_YAML_CHARS:
-        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters")
+        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters; shorten it")
     try:
         return yaml.load(text, _UniqueKeyLoader)
     except RecursionError:
-        raise ValueError("not valid YAML: nested too deeply") from None
+        raise ValueError("not valid YAML: nested too deeply; remove some levels") from None
     except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError
         message = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise ValueError(f"not valid YAML: {message}") from None
@@ -80,7 +81,7 @@ def load_yaml(text: str) -> object:
 def find_line(text: str, place: str) -> int:
     """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
 
-    If the key is absent it is the line of its block; 0 at the top level.
+    If the key is absent, the line of its block; 0 at the top level.
     """
     node, line = yaml.compose(text, yaml.SafeLoader), 0
     for part in place.replace("[", ".[").split("."):
@@ -99,7 +100,7 @@ def find_line(text: str, place: str) -> int:
 class FieldReader:
     """Typed access to the fields of a mapping.
 
-    Every key that was not requested by the time of `refuse_unknown_keys` is an error.
+    `refuse_unknown_keys` raises an error for every key that was not read before.
     """
 
     def __init__(self, values: object, where: str) -> None:
@@ -116,7 +117,7 @@ class FieldReader:
         return StudyError(f"{self.at(key)}: {message}")
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """Return the converted value of a field, or the default if it is absent or empty."""
+        """Return the converted value of a field, or the default if the field is absent or empty."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:
@@ -135,7 +136,8 @@ class FieldReader:
         )
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """Return one of the given words; the error suggests the closest one."""
+        """Return a field that must be one of the given words; the error suggests the closest
+        one."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:
@@ -145,7 +147,7 @@ class FieldReader:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; a single text counts as a list of one."""
+        """Return a list of texts; a single text becomes a list of one."""
         return self.take(key, (), _as_texts, "a list of texts")
 
     def text_map(self, key: str) -> dict[str, str]:
@@ -155,7 +157,7 @@ class FieldReader:
         return self.take(key, [], _as_list, "a list")
 
     def refuse_unknown_keys(self) -> None:
-        """Raise an error for the first key that was not requested; call this last."""
+        """Raise an error for the first key that was not read; call this last."""
         for key in self._values:
             if key not in self._known:
                 known = sorted(self._known)
@@ -174,7 +176,7 @@ def describe_value(value: object) -> str:
 
 
 def as_text(value: object) -> str:
-    """Convert a text, number or date to text; null and booleans are refused."""
+    """Convert a text, number or date to text; raise ValueError for null and booleans."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
         raise ValueError
     return str(value)

@@ -1,7 +1,7 @@
 """Scores of single answers in the logs of other tools: pass and fail, grades, numbers.
 
-A score is stored as a rating of one answer: pass and fail as 1 and 0. A missing score is counted
-and stays missing; it is never a fail.
+A score is stored as a rating of one answer; pass and fail are stored as 1 and 0. A missing score is
+counted as missing, not as a fail.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ SCORE_BY_WORD: Final[Mapping[str, float]] = {
 """Words of passes and fails, and Inspect's grades: correct, incorrect, partial, no answer."""
 
 
+MODEL: Final = "model"
+"""Contestant of scores whose export does not name the model."""
+
+
 def score_of(value: Any) -> float | None:
     """Convert a score, pass or fail to a number; None if it is missing or an unknown label."""
     if isinstance(value, bool):
@@ -42,7 +46,7 @@ def score_of(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class ScoreLog:
-    """Builder of a source of scores, with counts for its notes."""
+    """Builder for a source of scores, with counts for its notes."""
 
     builder: SourceBuilder = field(default_factory=SourceBuilder)
     unscored: int = 0
@@ -65,7 +69,8 @@ class ScoreLog:
         person: bool = False,
         time: float = 0.0,
     ) -> None:
-        """Add the score of an answer; a failed judge is an error, a missing score is counted."""
+        """Add the score of an answer; a failed judge call is stored as an error, a missing score is
+        counted."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
@@ -88,7 +93,7 @@ class ScoreLog:
         )
 
     def finish(self) -> SourceBuilder:
-        """Add the notes on passes, missing scores and labels, and return the builder."""
+        """Add the notes on passes, missing scores and unknown labels, and return the builder."""
         notes = self.builder.notes
         if self.words:
             notes.append("pass and fail are stored as the scores 1 and 0")
@@ -101,3 +106,17 @@ class ScoreLog:
                 "to use them, export them as numbers or as pass and fail"
             )
         return self.builder
+
+
+def score_or_label(score: Any, label: Any) -> Any:
+    """Return the score of an annotation, or its label if it has no score."""
+    return label if score is None or score != score else score
+
+
+def plain_text(value: Any) -> str:
+    """Return a text, the only text of an object, or all of its values with their names."""
+    if isinstance(value, dict):
+        if len(value) == 1:
+            return plain_text(next(iter(value.values())))
+        return "\n\n".join(f"{key}: {plain_text(one)}" for key, one in value.items())
+    return text_of(value)
