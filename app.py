@@ -37,7 +37,7 @@ from judges.engine.engine import Engine
 from judges.engine.public_engine import PublicEngine
 from judges.money.host_key import load_host_key
 from judges.security import redaction
-from studies.errors import EvenhandError
+from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
 from studies.sharing.expiry import ExpiryThread
@@ -87,9 +87,19 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
     if (here / SEED_STORE).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(here / SEED_STORE, target)
+    _require_writable(target)
     store = Store(target)
     demo_studies.open_demo(store)
     return store, False
+
+
+def _require_writable(path: Path) -> None:
+    """Raise an error for a read-only store before anything is computed for the page."""
+    effective = os.access in os.supports_effective_ids
+    if path.is_file() and not os.access(path, os.W_OK, effective_ids=effective):
+        raise StoreUnusable(
+            f"the store {path} is read-only; allow writing to it, or choose another with --store"
+        )
 
 
 def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]:

@@ -18,7 +18,7 @@ from components.__main__ import main as components
 from judges.__main__ import main as judges
 from metrics.__main__ import main as metrics
 from studies.__main__ import main as studies
-from studies.errors import StoreDamaged
+from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.database import connect
 from studies.store.recovery import damage
 from studies.store.recovery.file_header import read_header
@@ -150,6 +150,20 @@ def test_a_read_only_store_is_refused_by_commands_that_write(
         assert main([*arguments, "evenhand.db"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1 and "Traceback" not in error
+    assert file_contents(place) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
+def test_the_app_does_not_start_with_a_read_only_store(place: Path) -> None:
+    import app
+
+    for folder in (place, *place.parents[:3]):
+        folder.chmod(0o755)
+    path = place / "evenhand.db"
+    path.chmod(0o444)
+    before = file_contents(place)
+    with without_rights(), pytest.raises(StoreUnusable, match=r"evenhand\.db is read-only; allow"):
+        app.open_store(path)
     assert file_contents(place) == before
 
 
