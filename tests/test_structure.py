@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("app", "components", "judges", "metrics", "studies")
+LAYERS = ("evenhand", "app", "components", "judges", "metrics", "studies")
 BELOW = {
+    "evenhand": {"app", "components", "judges", "metrics", "studies"},
     "app": {"components", "judges", "metrics", "studies"},
     "components": {"judges", "metrics", "studies"},
     "judges": {"studies"},
@@ -54,10 +55,19 @@ ORDER = {
     ),
     "metrics": (
         "estimation",
-        "agreement ratings",
+        "agreement ratings drift",
         "position remedies win_rates",
         "labels people protocols",
         "summary",
+        "__main__",
+    ),
+    "evenhand": (
+        "extras",
+        "study_table audit_table",
+        "judge_cards rating_frames remedy_table function_judge",
+        "judge_audit",
+        "recorded_demo study_runs inspect_scorers",
+        "page_views nightly",
         "__main__",
     ),
     "components": (
@@ -106,7 +116,7 @@ REGISTRIES = re.compile(
 
 @cache
 def modules() -> tuple[Path, ...]:
-    found = [path for layer in LAYERS[1:] for path in (ROOT / layer).rglob("*.py")]
+    found = [path for layer in LAYERS if layer != "app" for path in (ROOT / layer).rglob("*.py")]
     return tuple(sorted([*found, *ROOT.glob("app.py")]))
 
 
