@@ -70,10 +70,11 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]:
-    """Open the store; return it and whether it is read-only.
+    """Open the store; return it, and whether it is read-only.
 
-    A frozen study beside this file is served from a temporary copy, so that the folder stays
-    unchanged. A published study fills an empty store once, from its seed.
+    If a frozen study lies beside this file, a temporary copy of it is opened, so that the folder
+    stays unchanged. If a published study's seed file lies there, it fills a store that does not
+    exist yet.
     """
     if (here / FROZEN_STORE).is_file():
         copy = Path(tempfile.mkdtemp(prefix="evenhand-")) / FROZEN_STORE
@@ -91,8 +92,8 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
 
 
 def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]:
-    """The store and the engine of the page: unrestricted on a private machine, limited by visitor
-    in public mode."""
+    """Return the store and the engine of the page: unrestricted on a private machine, with limits
+    per visitor in public mode."""
     if not access.public:
         return store, Engine()
     visitor_store = VisitorStore(
@@ -102,8 +103,8 @@ def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]
 
 
 def launch_settings(access: Access) -> dict[str, Any]:
-    """Arguments of launch(): no error traces, no statistics and no local files for visitors; only
-    the sizes depend on the access mode."""
+    """Return the arguments of launch() that protect the server: visitors get no error traces, no
+    monitoring and no local files. Only the size limits depend on the access mode."""
     return {
         "show_error": False,
         "enable_monitoring": False,
@@ -116,8 +117,8 @@ def launch_settings(access: Access) -> dict[str, Any]:
 def page_settings(
     access: Access, quota: TempFileQuota | None, hosts: Hosts, *, mcp: bool = False
 ) -> dict[str, Any]:
-    """Arguments of launch() for the appearance of the page and for the checks of each request's
-    host, route and size."""
+    """Return the arguments of launch() for the page's appearance and for checking the host, route
+    and size of each request."""
     settings = appearance_settings()
     settings["app_kwargs"]["lifespan"] = serve_only(hosts)
     limits = Middleware(
@@ -128,7 +129,7 @@ def page_settings(
 
 
 def _exit_on_signal(*_: object) -> None:
-    """Exit as after Ctrl-C when a Space or a service is stopped by a signal: replies in flight are
+    """Exit as after Ctrl-C when a signal stops the Space or service, so that replies in flight are
     stored and the last snapshot is made."""
     sys.exit(0)
 

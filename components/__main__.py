@@ -1,4 +1,4 @@
-"""Command line: write a study as a report, a read-only page or a Space; print the access table."""
+"""Command line: export a study as a report, a read-only page or a Space; print the access table."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The API for programs: gradio_client, plain HTTP, or MCP with `--mcp`.
 
-The docstring of each function is its documentation for clients and for models that call it. No
-function takes a key: a judge's key comes from the environment variable that its study names, for
-hosts the user allowed. In public mode each function also takes a token: a secret chosen by the
+The docstring of each API function is its documentation for clients and for models that call it. No
+function takes an API key: a judge's key comes from the environment variable that its study names,
+for hosts the user allowed. In public mode each function also takes a token: a secret chosen by the
 caller, or the token of a shared link.
 """
 
@@ -21,7 +21,8 @@ from judges.engine.engine import Engine
 from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedUnavailable
 from judges.models.weights import WeightsMissing
-from judges.planning.plan import assign_owner, make_forecast, save_plan
+from judges.planning.forecast import make_forecast
+from judges.planning.plan import assign_owner, save_plan
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from metrics.win_rates.win_rates import counting_rule
@@ -36,7 +37,8 @@ _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailabl
 
 
 def build(store: Store, engine: Engine | None) -> None:
-    """Register the API functions in the page's Blocks; without an engine only the reading ones."""
+    """Register the API functions in the page's Blocks; without an engine, only those that read
+    studies."""
     functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
     for function in functions:
         call = _with_readable_errors(function)
@@ -175,7 +177,8 @@ def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...
 
 
 def _with_readable_errors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Pass the messages of Evenhand's own errors to the caller; other errors only go to the log."""
+    """Wrap a function so that messages of Evenhand's own errors reach the caller; other errors only
+    go to the log."""
 
     @wraps(function)
     def call(*values: Any, **named: Any) -> Any:
@@ -195,7 +198,8 @@ _TOKEN_HELP = (
 
 
 def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
-    """Add a token as last parameter; the function is called as the visitor with this token."""
+    """Add a token as the last parameter; the function then runs as the visitor who has this
+    token."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
     whole = own.replace(parameters=[*own.parameters.values(), last])

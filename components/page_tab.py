@@ -1,8 +1,8 @@
 """The whole page: header, tabs, Share drawer, and the events between them.
 
-The page of a frozen study has no Study, Run and Vote tabs: they are not built, so that none of
-their events can be called. A voter's page (`blind` in its address) receives the ballot and nothing
-that reveals which model wrote an answer.
+The page of a frozen study has no Study, Run and Vote tabs; they are not built, so that their events
+cannot be called. A voter's page (`blind` in its address) receives the ballot and nothing that
+reveals which model wrote an answer.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ REMEMBER_INSPECT_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.remember({t
 
 @dataclass(frozen=True)
 class InteractiveTabs:
-    """Home, and the tabs that collect verdicts: Study and Run from judges, Vote from people."""
+    """The tabs that a read-only page lacks: Home; Study and Run, which collect verdicts of judges;
+    Vote, which collects those of people."""
 
     home: home_tab.HomeTab
     on_home: gr.Tab
@@ -77,8 +78,8 @@ class PageParts:
 
 
 def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
-    """Build the page; all tabs are built before any is bound, so that each can bind to the others'
-    components.
+    """Build the page. All tabs are built before events are bound, so that each tab can use the
+    others' components.
 
     Without an engine the page is read-only. With a shared store every event carries the visitor's
     identity.
@@ -145,7 +146,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
 
 
 def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
-    """Open the study, tab and filters that the query parameters of the address name."""
+    """Open the study, tab and filters that the address names in its query parameters."""
     interactive = page.interactive
 
     def open_page(request: gr.Request) -> list[Any]:
@@ -182,7 +183,7 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 
 
 def _bind_view(page: PageParts, store: Store) -> None:
-    """Show the header's study in every tab, and update a tab when it is opened."""
+    """Show the study chosen in the header in every tab, and update a tab when it is opened."""
     top, interactive, results = page.header, page.interactive, page.results
 
     def show_run(name: str) -> list[Any]:
@@ -226,7 +227,7 @@ def is_voter_page(parameters: Mapping[str, str]) -> bool:
 
 
 def _bind_mark_clicks(page: PageParts, store: Store) -> None:
-    """Open the replies behind a clicked mark in Inspect."""
+    """On a click on a mark of a chart, open the replies behind it in the Inspect tab."""
     results, study = page.results, page.header.study
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
@@ -258,7 +259,8 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Buttons of the Remedies view: use a rule, open the study file of a pilot, show a judge."""
+    """Bind the buttons of the Remedies view: apply a rule, open the study file of a pilot, show a
+    judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
     parts = results.parts[remedies_tab.NAME]
     judge = results.filters[0]
@@ -291,7 +293,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
 
 
 def _bind_share(page: PageParts, store: Store) -> None:
-    """Let Share export the study in the header with the filters of Results."""
+    """Connect the Share drawer to the study in the header and the filters of the Results tab."""
     results = page.results
 
     def filtered_study(name: str, request: str) -> FilteredStudy | None:

@@ -22,10 +22,12 @@ from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import check_judge
 from judges.operations.image_descriptions import write_descriptions
 from judges.operations.list_providers import add_providers_command
+from judges.operations.model_commands import add_model_commands
 from judges.operations.reread_replies import reread
 from judges.operations.terminal_progress import follow_run, format_duration, run_summary
 from judges.planning.eligibility import count_skipped
-from judges.planning.plan import Plan, load_stored_plan, make_forecast, make_plan, save_plan
+from judges.planning.forecast import make_forecast
+from judges.planning.plan import Plan, load_stored_plan, make_plan, save_plan
 from judges.rendering.mt_bench_prompts import import_judge_prompts
 from judges.rendering.prompt_library import prompt_path, save_prompt
 from judges.security import redaction
@@ -100,6 +102,7 @@ def _build_parser() -> argparse.ArgumentParser:
     add_batch_commands(commands)
     add_allow_command(commands)
     add_providers_command(commands)
+    add_model_commands(commands)
     return parser
 
 
@@ -167,8 +170,8 @@ def _run_to_end(made: Plan, store: Store, settings: RunSettings) -> int:
 
 
 def reread_study(options: argparse.Namespace) -> int:
-    """Parse the stored replies again, by the reading rule of the given study file, else of the
-    stored study."""
+    """Parse the stored replies again with the reading rule of the given study file; without a file,
+    with the rule of the stored study."""
     given = load_study(options.study) if options.study is not None else None
     name = given.name if given else _study_name(options)
     store = open_existing_store(options.store)
@@ -277,7 +280,8 @@ def describe_images(options: argparse.Namespace) -> int:
 
 
 def _load_plan(file: Path) -> Plan:
-    """Plan a study file; print a note if its data contains verdicts that the study does not use."""
+    """Build the plan of a study file; print a note if its data contains verdicts that the study
+    does not use."""
     made = make_plan(load_study(file))
     if made.ignored_verdicts:
         print(

@@ -1,5 +1,7 @@
-"""Print all measures of a store, of a CSV of battles or of verdicts beside labels, as tables or as
-JSON."""
+"""Print all measures of verdicts, as tables or as JSON.
+
+The input is a store, a CSV of battles, or a table of verdicts with the right label of each answer.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ MINUS, THIN_SPACE = "−", "\u2009"
 
 
 def format_estimate(got: dict[str, Any]) -> str:
-    """A value with its interval and n, or the reason why there is none."""
+    """Format an estimate as value, interval and n; without a value, as a dash and the reason."""
     if got["value"] is None:
         return f"– ({got['note']})" if got["note"] else "–"
     digits = 0 if got["unit"] == "Elo" else 3
@@ -95,7 +97,7 @@ def format_estimate(got: dict[str, Any]) -> str:
 
 
 def _bound_sign(got: dict[str, Any]) -> str:
-    """Sign ≥ or ≤ of an estimate whose interval has only one limit."""
+    """Return the sign ≥ or ≤ if the interval has only one limit, else an empty text."""
     if (got["low"] is None) == (got["high"] is None):
         return ""
     return "≥ " if got["high"] is None else "≤ "
@@ -112,14 +114,15 @@ def _format_p(p: float | None) -> str:
 
 
 def is_estimate(value: object) -> bool:
-    """Whether a value is an estimate as plain data."""
+    """Whether a value is an estimate in the form of a dictionary (value, low, high, …)."""
     return isinstance(value, dict) and {"value", "low", "high"} <= value.keys()
 
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
-    """Yield each section under its heading; nested keys become one line each.
+    """Yield the lines of the printed tables: a heading for each section, then a line for each
+    value.
 
-    Sections without a number come last: in a file of ratings the ratings are the first lines.
+    Sections without a number come last, so that the ratings come first if a file has nothing else.
     """
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         heading = f"{title} · {name}" if title else name

@@ -1,4 +1,4 @@
-"""Command line for the studies of a store: python -m studies {import,list,show,export,delete}."""
+"""Import, list, show, export and delete the studies of a store, on the command line."""
 
 from __future__ import annotations
 
@@ -119,20 +119,21 @@ def import_file(store: Store, options: argparse.Namespace) -> None:
         save_recorded_study(store, name, spec, loaded)
     except (SourceError, StudyError) as error:
         raise type(error)(use_option_names(str(error))) from None
+    store.frame(name)  # builds the frame file, so that the page opens a large study at once
     counts = store.counts(name, recorded=True)
     listed = ", ".join(f"{count:,} {key}" for key, count in counts.items() if key != "planned")
     print(f"study {name!r}: {listed}")
 
 
 def _expand_patterns(names: list[str]) -> list[str]:
-    """Replace patterns that the shell has not expanded by the files that they match."""
+    """Replace file patterns that the shell has not expanded by the files they match."""
     if any(name.startswith(HUB_PREFIX) or Path(name).exists() for name in names):
         return names
     return [str(path) for name in names for path in (find_files(name, Path()) or [Path(name)])]
 
 
 def _path_from_store(store: Store, path: str) -> str:
-    """Return the path relative to the store's folder, from which the page resolves paths."""
+    """Return a path relative to the store's folder, because the page resolves paths from there."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():

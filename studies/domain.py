@@ -44,7 +44,7 @@ FAIL: Final = "fail"
 PASS_FAIL_OPTIONS: Final = (FAIL, PASS)
 """`Ask.labels` of a pass/fail judgement. Its verdict has one score: 1 for pass, 0 for fail."""
 GOLD: Final = "gold"
-"""Source of a label that counts as the truth, before labels by people."""
+"""Source of a label that counts as the truth; it takes precedence over labels by people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,15 @@ class Item:
     labels: tuple[AnswerLabel, ...] = ()
 
     def answer(self, contestant: str) -> str:
-        """The answer of a contestant; the contestant may be the item's reference answer."""
+        """Return the answer of a contestant, or the reference answer if the contestant is
+        `@reference`."""
         return self.reference if contestant == REFERENCE else self.responses[contestant]
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Rules and form texts of one key of the study file, written beside the field that holds it.
+    """Rules and form texts of one key of the study file, declared beside the dataclass field of the
+    key.
 
     Parser, JSON schema, key order and form controls are derived from the fields with a `Key`
     (`studies/spec/keys.py`, `schema.py`); a field without one is not part of the file.
@@ -141,7 +143,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per million tokens."""
+    """Price of a model in dollars per million tokens."""
 
     input: Annotated[float, Key("in", high=1e6)]
     output: Annotated[float, Key("out", high=1e6)]
@@ -151,7 +153,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpec:
-    """A judge model and its settings; holds the name of the API key's variable, never the key."""
+    """A judge model and its settings, with the name of the API key's variable but not the key
+    itself."""
 
     name: Annotated[str, Key("Name")]
     model: Annotated[
@@ -218,12 +221,12 @@ class JudgeSpec:
         ),
     ] = field(default_factory=dict)
     simulation: Mapping[str, object] = field(default_factory=dict)
-    """Parameters of a simulated judge; in the file they stand among the keys of the judge."""
+    """Parameters of a simulated judge; in the study file they are keys of the judge itself."""
     timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
     """Seconds after which a call without a complete reply is given up; with `stream`, seconds until
     its first token. Like the fields below it is not part of a call's key."""
     max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
-    """Calls made for one ask at most, the retries included."""
+    """Maximum number of calls for one ask, retries included."""
     stream: Annotated[bool, Key("Stream")] = False
     """Whether the reply is requested token by token, so that a silent call can be detected."""
     idle_s: Annotated[float, Key("Silence limit", low=1, high=3600)] = 60.0
@@ -232,6 +235,15 @@ class JudgeSpec:
     """Seconds to make a connection."""
     hedge: Annotated[bool, Key("Second calls")] = False
     """Whether a second call may be made while the first takes far longer than usual."""
+    weights: Annotated[
+        str,
+        Key(
+            "Weights",
+            "a .gguf file on this machine, or hub:owner/repo/file.gguf; empty: the built-in model",
+            placeholder="hub:owner/repo/file.gguf",
+        ),
+    ] = ""
+    """GGUF file of an embedded judge; empty: the weights of this installation."""
     provider: Annotated[str, Key("Provider")] = ""
     """Name of a preset in the file; empty once the preset has filled in the other fields."""
 
@@ -244,9 +256,12 @@ class JudgeSpec:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request to one judge: `shown` lists the contestants in the order shown, `labels` the
-    label of each slot; for a verdict on one answer, the options of the verdict in the order
-    offered. The key is a hash of the whole canonical request."""
+    """One request to one judge.
+
+    `shown` lists the contestants in the order shown, `labels` the label of each slot (for a verdict
+    on one answer: the options of the verdict in the order listed). The key is a hash of the whole
+    canonical request.
+    """
 
     key: str
     item: str
@@ -265,7 +280,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict parsed from a reply, in terms of the slots shown; `pick` is None if it only has
+    """The verdict read from a reply, in terms of the slots shown; `pick` is None if it has only
     scores."""
 
     pick: int | Literal["tie"] | None = None
@@ -292,7 +307,7 @@ NO_USAGE: Final = Usage()
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The stored result of an ask: the raw reply and the verdict parsed from it."""
+    """The stored result of an ask: the reply and the verdict read from it."""
 
     ask: Ask
     status: Status
@@ -319,7 +334,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate with its interval, sample size and unit, ready to be plotted."""
+    """An estimated value with its interval, sample size and unit."""
 
     value: float | None
     low: float | None = None

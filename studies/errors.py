@@ -58,7 +58,7 @@ _FILE_ERROR_ADVICE = {
 
 
 def file_error_advice(error: OSError) -> str:
-    """Advice for a file operation that the operating system refused."""
+    """Return advice for a file operation that the operating system refused."""
     return next(
         (advice for codes, advice in _FILE_ERROR_ADVICE.items() if error.errno in codes),
         "try again",
@@ -66,8 +66,10 @@ def file_error_advice(error: OSError) -> str:
 
 
 def write_error(path: Path, error: OSError) -> StudyError:
-    """Error for a file that could not be written, with advice. It names the file without its
-    folder, because the page shows it to other visitors too."""
+    """Build the error for a file that could not be written, with advice.
+
+    It names the file without its folder, because other visitors of the page can see the message.
+    """
     return StudyError(
         f"cannot write {path.name}: {error.strerror or error}; {file_error_advice(error)}"
     )

@@ -1,7 +1,7 @@
-"""Environment variables: the one module that reads them, with meaning, default and type of each.
+"""Environment variables: the only module that reads them, with meaning, default and type of each.
 
 Every value is read when it is needed, not at import, so that a process can change its mode. The
-table in `docs/command-line.md` lists the same variables; a test compares them.
+table in `docs/command-line.md` lists the same variables; a test compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting(Generic[T]):
-    """One environment variable."""
+    """One environment variable with its meaning, default and parser."""
 
     name: str
     meaning: str
@@ -31,7 +31,7 @@ class Setting(Generic[T]):
     example: str = ""
 
     def read(self, environment: Mapping[str, str] | None = None) -> T:
-        """Return the value; the fallback if the variable is unset or blank."""
+        """Return the value of the variable, or the fallback if it is unset or blank."""
         text = (os.environ if environment is None else environment).get(self.name, "").strip()
         if not text:
             return self.fallback
@@ -57,7 +57,7 @@ def _is_on(text: str) -> bool:
 def _number(convert: Callable[[str], T], low: float, high: float) -> Callable[[str], T]:
     def parse(text: str) -> T:
         value = convert(text)
-        if not low <= float(str(value)) <= high:  # also false for nan
+        if not low <= float(str(value)) <= high:  # nan fails this comparison too
             raise ValueError(text)
         return value
 
@@ -195,10 +195,10 @@ def is_space() -> bool:
 
 
 def is_public() -> bool:
-    """Whether this process serves visitors over the network, not only its own user.
+    """Whether this process serves visitors over the network instead of only its own user.
 
-    Sources, judges and the page apply stricter limits to visitors. Each reads the mode itself, so
-    a limit does not depend on a caller passing the mode on.
+    Sources, judges and the page have stricter limits for visitors. Each calls this function itself,
+    so that no limit depends on a caller passing the mode on.
     """
     chosen = PUBLIC.read()
     return is_space() if chosen is None else chosen
@@ -211,12 +211,13 @@ def check_settings() -> None:
 
 
 def secret_value(name: str) -> str:
-    """Return the value of a variable that a study or the owner names, such as OPENAI_API_KEY."""
+    """Return the value of a variable whose name is given by a study or the owner, such as
+    OPENAI_API_KEY."""
     return os.environ.get(name, "")
 
 
 def set_value(setting: Setting[str], value: str | None) -> None:
-    """Set a variable that a library reads; None removes it."""
+    """Set an environment variable that a library reads; None removes it."""
     if value is None:
         os.environ.pop(setting.name, None)
     else:
@@ -224,5 +225,6 @@ def set_value(setting: Setting[str], value: str | None) -> None:
 
 
 def child_environment(**defaults: str) -> dict[str, str]:
-    """Return the environment of a child process: that of this one, and defaults for the rest."""
+    """Return the environment of a child process: this process's variables, with defaults for unset
+    ones."""
     return {**defaults, **os.environ}

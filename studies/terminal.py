@@ -17,8 +17,8 @@ INTERRUPTED_CODE: Final = 130
 def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
     """Run a command and return its exit code.
 
-    Errors that the user can correct are printed as one line (what, where, what to do) and give
-    exit code 2. Any other exception is a bug and keeps its traceback.
+    Errors that the user can correct are printed as one line (what, where, what to do) and give exit
+    code 2. Any other exception is a bug and is raised with its traceback.
     """
     expected: tuple[type[Exception], ...] = (EvenhandError, *known)
     try:
@@ -43,7 +43,7 @@ def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
 
 
 def escape_control(text: str) -> str:
-    """Replace control characters by their escape sequences; line ends and tabs stay."""
+    """Replace control characters by their escape sequences, except line ends and tabs."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)

@@ -1,5 +1,5 @@
-"""Chart of Elo ratings over the battles, with the band over shuffled orders and the Bradley–Terry
-ratings."""
+"""Chart of Elo ratings after each battle, with bands over shuffled orders of battles and the
+Bradley–Terry ratings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def elo_curve_figure(
     height: int = 380,
     revision: str = "elo",
 ) -> Figure:
-    """Elo ratings after each battle: lines for one order of battles, bands over shuffled orders.
+    """Figure of Elo ratings after each battle: lines for one order of battles, bands over shuffled
+    orders.
 
     The order of `curves` determines the models' colours. `limits` are the Bradley–Terry ratings,
     drawn as dotted lines; `at` marks a number of battles with a vertical line. With `replay` the
@@ -98,7 +99,7 @@ def _elo_table(
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     limits: Mapping[str, float],
 ) -> CsvTable:
-    """Every point of every line, with its band and the Bradley–Terry rating."""
+    """CSV table of every point of every line, with its band and the Bradley–Terry rating."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))
@@ -110,7 +111,8 @@ def _elo_table(
 
 
 def _round_all(values: Sequence[float]) -> list[float]:
-    """Round to hundredths, far below a pixel, which halves the bytes sent to the page."""
+    """Round values to hundredths, which is far below a pixel and halves the bytes sent to the
+    page."""
     return [round(value, 2) for value in values]
 
 
@@ -150,8 +152,8 @@ def _band_middles(bands: Mapping[str, tuple[list[float], list[float]]]) -> dict[
 def _end_labels(
     curves: Mapping[str, Sequence[float]], end: float, extent: tuple[float, float], height: int
 ) -> list[dict[str, Any]]:
-    """Labels at the ends of the lines: a dot in the line's colour, rating and name in black, since
-    coloured text would have too little contrast."""
+    """Labels at the ends of the lines: a dot in the line's colour, then rating and name in black,
+    since coloured text has too little contrast."""
     labels = [
         {
             **annotation(

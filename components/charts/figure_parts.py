@@ -1,6 +1,6 @@
 """Common parts of all charts: layout, axes, annotations, error bars, hover cards, label placement.
 
-Charts have bottom and left axes only, with horizontal 14 px tick labels, and no title and no legend
+Charts have only a bottom and a left axis, with horizontal 14 px tick labels, and no title or legend
 inside the plot.
 """
 
@@ -30,7 +30,8 @@ def make_figure(
     narrow: Any = None,
     table: CsvTable | None = None,
 ) -> Figure:
-    """A figure as the page's script expects it; `table` is the download as CSV."""
+    """A figure in the form that the page's script expects; `table` holds its numbers for CSV
+    download."""
     figure = {"data": data, "layout": layout, "narrow": narrow or {}, "summary": summary}
     return {**figure, "table": table} if table else figure
 
@@ -65,7 +66,7 @@ def make_layout(
 
 
 def empty_figure(text: str, height: int) -> Figure:
-    """A figure without data that shows the reason."""
+    """A figure without data; `text` gives the reason on the page."""
     words = {
         **annotation(text, "var(--ink-3)"),
         "xref": "paper",
@@ -134,8 +135,8 @@ def side_annotation(row: float, text: str, colour: str) -> dict[str, Any]:
 def add_name_labels(
     names: Sequence[str], notes: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Add the row names to the annotations; return the left margin, all annotations, and the
-    layout changes for a narrow box."""
+    """Add the names of the rows to the annotations; return the left margin, all annotations, and
+    the layout changes for a narrow page."""
 
     def label(most: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         margin = _name_width(names, most, size)
@@ -151,7 +152,7 @@ def add_name_labels(
 
 
 def _name_lines(name: str, most: int) -> list[str]:
-    """The lines of a name, each shortened."""
+    """The lines of a name, each shortened to `most` characters."""
     return [shorten(line, most) for line in name.split("\n")]
 
 
@@ -210,7 +211,7 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
 
 
 def hover_card(value: str, name: str, details: str) -> str:
-    """The hover card: value and interval; name; details such as n; effect of a click."""
+    """Text of a hover card: value and interval, name, details such as n, and what a click does."""
     click = fill_plot('<span style="color:var(--ink-3)">{}</span>', CLICK_HINT)
     return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 
@@ -221,7 +222,8 @@ def spread_labels(
     height: int,
     bottom: int = BOTTOM_MARGIN,
 ) -> None:
-    """Shift labels vertically until they are LABEL_GAP pixels apart; their anchors stay."""
+    """Shift labels vertically until they are LABEL_GAP pixels apart; the points they belong to
+    stay."""
     inner = height - TOP_MARGIN - bottom
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}
@@ -243,7 +245,7 @@ def spread_labels(
 
 
 def thin_indices(length: int) -> list[int]:
-    """Evenly spaced indices of at most MAX_POINTS points, both ends included, to keep the browser
+    """At most MAX_POINTS evenly spaced indices, both ends included, so that the browser stays
     fast."""
     if length <= MAX_POINTS:
         return list(range(length))

@@ -1,9 +1,9 @@
-"""Plotly figures as plain dicts, made from finished numbers without gradio or Plotly.
+"""Plotly figures as plain dicts, built from computed numbers without importing gradio or Plotly.
 
 Colours are CSS variables ("var(--first)", "alpha(var(--c1), 0.13)"), which the page resolves again
 when the theme changes. `narrow` holds layout changes for boxes under 480 px, `summary` the text for
-screen readers, `table` the numbers for download as CSV. Texts from data pass through `escape_plot`;
-`customdata`, `meta` and `table` stay raw, since they are never drawn.
+screen readers, `table` the numbers for CSV download. Texts from data pass through `escape_plot`;
+`customdata`, `meta` and `table` are not escaped, since they are never drawn.
 """
 
 from components.charts.elo_chart import elo_curve_figure

@@ -1,4 +1,4 @@
-"""Forest plot: one row for each estimate, with people and other judges for comparison."""
+"""Forest plot: one row per estimate, with the values of people and other judges for comparison."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ForestRow:
 def win_rate_figure(
     estimates: Mapping[str, Estimate], *, select: str = "contestant", height: int | None = None
 ) -> Figure:
-    """Win rates with intervals, one row for each model."""
+    """Figure of win rates with intervals, one row for each model."""
     rows = [
         ForestRow(name, estimate, select={select: name}) for name, estimate in estimates.items()
     ]
@@ -60,9 +60,10 @@ def forest_figure(
     what: str = "value",
     revision: str = "forest",
 ) -> Figure:
-    """A row for each estimate: dot and interval; people a hollow diamond, other judges grey ticks.
+    """Figure with one row per estimate: a dot with its interval, a hollow diamond for people, grey
+    ticks for other judges.
 
-    An estimate of fewer than five items is a hollow dot without interval.
+    An estimate from fewer than five items is a hollow dot without an interval.
     """
     data = [*_context_traces(rows), *_dot_traces(rows)]
     names = [row.name for row in rows]

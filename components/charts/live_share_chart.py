@@ -1,4 +1,4 @@
-"""Chart of the first-slot share over the verdicts of a running study."""
+"""Chart of the first-position share during a run, verdict by verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
-    """The first-slot share after `n` decisive verdicts."""
+    """The first-position share after `n` decisive verdicts."""
 
     n: int
     value: float
@@ -40,8 +40,8 @@ def live_share_figure(
     height: int = 250,
     revision: str = "share",
 ) -> Figure:
-    """Line of the first-slot share after each verdict, with a fixed y range for comparable
-    redraws."""
+    """Figure of the first-position share after each verdict; its y range is fixed, so that redrawn
+    charts can be compared."""
     points = [points[i] for i in thin_indices(len(points))]
     last = points[-1] if points else None
     colour = _lean_colour(last, even)
@@ -91,7 +91,7 @@ def live_share_figure(
 
 
 def _lean_colour(last: SharePoint | None, even: float) -> str:
-    """The colour of the preferred slot if the interval excludes an even share, else grey."""
+    """The colour of the preferred position if the interval excludes an even share, else grey."""
     if last is None or last.low is None or last.high is None:
         return "var(--tie)"
     if last.low > even:
@@ -100,11 +100,11 @@ def _lean_colour(last: SharePoint | None, even: float) -> str:
 
 
 def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
-    """The y range: 25 points to each side of an even share, or 0 to 1.
+    """The y range: 25 percentage points to each side of an even share, or 0 to 1.
 
-    The range 0 to 1 is used if even is not 50 %, or once the latest share (or any share of at least
-    20 verdicts) comes close to the limits of the narrow range. There are only these two ranges: an
-    axis fitted to the data would make small and large changes look alike.
+    The range 0 to 1 is used if an even share is not 50 %, or if the latest share (or any share of
+    at least 20 verdicts) comes close to the limits of the narrow range. An axis fitted to the data
+    would make small and large changes look alike, so there are only these two ranges.
     """
     settled = [p.value for p in points if p.n >= 20 or p is points[-1]]
     if abs(even - 0.5) < 0.01 and all(0.28 < value < 0.72 for value in settled):

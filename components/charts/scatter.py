@@ -1,4 +1,5 @@
-"""Scatter plots side by side: the same models in two benchmarks, with a fitted line."""
+"""Scatter plots side by side, each comparing the same models in two benchmarks, with a fitted
+line."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _COLUMN_GAP: Final = 0.09
 
 @dataclass(frozen=True, slots=True)
 class ScatterPlot:
-    """One plot: points (name, x, y), axis titles, and a title with its numbers."""
+    """One scatter plot: points (name, x, y), axis titles, and a title that contains its numbers."""
 
     points: Sequence[tuple[str, float, float]]
     x: str
@@ -38,7 +39,8 @@ class ScatterPlot:
 def scatter_figure(
     plots: Sequence[ScatterPlot], *, select: str = "contestant", revision: str = "scatter"
 ) -> Figure:
-    """Up to three plots in a row, one on a phone; a click opens a model's judgements."""
+    """Figure of up to three scatter plots in a row, one per row on a phone; a click opens a model's
+    judgements."""
     shown = [plot for plot in plots if plot.points]
     if not shown:
         return empty_figure("No benchmark has a model in common with this study.", 120)
@@ -80,7 +82,8 @@ def scatter_figure(
 def _plot_domains(
     index: int, across: int, rows: int, height: int
 ) -> tuple[list[float], list[float]]:
-    """The position of a plot: [left, right], [bottom, top], as shares of the figure."""
+    """Place of one plot in the figure: [left, right] and [bottom, top], as shares of its width and
+    height."""
     column, row = index % across, index // across
     wide = (1 - _COLUMN_GAP * (across - 1)) / across
     row_gap = 70 / (height * rows)
@@ -113,7 +116,8 @@ def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any
 
 
 def _fit_line(x: Sequence[float], y: Sequence[float]) -> dict[str, Any] | None:
-    """The least-squares line over the range of x; None for constant x or under three points."""
+    """The least-squares line over the range of x; None if x is constant or there are fewer than
+    three points."""
     if len(x) < 3 or np.ptp(x) == 0:
         return None
     slope, start = np.polyfit(x, y, 1)

@@ -1,4 +1,5 @@
-"""Bar chart of the chosen slots with the chance line; ties in a separate column."""
+"""Bar chart of how often each position was chosen, with a line at chance; ties have their own
+column."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class SlotRow:
-    """The share of each slot in one judge's decisive verdicts, and its share of ties."""
+    """Share of each position among one judge's decisive verdicts, and the judge's share of ties."""
 
     name: str
     shares: Sequence[Estimate]
@@ -45,10 +46,11 @@ def slot_colour(slot: int) -> str:
 def slot_histogram_figure(
     rows: Sequence[SlotRow], *, chance: float | None = None, height: int | None = None
 ) -> Figure:
-    """The chosen slots as shares of decisive verdicts, so that chance is the same for all judges.
+    """Figure of the chosen positions as shares of decisive verdicts, so that chance is the same for
+    all judges.
 
-    Two slots: two horizontal bars for each judge, ties in a column at the right. More slots and
-    one judge: vertical bars, the first blue, the second orange, later ones grey.
+    Two positions: two horizontal bars for each judge, ties in a column at the right. More positions
+    and one judge: vertical bars, the first blue, the second orange, later ones grey.
     """
     slots = max((len(row.shares) for row in rows), default=2)
     chance = 1 / slots if chance is None else chance
@@ -197,7 +199,8 @@ def _slot_share(row: SlotRow, slot: int) -> Estimate:
 def _bar_labels(
     row: SlotRow, slot: int, place: float, chance: float, *, named: bool
 ) -> list[dict[str, Any]]:
-    """The share beside its bar; `named`: with the position, as later ones have one colour."""
+    """The share as a label beside its bar; `named`: with the position's ordinal, since bars from
+    the third on have the same colour."""
     estimate = _slot_share(row, slot)
     if estimate.value is None:
         return []

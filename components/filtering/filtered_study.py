@@ -1,4 +1,4 @@
-"""A study with the judgements left by the filters: the input of every results view."""
+"""A study with the judgements that pass the filters: the input of every results view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True)
 class FilteredStudy:
-    """One study with one filter; results views compute from this alone."""
+    """One study with one set of filters; every results view is computed from this object alone."""
 
     store: Store
     name: str
@@ -56,18 +56,20 @@ class FilteredStudy:
 
     @cached_property
     def failed(self) -> int:
-        """The number of unusable replies of model judges."""
+        """Number of unusable replies of model judges, after filtering."""
         return int((~self.machines["status"].isin(list(USABLE_STATUSES))).sum())
 
     @cached_property
     def has_only_people(self) -> bool:
-        """Whether people cast all verdicts of the study, so that no judge is measured."""
+        """Whether all verdicts of the study come from people, so that there is no judge to
+        measure."""
         frame = self.stored_frame
         return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """The rules for combining both orders and for counting unreadable replies."""
+        """The two counting rules in use: how both orders are combined, and how unreadable replies
+        count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         return counting_rule(chosen[0]), cast(UnreadableRule, chosen[1])
 
@@ -78,5 +80,6 @@ class FilteredStudy:
 
 
 def rule_clause(view: FilteredStudy) -> str:
-    """End of a subtitle that names the counting rule; empty where each order counts."""
+    """Last part of a subtitle, which names the counting rule; empty if each order counts
+    separately."""
     return "" if view.rule[0] == "pooled" else f"; {COMBINE_TEXTS[view.rule[0]]}"

@@ -23,7 +23,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "graded replies averaged": ("graded", "exclude"),
     "win only if both agree, unreadable is a tie": ("strict", "tie"),
 }
-"""Choice in the menu -> (combine, unreadable), as in a study file."""
+"""For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "a win needs both orders",
@@ -34,7 +34,7 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 
 def rule_text(combine: str, unreadable: str) -> str:
-    """Sentences on a counting rule, for readers who do not know the values of a study file."""
+    """Sentences that explain a counting rule on the page, in words instead of study-file values."""
     orders = f"In ratings and win rates, {COMBINE_TEXTS[combine]}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
@@ -45,14 +45,14 @@ WITHOUT_SUSPECTS: Final = "without"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The selected filters; `all` selects every value of a field."""
+    """The selected filters; the value `all` selects everything."""
 
     judge: str = ALL_CHOICE
     prompt: str = ALL_CHOICE
     category: str = ALL_CHOICE
     contestants: tuple[str, ...] = ()
-    """Selected models. None: all judgements; one: all its comparisons; several: those among
-    them."""
+    """Selected models. Empty: all judgements. One model: all its comparisons. Several: only
+    comparisons among them."""
     rule: str = STUDY_RULE
     suspects: str = WITH_SUSPECTS
     """Whether to include judgements of answers with suspected prompt injections (see
@@ -82,13 +82,14 @@ class Filter:
 
 
 def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of model judges; the rows of people if there are no others."""
+    """The rows of model judges; if there are none, the rows of people."""
     human = _human_mask(frame)
     return frame if human.all() else frame[~human]
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give all people the same judge name, in a study without model judges."""
+    """In a study without model judges, treat all people as one judge; else return the frame
+    unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     return pool_people(frame, PEOPLE)
@@ -101,12 +102,12 @@ def _human_mask(frame: pd.DataFrame) -> np.ndarray:
 
 
 def row_names(frame: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """(judge, prompt) -> the shortest unambiguous name, for the rows of a frame."""
+    """Map each (judge, prompt) in a frame to its shortest unambiguous name."""
     return short_names(list(frame.groupby(["judge", "prompt"], observed=True).size().index))
 
 
 def short_names(cells: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-    """(judge, prompt) -> the shortest unambiguous name, for the given pairs."""
+    """Map each given pair (judge, prompt) to its shortest unambiguous name."""
     judges = {judge for judge, _ in cells}
     prompts = {prompt for _, prompt in cells}
     named: dict[tuple[str, ...], str] = {}

@@ -1,4 +1,4 @@
-"""Memoised numbers that several parts of the results need for the same study and filter."""
+"""Cache for numbers that several results views compute from the same study and filters."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Result = TypeVar("Result")
 def memoise_by_study(
     function: Callable[[FilteredStudy], Result],
 ) -> Callable[[FilteredStudy], Result]:
-    """Keep the results of a function in the store's cache until its study has a new judgement or
-    plan."""
+    """Decorate a function so that its results stay in the store's cache until the study gets a new
+    judgement or plan."""
 
     @wraps(function)
     def cached(view: FilteredStudy) -> Result:

@@ -1,4 +1,4 @@
-"""The raters of a study: each judge with each prompt, and the people."""
+"""The raters of a study: every combination of judge and prompt, and the people."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TruthSource = Literal["design", "people", "none"]
 
 @dataclass(frozen=True)
 class Raters:
-    """Filtered rows of a study, by rater.
+    """The filtered rows of a study, grouped by rater.
 
-    The filters on judge and prompt do not apply to people: people have no prompt, so a filter on
-    the prompt would remove them. In `frame` the column `judge` holds the rater's name: one judge
-    with two prompts is two raters.
+    The filters on judge and prompt do not apply to people: people have no prompt, so a prompt
+    filter would remove them. In `frame` the column `judge` holds the rater's name; a judge with two
+    prompts is two raters.
     """
 
     filtered_study: FilteredStudy
 
     @cached_property
     def names(self) -> dict[str, tuple[str, str]]:
-        """Rater -> (judge, prompt). Names come from the whole study, so links stay valid when
-        filters change."""
+        """Map each rater's name to its (judge, prompt). Names are made from the whole study, so
+        that links stay valid when filters change."""
         return {name: (judge, prompt) for (judge, prompt), name in row_names(self._judges).items()}
 
     @cached_property
@@ -47,8 +47,8 @@ class Raters:
 
     @cached_property
     def rows(self) -> pd.DataFrame:
-        """Rows of model judges that pass all filters, and rows of people that pass the filters
-        other than judge and prompt."""
+        """Rows of model judges that pass all filters, and rows of people that pass all filters
+        except judge and prompt."""
         chosen = self.filtered_study.filter
         rows = replace(chosen, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
             self.filtered_study.stored_frame
@@ -83,7 +83,7 @@ class Raters:
 
     @cached_property
     def in_view(self) -> list[str]:
-        """The raters with rows left by the filters, in the order of `names`."""
+        """Names of the raters that have rows after filtering, in the order of `names`."""
         present = set(self.machines["judge"].astype(str).unique())
         return [name for name in self.names if name in present]
 
@@ -93,21 +93,22 @@ class Raters:
 
     @cached_property
     def truth(self) -> TruthSource:
-        """The source of the better answers: the design of the data, people's votes, or none."""
+        """How the better answers are known: by the design of the data, from people's votes, or not
+        at all."""
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"
         return truth_source(self.filtered_study)
 
     def of(self, rater: str) -> pd.DataFrame:
-        """The rows of a rater."""
+        """The rows of one rater."""
         return row_selection.select_rows(self.frame, np.asarray(self.frame["judge"] == rater))
 
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Whether the better answers are known by design or from people's votes; only the former are
-    called correct."""
+    """Return whether the better answers are known by design or from people's votes. Only agreement
+    with the former is called "correct" on the page."""
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"
@@ -119,6 +120,6 @@ def accuracy_label(view: FilteredStudy) -> str:
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
-    """The selection that a click on a rater's mark sends."""
+    """The filter values (judge, prompt) that a click on a rater's mark in a chart sends."""
     judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

@@ -1,4 +1,4 @@
-"""The other studies of the same data, which a study's results are compared with."""
+"""The other studies of the same data source, for comparison with a study's results."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ StudyVersion = tuple[str, tuple[str, int]]
 
 
 def related_studies(store: Store, name: str) -> tuple[StudyVersion, ...]:
-    """(study, version) of every other study with the same data source.
+    """Return (name, version) of every other study with the same data source.
 
-    Contrasts and protocols compare studies of one source, so that only runs of these studies can
-    change a view.
+    Contrasts and protocol views compare studies of one source, so only runs of these studies can
+    change such a view.
     """
     sources = {one: _data_source(text) for one, text in store.study_files().items()}
     mine = sources.pop(name, "")

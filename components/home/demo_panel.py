@@ -1,4 +1,4 @@
-"""The recorded demo on Home: the verdicts of a small judge on twenty pairs, in both orders."""
+"""The recorded demo on the Home tab: verdicts of a small judge on twenty pairs, in both orders."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ DATA_TEXT: Final = (
 
 
 def demo_parts(store: Store) -> list[Markup]:
-    """HTML of the demo: headline, squares, table by prompt, source of the data."""
+    """HTML of the demo: headline, coloured squares, table by prompt, source of the data."""
     if demo_studies.PAIRS_STUDY not in {line.name for line in store.studies()}:
         missing = finding_html("Is your judge even-handed?", "No recorded demo in this store.")
-        nothing = empty_state("Nothing is recorded here.", "Choose one of the doors below.")
+        nothing = empty_state("Nothing is recorded here.", "Choose one of the ways to begin below.")
         return [missing, nothing, EMPTY, EMPTY]
     return [*_computed_demo(store), data_note(DATA_TEXT)]
 
 
 def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
-    """Headline, squares and table of the demo, computed once for all visitors."""
+    """HTML of the demo's headline, squares and table, computed once for all visitors."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> tuple[Markup, Markup, Markup]:
@@ -61,9 +61,10 @@ def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def squares_html(frame: pd.DataFrame) -> Markup:
-    """The position picked in each order of the first pairs, one column a pair.
+    """HTML squares that show the position picked in each order, for the first pairs; one column per
+    pair.
 
-    The same colour twice in a column means that only the order decided.
+    Two squares of the same colour in a column mean that the position decided, not the answer.
     """
     picks = select_picks(frame)
     picks = picks[(picks["prompt"] == picks["prompt"].iloc[0]) & ~picks["noise"]]

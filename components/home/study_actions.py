@@ -1,4 +1,4 @@
-"""Rename and delete studies from Home. No gradio."""
+"""Rename and delete studies from the Home tab; this module does not import gradio."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rename_study(store: Store, engine: Engine, name: str, wanted: str) -> str:
 
 
 def delete_study(store: Store, engine: Engine, name: str) -> int:
-    """Delete a study; return the number of replies that no other study uses."""
+    """Delete a study; return the number of deleted replies, which no other study uses."""
     _check_changeable(store, engine, name)
     return store.delete_study(name)
 

@@ -1,4 +1,4 @@
-"""The studies of the store on Home: state, actions, and examples to begin with."""
+"""The list of stored studies on the Home tab: their state, actions on them, and example studies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studies.store.store import Store, StudySummary
 
 Question = Literal["", "rename", "delete"]
 MAX_NAME: Final = 120
-"""Characters of a study's name that Home accepts."""
+"""Maximum characters of a study's name."""
 
 EXAMPLES: Final = (
     ("grade-score-probe", "Four options, rotated", "Grade Score on the built-in questions"),
@@ -27,12 +27,12 @@ EXAMPLES: Final = (
     ("label-probability-probe", "Label probabilities", "the verdict as a share, not a word"),
     ("arena-hard-probe", "Five levels", "Arena-Hard prompts against a baseline"),
 )
-"""Example file, title, one line."""
+"""Examples: file name, title, and one line of text."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyState:
-    """State of a study in the list, and the tab that it opens."""
+    """State of a study in the list, and the tab that a click on it opens."""
 
     text: str
     tab: str
@@ -53,13 +53,14 @@ def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = "", notice: str = ""
 ) -> Markup:
-    """The list of studies; one row may ask for a new name or whether to delete."""
+    """HTML of the list of studies; in the row of the study `asked`, it asks for a new name or
+    whether to delete."""
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
         for line in store.studies()
     ]
     if not rows:
-        return empty_state("No studies yet.", "They are listed here.")
+        return empty_state("No studies yet.", "Studies that you run or open are listed here.")
     heads = fill(
         "<thead><tr><th>Name</th><th>Changed</th>"
         '<th class="eh-num">Calls</th><th>State</th><th></th></tr></thead>'
@@ -125,7 +126,7 @@ def is_demo(name: str) -> bool:
 
 
 def day_text(then: float, now: float) -> str:
-    """A day relative to now: "today, 14:20", "yesterday", "9 Nov", or with the year."""
+    """A day in words relative to `now`: "today, 14:20", "yesterday", "9 Nov", or with the year."""
     day, today = time.localtime(then), time.localtime(now)
     if day[:3] == today[:3]:
         return time.strftime("today, %H:%M", day)
@@ -136,7 +137,7 @@ def day_text(then: float, now: float) -> str:
 
 
 def examples_html() -> Markup:
-    """Example studies as cards: title and one line each."""
+    """HTML of the example studies as cards, each with a title and one line of text."""
     known = example_names()
     cards = [
         fill(

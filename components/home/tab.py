@@ -1,4 +1,5 @@
-"""Home tab: what Evenhand is, the recorded demo, three ways to begin, the studies of the store."""
+"""The Home tab: what Evenhand is, the recorded demo, three ways to begin, and the stored
+studies."""
 
 from __future__ import annotations
 
@@ -129,7 +130,7 @@ def _build_door(name: str, title: str, text: str, formats: str, words: str) -> g
 
 
 def _clickable_list(elem_id: str) -> gr.HTML:
-    """HTML whose buttons and fields send their data to `.select`."""
+    """HTML component whose buttons and fields send their data to the handler of `.select`."""
     return gr.HTML(
         "",
         js_on_load=(
@@ -143,7 +144,7 @@ def _clickable_list(elem_id: str) -> gr.HTML:
 
 
 def opening_outputs(tab: HomeTab) -> list[Any]:
-    """The outputs of `show_home`, in its order."""
+    """The Gradio outputs of `show_home`, in the order of its return values."""
     return [tab.finding, tab.squares, tab.table, tab.data, tab.studies]
 
 

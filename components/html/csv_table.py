@@ -1,4 +1,4 @@
-"""The numbers behind a chart as a table that readers download as CSV."""
+"""The numbers behind a chart as a table that readers can download as CSV."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ ESTIMATE_COLUMNS: Final = ("value", "low", "high", "n", "items", "unit", "note")
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvTable:
-    """The JSON form of a table; texts stay raw, since the page's script escapes them for CSV."""
+    """A table in JSON form; texts are not escaped here, since the page's script escapes them for
+    CSV."""
     return {"columns": list(columns), "rows": [list(row) for row in rows]}
 
 
 def estimates_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """One row for each estimate: its keys, then value, interval, n, items, unit and note."""
+    """CSV table with one row per estimate: its keys, then value, interval, n, items, unit and
+    note."""
     rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
     return csv_table([*names, *ESTIMATE_COLUMNS], rows)
 

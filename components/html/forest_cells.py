@@ -1,4 +1,5 @@
-"""A forest plot in table rows: an estimate and its interval on an axis drawn in the table head."""
+"""Forest plot inside a table: each row draws an estimate with its interval, the head draws the
+axis."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The common scale of all rows of a forest plot."""
+    """The common value axis of all rows of a forest plot."""
 
     low: float = 0
     high: float = 1
@@ -32,12 +33,13 @@ TickSteps = Sequence[tuple[float, float]]
 
 
 def round_steps(*distances: float) -> TickSteps:
-    """Distances between ticks, each for a range of at most five of them."""
+    """Pairs (distance between ticks, largest range for it): a distance is used for ranges of up to
+    five ticks."""
     return [(distance, 5 * distance) for distance in distances]
 
 
 def steps_from(least: float) -> TickSteps:
-    """The distances 1, 2, 5, 10, 20, … times `least`."""
+    """Tick distances 1, 2, 5, 10, 20, … times `least`."""
     return round_steps(*(least * first * 10**power for power in range(7) for first in (1, 2, 5)))
 
 
@@ -54,10 +56,11 @@ def fit_axis(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     pad: float | None = None,
 ) -> Axis:
-    """An axis over all values and intervals with ticks at round numbers.
+    """An axis that covers all values and intervals, with ticks at round numbers.
 
-    It also covers the values `holds` and stays inside `bounds`. `text(tick)` is the label of a
-    tick. The axis ends at ticks, or with `pad` beyond the values by that share of their range.
+    It also covers the values `holds` and stays inside `bounds`. `text(tick)` returns the label of a
+    tick. The axis ends at ticks; with `pad`, it ends beyond the values by that share of their
+    range.
     """
     ends = [
         float(value)
@@ -88,7 +91,7 @@ def fit_share_axis(
     holds: Sequence[float] = (),
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Axis:
-    """An axis of shares, labelled in per cent."""
+    """An axis for shares, labelled in per cent."""
     return fit_axis(
         estimates,
         SHARE_STEPS,
@@ -106,7 +109,8 @@ def forest_html(
     others: Sequence[float] = (),
     tip: str = "",
 ) -> Markup:
-    """One row of the plot: dot and interval; below five items a hollow dot without interval."""
+    """HTML of one row of a forest plot: dot and interval; with fewer than five items, a hollow dot
+    without interval."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
         marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))

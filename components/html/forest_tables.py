@@ -1,4 +1,4 @@
-"""Tables with a plot in each row: the demo's prompts, flips by judge, the leaderboard."""
+"""Tables with a plot in each row: prompts of the demo, flips by judge, the leaderboard."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """One row of the demo table: the embedded judge with one prompt and one set of labels."""
+    """One row of the demo table: the embedded judge with one prompt and one assignment of
+    labels."""
 
     prompt: str
     labels: str
@@ -53,7 +54,8 @@ class FirstVisitRow:
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:
-    """Flips of one judge: toward the answer shown first and toward the second."""
+    """Flips of one judge, split into those toward the first and those toward the second
+    position."""
 
     judge: str
     first: int
@@ -89,7 +91,7 @@ def first_visit_table(
         "prompt"
     ),
 ) -> Markup:
-    """Consistency of the embedded judge on the built-in pairs, by prompt."""
+    """HTML table of the embedded judge's consistency on the built-in pairs, by prompt."""
     axis = Axis(chance=0.5)
     head = fill(
         '<div class="eh-fv h"><span>Prompt, labels</span>{}'
@@ -125,8 +127,8 @@ def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:
-    """Flips toward the first and toward the second answer as bars from a common zero line, with
-    the finding in words."""
+    """HTML table of flips toward the first and toward the second position: bars from a common zero
+    line, and the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
     head = Markup(
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
@@ -164,8 +166,8 @@ def _flip_row(row: FlipRow, most: int) -> Markup:
 
 
 def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Markup:
-    """The leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and a badge
-    on every gap whose interval covers 0."""
+    """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and
+    a badge where the difference to the next model is not significant."""
     axis = axis or fit_rating_axis(rows)
     columns: Cells = [
         TableCell("Rank"),
@@ -182,7 +184,7 @@ def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Ma
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
-    """The numbers of the leaderboard for download."""
+    """The numbers of the leaderboard as a table for CSV download."""
     names = ["rank_low", "rank_high", "contestant", "measure"]
     entries: list[tuple[list[CsvCell], Estimate | None]] = []
     for row in rows:
@@ -221,7 +223,7 @@ def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
 
 
 def contestant_swatch(index: int) -> Markup:
-    """A sample of a model's line in the Elo chart."""
+    """HTML sample of the line that a model has in the Elo chart."""
     colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
     dash = " dash" if contestant_dash(index) == "dash" else ""
     return fill('<i class="eh-sw {}{}"></i>', colour, dash)

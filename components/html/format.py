@@ -1,4 +1,4 @@
-"""Format numbers for the page; the only module that does."""
+"""Number formats of the page; no other module formats numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def is_known(value: float | None) -> bool:
 
 
 def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> str:
-    """A number such as 1,276 or −0.15: thousands comma, minus sign, no minus before zero."""
+    """Format a number, such as 1,276 or −0.15: comma for thousands, true minus sign, no minus
+    before zero."""
     if value is None or not math.isfinite(value):
         return DASH
     digits = f"{abs(value):,.{decimals}f}"
@@ -32,7 +33,7 @@ def number(value: float | None, decimals: int = 0, *, signed: bool = False) -> s
 
 
 def count(value: int | None, noun: str = "") -> str:
-    """A count such as 1,600; with a noun "1 item", "3 items"."""
+    """Format a count, such as 1,600; with a noun, "1 item" or "3 items"."""
     digits = number(value)
     if not noun:
         return digits
@@ -44,14 +45,14 @@ def _plural(noun: str) -> str:
 
 
 def share(value: float | None, decimals: int = 1, *, signed: bool = False) -> str:
-    """A proportion as "69.1 %"."""
+    """Format a proportion as per cent, such as "69.1 %"."""
     if value is None or not math.isfinite(value):
         return DASH
     return f"{number(100 * value, decimals, signed=signed)}{NARROW_SPACE}%"
 
 
 def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
-    """An interval such as "[65.5, 72.9]"; empty without one."""
+    """Format an interval, such as "[65.5, 72.9]"; empty if the estimate has none."""
     if not (is_known(estimate.low) and is_known(estimate.high)):
         return ""
     ends = (number(scale * end, decimals) for end in (estimate.low or 0.0, estimate.high or 0.0))
@@ -59,7 +60,8 @@ def interval(estimate: Estimate, decimals: int = 1, *, scale: float = 1) -> str:
 
 
 def _bound_sign(estimate: Estimate) -> str:
-    """The sign "≥ " or "≤ " of an estimate with only a lower or only an upper bound."""
+    """The sign "≥ " or "≤ " for an estimate with only a lower or only an upper bound; else
+    empty."""
     if is_known(estimate.low) == is_known(estimate.high):
         return ""
     return f"≥{NARROW_SPACE}" if is_known(estimate.low) else f"≤{NARROW_SPACE}"
@@ -72,25 +74,25 @@ def _with_interval(value: str, bounds: str, n: int | None) -> str:
 
 
 def percent(estimate: Estimate, decimals: int = 1, *, n: bool = True, signed: bool = False) -> str:
-    """A share with its interval: "69.1 % [65.5, 72.9], n 800"."""
+    """Format a share with its interval, such as "69.1 % [65.5, 72.9], n 800"."""
     value = _bound_sign(estimate) + share(estimate.value, decimals, signed=signed)
     bounds = interval(estimate, decimals, scale=100)
     return _with_interval(value, bounds, estimate.n if n else None)
 
 
 def decimal(estimate: Estimate, decimals: int = 2, *, n: bool = True) -> str:
-    """A decimal number with its interval (entropy, kappa, grades): "0.96 [0.94, 0.97], n 800"."""
+    """Format a decimal estimate (entropy, kappa, grades), such as "0.96 [0.94, 0.97], n 800"."""
     value = _bound_sign(estimate) + number(estimate.value, decimals)
     return _with_interval(value, interval(estimate, decimals), estimate.n if n else None)
 
 
 def rating(estimate: Estimate, *, n: bool = False) -> str:
-    """A rating with its interval, without decimals: "1,276 [1,231, 1,330]"."""
+    """Format a rating without decimals, with its interval, such as "1,276 [1,231, 1,330]"."""
     return decimal(estimate, 0, n=n)
 
 
 def dollars(value: float | None) -> str:
-    """An amount such as "$1.28"; None is "price unknown", 0 is "free"."""
+    """Format an amount, such as "$1.28"; None gives "price unknown", 0 gives "free"."""
     if value is None or not math.isfinite(value):
         return "price unknown"
     if value == 0:
@@ -99,7 +101,7 @@ def dollars(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A duration such as "0.4 s", "38 s", "1 min 16 s" or "2 h 5 min"."""
+    """Format a duration, such as "0.4 s", "38 s", "1 min 16 s" or "2 h 5 min"."""
     if seconds is None or not math.isfinite(seconds):
         return DASH
     if seconds < 9.95:
@@ -114,12 +116,12 @@ def duration(seconds: float | None) -> str:
 
 
 def slot_name(slot: int) -> str:
-    """The ordinal of a slot: 1st, 2nd, 3rd, 4th …"""
+    """The ordinal of a position: 1st, 2nd, 3rd, 4th …"""
     return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
 
 
 def tokens(value: float | None) -> str:
-    """A number of tokens, rounded as for a forecast: "9,340", "147,000", "1.72 million"."""
+    """Format a forecast number of tokens, rounded: "9,340", "147,000", "1.72 million"."""
     if value is None or not math.isfinite(value):
         return DASH
     if value >= 999_500:
@@ -129,13 +131,14 @@ def tokens(value: float | None) -> str:
 
 
 def approximate_count(value: int) -> str:
-    """A count rounded to two significant digits, as for a forecast: 1,200 for 1,234."""
+    """Format a forecast count, rounded to two significant digits: 1,200 for 1,234."""
     step = 10 ** max(len(str(value)) - 2, 0)
     return count(round(value / step) * step)
 
 
 def lean_text(lean: Estimate | None) -> str:
-    """Recency − primacy as a lean toward one slot, with its interval; empty without interval."""
+    """Text on the preference for one position (recency − primacy), with its interval; empty if the
+    estimate has no interval."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

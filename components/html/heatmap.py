@@ -1,6 +1,7 @@
-"""A heatmap as an HTML table whose cells are buttons; a darker cell means more bias.
+"""A heatmap as an HTML table whose cells are buttons; darker cells mean more bias.
 
-An HTML table, since a Plotly heatmap shrinks its text and has no keyboard or screen-reader access.
+It is HTML because a Plotly heatmap shrinks its text and cannot be used by keyboard or screen
+reader.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ _BREAKS: Final = re.compile(rf"[-_/]|{_ZERO_WIDTH_SPACE}")
 
 @dataclass(frozen=True, slots=True)
 class MatrixColumn:
-    """A column with the note under its name, usually its number of items."""
+    """A column of the matrix: its name and a note below it, usually the number of items."""
 
     name: str
     note: str = ""
@@ -108,16 +109,16 @@ def matrix_html(
     aside: str = "",
     strengths: Mapping[tuple[str, str], float] | None = None,
 ) -> Markup:
-    """The matrix with its colour scale below.
+    """HTML of the matrix, with its colour scale below.
 
     `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
     first column from the others. A click sends {keys[0]: row, keys[1]: column}, or `select` of the
-    cell. `flags` mark one or two corners of a cell. `turns`: transpose on a phone; by default for
-    up to six rows, never where row and column have different roles ("row beats column"). `more`
-    adds lines to the hover card, `beside` a small line to the cell that stays where there is no
-    room for intervals. Cells of fewer than `least` verdicts are hatched too. `aside` is a text at
-    the end of the colour scale. `strengths` are colour strengths from 0 to 1 of cells whose colour
-    does not follow from the value alone.
+    cell. `flags` mark one or two corners of a cell. `turns`: swap rows and columns on a phone; the
+    default is to do so for up to six rows, but never where row and column have different roles
+    ("row beats column"). `more` adds lines to the hover card. `beside` adds a small line to the
+    cell, shown even where there is no room for intervals. Cells of fewer than `least` verdicts are
+    hatched. `aside` is a text at the end of the colour scale. `strengths` are colour strengths from
+    0 to 1, for cells whose colour does not depend on the value alone.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -169,7 +170,7 @@ class _MatrixOptions:
         return f"{self.scale.name} by {self.keys[0]} and {self.keys[1]}"
 
     def has_few(self, estimate: Estimate) -> bool:
-        """Whether an estimate has too few items or verdicts to be coloured."""
+        """Whether an estimate has too few items or verdicts for its cell to be coloured."""
         if estimate.value is None:
             return False
         return 0 < estimate.items < MIN_COLOURED_ITEMS or 0 < estimate.n < self.min_verdicts
@@ -178,7 +179,7 @@ class _MatrixOptions:
 def _download_data(
     rows: Sequence[str], columns: Sequence[MatrixColumn], view: _MatrixOptions
 ) -> dict[str, Any]:
-    """The matrix as JSON, from which the page's script makes PNG, SVG and CSV downloads."""
+    """The matrix as JSON; the page's script makes the PNG, SVG and CSV downloads from it."""
     scale = view.scale
     cells = []
     for row in rows:
@@ -198,8 +199,8 @@ def _download_data(
 
 
 def _download_row(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[Any]:
-    """Row, column, value, low, high, n, items, colour strength from 0 to 1 (None where hatched),
-    and the two lines of text of the cell."""
+    """The values of one cell: row, column, value, low, high, n, items, colour strength from 0 to 1
+    (None if hatched), and the cell's two lines of text."""
     scale = view.scale
     ink = (
         None
@@ -274,7 +275,8 @@ def _name_html(name: str, bold: bool) -> Markup:
 
 
 def _break_name(name: str) -> Markup:
-    """Allow line breaks in a name after - _ / and inside long words, between syllables if any."""
+    """HTML of a name that may break after - _ / and inside long words, between syllables where
+    possible."""
     long = 10 if " " in name else 9  # a name with spaces breaks at a space first
     out = _LETTERS.sub(
         lambda word: (
@@ -329,7 +331,8 @@ def _unknown_attributes(row: str, column: str, estimate: Estimate | None) -> dic
 
 
 def _hover_lines(row: str, column: str, estimate: Estimate, view: _MatrixOptions) -> list[str]:
-    """The hover card: value and interval; row and column; items and n; notes; effect of a click."""
+    """Lines of the hover card: value and interval; row and column; items and n; notes; what a click
+    does."""
     bounds = interval(estimate, view.scale.decimals, scale=view.scale.times)
     unit = f"\u202f{view.scale.unit}" if view.scale.unit == "%" else ""
     value = f"{view.scale.text(estimate.value)}{unit} {bounds}".strip()
@@ -364,7 +367,8 @@ def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
 
 
 def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
-    """The colour scale below static matrices; `after` are further entries of the legend."""
+    """HTML of the colour scale below a static matrix; `after` adds further entries to the
+    legend."""
     return wrap(_scale_ends(scale, Markup('<span class="eh-grow"></span>') + after))
 
 
@@ -373,7 +377,8 @@ def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell: value, lines of the hover card, number of marked corners, text below the value."""
+    """One cell of a matrix without clicks: value, lines of the hover card, number of marked
+    corners, text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()
@@ -382,7 +387,7 @@ class StaticCell:
 
     @classmethod
     def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
-        """The cell of an estimate; None without a value."""
+        """The cell of an estimate; None if the estimate has no value."""
         if estimate.value is None:
             return None
         return cls(estimate.value, lines, below=scale.bounds(estimate))
@@ -398,7 +403,8 @@ def static_matrix(
     small: bool = True,
     label_width: int = 132,
 ) -> Markup:
-    """The matrix of rows and columns (name, note); the Tab key reaches each cell's hover card."""
+    """HTML of a matrix without clicks; columns are (name, note). The Tab key reaches each cell's
+    hover card."""
     heads = [fill('<th scope="col">{}<small>{}</small></th>', text, note) for text, note in columns]
     lines = [
         (row, [_static_cell_html(cells.get((row, column)), scale) for column, _ in columns])

@@ -1,5 +1,5 @@
-"""Stacked bars of the five verdict levels of Creation-MMBench, centred on the tie, with Reward,
-win rate and Visual Factuality Score."""
+"""Stacked bars of Creation-MMBench's five verdict levels, centred on the tie, with Reward, win rate
+and Visual Factuality Score."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
     "better": "better",
     "much_better": "much better",
 }
-"""The levels from left to right."""
+"""Names of the five levels, from left to right in the bar."""
 _MIN_LABEL_WIDTH: Final = 4.2
 """Smallest segment that shows its number, in per cent of the readable verdicts."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
@@ -39,7 +39,7 @@ _MIN_TIE_LABEL_WIDTH: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """The verdicts on one model against the baseline, or against all its opponents."""
+    """The verdicts on one model, against the baseline or against all its opponents."""
 
     model: str
     counts: Mapping[str, int]
@@ -55,7 +55,7 @@ class LevelRow:
         return sum(self.counts[level] for level in LEVELS)
 
     def shares(self) -> dict[str, float]:
-        """Per cent of the readable verdicts, much worse first."""
+        """Per cent of the readable verdicts at each level, from "much worse" to "much better"."""
         return {level: 100 * self.counts[level] / max(self.readable, 1) for level in LEVEL_NAMES}
 
 
@@ -68,7 +68,7 @@ def level_legend() -> Markup:
 
 
 def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> Markup:
-    """The table of stacked bars on one common scale, with the paper's measures beside each."""
+    """HTML table of stacked bars on one common scale, with the paper's measures beside each bar."""
     low, high = _stack_extent(rows)
     heads = [
         ColumnHead("Model", numeric=False),
@@ -105,7 +105,8 @@ def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[M
 
 
 def _stack_extent(rows: Sequence[LevelRow]) -> tuple[float, float]:
-    """The extent of the longest bars to the left and right of the centre line, in per cent."""
+    """How far the longest bars reach to the left and to the right of the centre line, in per
+    cent."""
     left, right = 10.0, 10.0
     for row in rows:
         part = row.shares()
@@ -127,7 +128,7 @@ def _sides_html(baseline: str, low: float, high: float) -> Markup:
 
 
 def level_stack(row: LevelRow, low: float, high: float) -> Markup:
-    """The stacked bar of one row, with the middle of the tie on the centre line."""
+    """HTML of one row's stacked bar, with the middle of the ties on the centre line."""
     if not row.readable:
         return Markup('<span class="eh-mute eh-small">no readable verdict</span>')
     parts = row.shares()

@@ -1,7 +1,7 @@
 """Safe HTML: the type `Markup`, and the functions that put texts and values into it.
 
-A plain text is escaped whenever it goes into Markup. Only this module turns a computed text into
-Markup; all others write a constant template and pass the values to `fill`, `join` or `tag`.
+A plain text is escaped whenever it is put into Markup. Only this module turns a computed text into
+Markup; all other modules write a constant template and pass the values to `fill`, `join` or `tag`.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def _mark_safe(text: str) -> Markup:
-    """Escaped text as Markup; without the constructor of Markup, which takes three times as long.
+    """Turn an escaped text into Markup, without Markup's constructor, which takes three times as
+    long.
 
-    A page has thousands of small pieces of HTML.
+    Speed matters because a page has thousands of small pieces of HTML.
     """
     return str.__new__(Markup, text)
 
 
 def _escape_text(value: object) -> str:
-    """Escaped text; the search is faster than the five replacements of `html.escape`, and few
-    names and no numbers have a special character."""
+    """Escape a value as text. A search for special characters comes first: it is faster than the
+    five replacements of `html.escape`, and most texts contain none."""
     text = str(value)
     return html.escape(text) if _SPECIAL.search(text) else text
 
@@ -64,7 +65,8 @@ def escape(value: object) -> Markup:
 
 
 def fill(template: LiteralString, *values: object) -> Markup:
-    """Fill the fields `{}` of a constant template; every value but Markup is escaped."""
+    """Fill the fields `{}` of a constant HTML template; every value that is not Markup is
+    escaped."""
     return _mark_safe(
         template.format(
             *[one if isinstance(one, _UNCHANGED) else _escape_text(one) for one in values]
@@ -73,13 +75,13 @@ def fill(template: LiteralString, *values: object) -> Markup:
 
 
 def join(parts: Iterable[object], separator: str = "") -> Markup:
-    """Join parts to one piece of HTML; every part but Markup is escaped."""
+    """Join parts to one piece of HTML; every part that is not Markup is escaped."""
     return _mark_safe(str(escape(separator)).join(map(escape, parts)))
 
 
 def tag(name: LiteralString, *children: object, **values: object) -> Markup:
-    """An element with escaped children and attributes; `class_` and `data_tip` are `class` and
-    `data-tip`, and attributes that are None are omitted."""
+    """An HTML element with escaped children and attributes. `class_` and `data_tip` become `class`
+    and `data-tip`; attributes that are None are omitted."""
     named = {key.rstrip("_").replace("_", "-"): value for key, value in values.items()}
     return _mark_safe(f"<{name}{attributes(named)}>{join(children)}</{name}>")
 
@@ -98,14 +100,15 @@ def attributes(values: Mapping[str, object]) -> Markup:
 
 
 def link(text: str, select: Any) -> Markup:
-    """A link that opens the judgements of the selection `select`; the text alone without one."""
+    """A link that opens the judgements matching the filters `select`; without `select`, only the
+    text."""
     return (
         escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
     )
 
 
 def link_button(text: str, data: Mapping[str, object]) -> Markup:
-    """A button that looks like a link; `data` are the attributes that the page's script reads."""
+    """A button that looks like a link; `data` holds the attributes that the page's script reads."""
     return fill(
         "<button{}>{}</button>", attributes({"type": "button", "class": "eh-link", **data}), text
     )
@@ -114,37 +117,39 @@ def link_button(text: str, data: Mapping[str, object]) -> Markup:
 def inline_markup(text: object) -> Markup:
     """Escape a sentence, then turn **bold** and `code` into tags.
 
-    Names from data in the sentence are escaped too; at worst their text becomes bold or code.
+    Names from data inside the sentence are escaped too; at worst they appear bold or as code.
     """
     out = _BOLD.sub(r"<b>\1</b>", html.escape(str(text)))
     return _mark_safe(_CODE.sub(r"<code>\1</code>", out))
 
 
 def program_file(path: Path) -> Markup:
-    """The text of a stylesheet or script that belongs to the program, unchanged."""
+    """The text of one of the program's own stylesheets or scripts, unescaped."""
     return _mark_safe(path.read_text(encoding="utf-8"))
 
 
 def json_script(name: str, value: Any) -> Markup:
-    """JSON in a script tag, with every "<" escaped, so that no text can close the tag."""
+    """A script tag that contains JSON, with every "<" escaped, so that no text can close the
+    tag."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = _mark_safe(text.replace("<", "\\u003c"))
     return fill('<script type="application/json" id="{}">{}</script>', name, data)
 
 
 class PlotText(str):
-    """Text in the markup of Plotly, whose names and values are escaped."""
+    """Text in Plotly's markup; the names and values in it are escaped."""
 
     __slots__ = ()
 
 
 def escape_plot(text: object) -> PlotText:
-    """Escape text for Plotly, which interprets some HTML, TeX between `$` and templates `%{…}`."""
+    """Escape text for Plotly, which interprets some HTML, TeX between `$`, and templates `%{…}`."""
     if isinstance(text, PlotText):
         return text
     return PlotText(_PLOT_SPECIAL.sub(lambda match: _PLOT_ESCAPES[match.group()], str(text)))
 
 
 def fill_plot(template: LiteralString, *values: object) -> PlotText:
-    """Fill the fields `{}` of a constant Plotly text; every value but PlotText is escaped."""
+    """Fill the fields `{}` of a constant Plotly text; every value that is not PlotText is
+    escaped."""
     return PlotText(template.format(*map(escape_plot, values)))

@@ -1,4 +1,4 @@
-"""Line colours and dashes of the models in charts."""
+"""Colours and dash patterns of the models' lines in charts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def contestant_colour(index: int) -> str:
 
 
 def contestant_dash(index: int) -> str:
-    """The dash of a model's line: the sixth and seventh colour resemble earlier ones for
-    colour-blind readers, so their lines are dashed."""
+    """The dash pattern of a model's line: dashed for the sixth and seventh colour, which
+    colour-blind readers may confuse with earlier ones."""
     return "solid" if index < 5 else "dash" if index < PALETTE_SIZE else "solid"

@@ -1,4 +1,4 @@
-"""One import for the parts of a panel: pieces, forest cells, forest tables, run progress."""
+"""Re-exports the HTML parts of a panel: small pieces, forest cells, forest tables, run progress."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Small parts of the page as HTML: findings, rows of key figures, notices, badges, buttons.
 
 Every text is escaped here by `inline_markup` or `escape`: callers pass plain sentences (with
-**bold** and `code`) and raw names from data. Clickable elements carry data-select and need
-components.layout.widgets.ClickableHTML.
+**bold** and `code`) and unescaped names from data. Clickable elements have the attribute
+data-select and need components.layout.widgets.ClickableHTML.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LegendMark = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
-    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), and the note
+    """One key figure: label ("Unusable replies"), value ("18"), unit ("of 8,000"), and a note
     below."""
 
     label: str
@@ -62,14 +62,14 @@ class Kpi:
 def unusable_replies_kpi(
     failed: int, replies: int, note: str = "unreadable, empty or failed"
 ) -> Kpi:
-    """The number of replies without a usable verdict, with a link to them."""
+    """Key figure of the replies without a usable verdict, with a link that opens them."""
     link, select = ("Open", {"status": "failures"}) if failed else ("", None)
     return Kpi("Unusable replies", count(failed), f"of {count(replies)}", note, link, select)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A button whose label names its effect and cost; a click sends `select`."""
+    """A button whose label names its effect and cost; a click sends the data in `select`."""
 
     label: str
     select: Any
@@ -77,12 +77,12 @@ class Action:
 
 
 def wrap(*parts: str) -> Markup:
-    """Wrap finished HTML in the element that carries the page's fonts and spacing."""
+    """Wrap finished HTML in the element that sets the page's fonts and spacing."""
     return fill('<div class="eh">{}</div>', join(parts))
 
 
 def finding_html(title: str, lead: str = "") -> Markup:
-    """A finding as one sentence, and a second one on how to read it."""
+    """HTML of a finding: one sentence, and optionally a second one on how to read it."""
     below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""
     return wrap(
         fill('<header class="eh-finding"><h1>{}</h1>{}</header>', inline_markup(title), below)
@@ -96,7 +96,7 @@ def legend_key(mark: LegendMark, text: str) -> Markup:
 def panel_heading(
     title: str, subtitle: str = "", keys: Sequence[tuple[LegendMark, str]] = ()
 ) -> Markup:
-    """The head of a panel: title; subtitle with unit, n and interval; legend keys."""
+    """HTML of a panel's head: title; subtitle with unit, n and interval; legend."""
     return wrap(panel_head(title, subtitle, keys))
 
 
@@ -108,7 +108,7 @@ def panel_html(
     keys: Sequence[tuple[LegendMark, str]] = (),
     how_text: str = "",
 ) -> Markup:
-    """A whole panel; `body` is finished HTML."""
+    """HTML of a whole panel; `body` is finished HTML."""
     foot = how_computed_details(how_text) if how_text else ""
     head = panel_head(title, subtitle, keys)
     return wrap(fill('<section class="eh-panel">{}{}{}</section>', head, body, foot))
@@ -127,7 +127,7 @@ def panel_head(title: str, subtitle: str, keys: Sequence[tuple[LegendMark, str]]
 
 
 def kpi_strip(kpis: Sequence[Kpi]) -> Markup:
-    """A row of at most five key figures."""
+    """HTML of a row of at most five key figures."""
     if len(kpis) > 5:
         raise ValueError(f"at most five key figures fit in a row, got {len(kpis)}")
     cells = join(_kpi_html(kpi) for kpi in kpis)
@@ -170,7 +170,8 @@ def button_html(action: Action, small: bool = False) -> Markup:
 
 
 def status_badge(status: Status, n: int | None = None) -> Markup:
-    """A reply's status as sign, word and colour, so that it is readable without colour."""
+    """HTML badge of a reply's status: sign, word and colour, so that it can be read without
+    colour."""
     number_of = fill(" <b>{}</b>", count(n)) if n is not None else ""
     word = status.replace("_", " ")
     return fill(
@@ -183,12 +184,14 @@ def status_badge(status: Status, n: int | None = None) -> Markup:
 
 
 def no_difference_badge() -> Markup:
-    """The badge of a difference whose interval covers 0; it does not mean that both are equal."""
+    """HTML badge for a difference whose interval contains 0; it does not mean that both are
+    equal."""
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 
 def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
-    """A verdict: the chosen slot (0-based) in its colour, "tie", or a dash without a verdict."""
+    """HTML of a verdict: the chosen position (0-based) in its colour, "tie", or a dash without a
+    verdict."""
     if pick is None:
         return fill('<span class="eh-mute">{}</span>', DASH)
     if pick == "tie":
@@ -201,7 +204,8 @@ def verdict_chip(pick: int | Literal["tie"] | None) -> Markup:
 def notice_html(
     kind: Literal["warn", "bad", "calm"], title: str, text: str = "", action: Action | None = None
 ) -> Markup:
-    """A notice: what happened, how often, its effect on the numbers, and at most one action."""
+    """HTML of a notice: what happened, how often, its effect on the numbers, and at most one
+    action."""
     made = button_html(action) if action else ""
     role = "alert" if kind == "bad" else "status"
     return wrap(
@@ -217,7 +221,7 @@ def notice_html(
 
 
 def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
-    """A placeholder for missing data: what is missing, why, and a button to get it."""
+    """HTML shown in place of missing data: what is missing, why, and a button to get it."""
     made = fill("<br>{}", button_html(action)) if action else ""
     return wrap(
         fill(
@@ -230,7 +234,8 @@ def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
 
 
 def how_computed(text: str) -> Markup:
-    """The expandable text "How is this computed?" with formula and resampling."""
+    """HTML of the expandable text "How is this computed?", which gives formula and resampling
+    method."""
     return wrap(how_computed_details(text))
 
 
@@ -242,12 +247,13 @@ def how_computed_details(text: str) -> Markup:
 
 
 def data_note(text: str) -> Markup:
-    """The last line of a view: which data are real and which simulated."""
+    """HTML of the last line of a view, which states which data are real and which simulated."""
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
 
 
 def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> Markup:
-    """The run's state in the header; a phone shows only the text after the last space ("65 %")."""
+    """HTML of the run's state in the header; a phone shows only the text after the last space ("65
+    %")."""
     word, _, last = text.rpartition(" ")
     return wrap(
         fill(
@@ -261,7 +267,7 @@ def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") 
 
 
 def brand_html() -> Markup:
-    """Logo and name for the header, in the colours of the first and second slot."""
+    """HTML of logo and name in the header, in the colours of the first and second position."""
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)

@@ -1,6 +1,6 @@
-"""Tables with points and intervals on a common axis, such as dumbbells and differences.
+"""Tables with points and intervals on a common axis, such as pairs of estimates and differences.
 
-Written as HTML, so that text stays readable and a row folds on a phone. Names and other texts from
+They are HTML, so that text stays readable and a row can fold on a phone. Names and other texts from
 data are escaped here.
 """
 
@@ -22,9 +22,9 @@ def range_table(
     label: str,
     axis: Axis | None = None,
 ) -> Markup:
-    """A table with a plot in each row. On a phone the plot stands below the row's name and number.
+    """HTML table with a plot in each row. On a phone the plot is below the row's name and number.
 
-    `axis` is drawn again below the rows, for phones, where the table has no head.
+    `axis` is drawn a second time below the rows for phones, where the table has no head.
     """
     below = EMPTY
     if axis is not None:
@@ -41,7 +41,7 @@ def axis_cell(axis: Axis) -> TableCell:
 
 
 def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
-    """The plot of one row: gridlines, the line at chance (or at `zero`), then the marks."""
+    """HTML of one row's plot: gridlines, the line at chance (or at `zero`), then the marks."""
     lines = join(fill('<i class="g" style="left:{}"></i>', axis.place(tick)) for tick in axis.ticks)
     at = axis.chance if zero is None else zero
     chance = "" if at is None else fill('<i class="c" style="left:{}"></i>', axis.place(at))
@@ -49,7 +49,7 @@ def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
 
 
 def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
-    """A horizontal line from one value to another; empty if an end is unknown."""
+    """HTML of a horizontal line from one value to another; empty if either value is unknown."""
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return EMPTY
     left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
@@ -57,7 +57,8 @@ def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Ma
 
 
 def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
-    """A point of the given CSS class: s hollow, p solid, q diamond (people), o tick (others)."""
+    """HTML of a point; its CSS class `kind` is s (hollow), p (solid), q (diamond: people) or o
+    (tick: others)."""
     if value is None or not is_known(value):
         return EMPTY
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
@@ -66,7 +67,8 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
 def dumbbell_track(
     axis: Axis, one: Estimate, both: Estimate, *, people: Estimate | None = None
 ) -> Markup:
-    """Two estimates on one axis: `one` hollow, `both` solid with its interval as a thin line."""
+    """HTML of two estimates on one axis: `one` hollow, `both` solid with its interval as a thin
+    line."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
         bar_mark("l", axis, one.value, both.value),
@@ -78,15 +80,15 @@ def dumbbell_track(
 
 
 def people_track(axis: Axis, people: Estimate) -> Markup:
-    """The estimate from people as a hollow diamond with its interval."""
+    """HTML of the estimate from people: a hollow diamond with its interval."""
     return track_html(
         axis, bar_mark("v", axis, people.low, people.high), point_mark("q", axis, people.value)
     )
 
 
 def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> Markup:
-    """A difference with its unadjusted interval (thick) and the interval adjusted for the whole
-    family of comparisons (thin with caps); the dashed line is no difference."""
+    """HTML of a difference: its unadjusted interval (thick), and the interval adjusted for the
+    whole family of comparisons (thin, with caps). A dashed line marks no difference."""
     marks = [
         bar_mark("thin", axis, adjusted.low, adjusted.high),
         bar_mark("thick", axis, raw.low, raw.high),

@@ -1,4 +1,4 @@
-"""Progress bar of a run and list of its latest replies."""
+"""HTML of a run's progress bar and of its latest replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.domain import STATUSES, Status
 
 @dataclass(frozen=True, slots=True)
 class ReplyRow:
-    """A reply: status, chosen slot, models shown, text."""
+    """One line in the list of latest replies: status, chosen position, models shown, text."""
 
     status: Status
     pick: int | Literal["tie"] | None
@@ -26,7 +26,8 @@ class ReplyRow:
 
 
 def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0) -> Markup:
-    """Calls by status: usable replies in black, unusable ones coloured, waiting calls hatched."""
+    """HTML bar of calls by status: usable replies black, unusable ones coloured, waiting calls
+    hatched."""
     done = sum(counts.values())
     whole = max(planned, done + waiting, 1)
     parts = [(f"s-{status}", counts.get(status, 0)) for status in STATUSES]
@@ -57,7 +58,8 @@ def progress_bar(counts: Mapping[Status, int], planned: int, *, waiting: int = 0
 
 
 def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
-    """The latest replies: verdict or status, judge, models in the order shown, end of the text."""
+    """HTML list of the latest replies: verdict or status, judge, models in the order shown, end of
+    the text."""
     if not rows:
         return empty_state("No replies yet.", "They appear here as they come in.")
     return wrap(fill('<div class="eh-feed">{}</div>', join(_reply_html(row) for row in rows)))
@@ -83,7 +85,7 @@ def _reply_html(row: ReplyRow) -> Markup:
 
 
 def _reply_ending(text: str, most: int = 140) -> str:
-    """The end of a reply, where most verdicts are."""
+    """The last `most` characters of a reply, where most verdicts are."""
     words = " ".join(text.split())
     if len(words) <= most:
         return words

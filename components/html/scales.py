@@ -13,11 +13,11 @@ COLOUR_BINS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ColourScale:
-    """A map from values to colours, with a fixed domain that does not depend on the data.
+    """A mapping of values to colours, with a fixed range that does not depend on the data.
 
     `blank`: the value without colour; `full`: the value with the strongest colour. On a diverging
-    scale (kinds `f` and `r`), `blank` is in the middle, `full` at one end (first slot, or win), and
-    its mirror image at the other end.
+    scale (kinds `f` and `r`), `blank` is in the middle, `full` at one end (first position, or win),
+    and its mirror image at the other end.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ColourScale:
         return number(self.times * value, self.decimals, signed=self.signed)
 
     def bounds(self, estimate: Estimate) -> str:
-        """The interval as "66–73", or as "[−18, 8]" for signed values."""
+        """Text of the interval: "66–73", or "[−18, 8]" for signed values."""
         if (
             estimate.low is None
             or estimate.high is None
@@ -66,7 +66,8 @@ ENTROPY_SCALE: Final = ColourScale("Entropy", "b", 1, 0.4, ("1.00 even", "0.40")
 ENTROPY_BAND_SCALE: Final = ColourScale(
     "Entropy", "b", 1, 0.4, ("within chance", "10 times the chance band"), 2, 1, "of 1"
 )
-"""The entropy coloured by widths of its band without a position effect, not by its value."""
+"""Colour scale for entropy: colours show its distance from the band expected without a position
+effect, in widths of that band."""
 GRADE_SCALE: Final = ColourScale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.40"), 2, 1, "of 1")
 KAPPA_SCALE: Final = ColourScale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
 AGREEMENT_SCALE: Final = ColourScale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))
@@ -89,8 +90,8 @@ WINS_SCALE: Final = ColourScale(
 
 
 def even_share_scale(options: int) -> ColourScale:
-    """The scale of a slot's share among N equal options: 1/N is blank, higher and lower values are
-    coloured."""
+    """Colour scale for a position's share among N equal options: 1/N has no colour, higher and
+    lower values have."""
     even = 1 / options
     ends = (f"{number(100 * even)} % even", "100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

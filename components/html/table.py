@@ -1,4 +1,4 @@
-"""The table builder and the matrix builder; texts in them are escaped, Markup is not."""
+"""Builders of HTML tables and matrices; plain texts are escaped, Markup is not."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from components.html.pieces import wrap
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: its content, its CSS class (nm name of the row, num number, trk plot, bd badge), its
-    hover card, and the head that a phone shows beside it."""
+    """A cell: its content, its CSS class (nm row name, num number, trk plot, bd badge), its hover
+    card, and the column head that a phone shows beside it."""
 
     content: str | Markup
     kind: str = "num"
     tip: str = ""
     head: str = ""
     is_name: bool | None = None
-    """Whether the cell names its row for screen readers; by default one of class nm does."""
+    """Whether the cell names its row for screen readers; None: only if its class is nm."""
 
     @property
     def names_row(self) -> bool:
@@ -44,7 +44,7 @@ Cells = Sequence[TableCell | str]
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of cells with its hover card and CSS class."""
+    """A row of cells, with an optional hover card and CSS class."""
 
     cells: Cells
     tip: str = ""
@@ -53,7 +53,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; a cell given as text or Markup has the CSS class of its column."""
+    """A table; a cell given as text or Markup gets the CSS class of its column."""
 
     columns: Cells
     rows: Iterable[TableRow | Cells]
@@ -62,7 +62,7 @@ class Table:
     box: str = "eh-tbl-box"
     data: Mapping[str, object] = field(default_factory=dict)
     below: Markup = EMPTY
-    """Further rows as HTML."""
+    """Further rows as finished HTML, below the others."""
 
     def html(self) -> Markup:
         """The table in its scrolling box, if it has one."""
@@ -81,7 +81,7 @@ class Table:
         return fill('<div class="{}">{}</div>', self.box, table) if self.box else table
 
     def wrapped(self) -> Markup:
-        """The table in the element that carries the page's fonts and spacing."""
+        """The table inside the element that sets the page's fonts and spacing."""
         return wrap(self.html())
 
 
@@ -99,18 +99,18 @@ def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
 
 
 def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
-    """The first cell of a row, without the width of class nm."""
+    """The first cell of a row, without the fixed width of the CSS class nm."""
     return TableCell(content, kind, is_name=True)
 
 
 def plain_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
-    """A table of texts, without plots and links."""
+    """HTML table of texts only, without plots and links."""
     return Table(head, rows, "eh-tbl plain").wrapped()
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A grid of coloured cells with a name before each row."""
+    """A grid of coloured cells, with a name before each row."""
 
     heads: Sequence[Markup]
     """The `th` elements of the columns; an empty `td` leaves a gap."""

@@ -1,6 +1,8 @@
-"""Tables of estimates: value, interval, hover card, and a click that opens the judgements.
+"""Tables of estimates: value, interval, hover card, and a click that opens the judgements behind
+it.
 
-On a phone the first cell of a row becomes a title and each other cell a line "head, value".
+On a phone the first cell of a row becomes a title, and each other cell a line with column head and
+value.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A column; a `numeric` one is right-aligned, one with an `axis` holds a forest plot."""
+    """A column head; a `numeric` column is right-aligned, a column with an `axis` contains a forest
+    plot."""
 
     text: str
     numeric: bool = True
@@ -35,7 +38,7 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """The format of an estimate: decimals, factor, sign, and the unit shown in the hover card."""
+    """The format of an estimate: decimals, factor, sign, and the unit for its hover card."""
 
     decimals: int = 1
     times: float = 1
@@ -61,7 +64,7 @@ ELO: Final = NumberStyle(0)
 def value_table(
     heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
 ) -> Markup:
-    """A table of finished HTML cells; the first cell of a row is its name."""
+    """HTML table of finished cells; the first cell of each row is its name."""
     columns = [
         TableCell(
             axis_html(head.axis) if head.axis else head.html or head.text,
@@ -85,7 +88,7 @@ def value_table(
 
 
 def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
-    """The first cell of a row: its name and a note."""
+    """HTML of a row's first cell: its name and a note."""
     below = fill('<small class="eh-mute">{}</small>', note) if note else ""
     if select is None:
         return fill("<span>{}</span>{}", text, below)
@@ -102,7 +105,7 @@ def value_cell(
     note: str = "",
     key: str = "",
 ) -> Markup:
-    """An estimate with its interval; a dash with the reason in its hover card if unknown.
+    """HTML of an estimate with its interval; if unknown, a dash with the reason in its hover card.
 
     `key` is the path of the number in the output of `python -m metrics --json`.
     """
@@ -121,7 +124,8 @@ def value_cell(
 
 
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
-    """Finished HTML with a hover card; with `select` a button that opens judgements."""
+    """Finished HTML with a hover card; with `select`, as a button that opens the matching
+    judgements."""
     if select is None:
         made = attributes({"data-tip": tip or None, "data-key": key or None})
         return fill("<span{}>{}</span>", made, inside)
@@ -147,7 +151,8 @@ def estimate_card(
     opens: bool = True,
     key: str = "",
 ) -> str:
-    """The hover card: value and interval; name; items and n; note; JSON key; effect of a click."""
+    """Text of a hover card: value and interval; name; items and n; note; JSON key; what a click
+    does."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     where = f"n {count(estimate.n)}" if estimate.n else ""
     if estimate.items:
@@ -158,7 +163,7 @@ def estimate_card(
 
 
 def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
-    """A count; zero is grey."""
+    """HTML of a count; zero is grey."""
     if not n:
         return Markup('<span class="eh-mute">0</span>')
     return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))
@@ -173,7 +178,8 @@ def forest_cell(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> Markup:
-    """An estimate and its interval as a button; `bounds`, the possible range, is drawn behind."""
+    """HTML of an estimate with its interval as a clickable plot; `bounds`, the possible range, is
+    drawn behind it."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])

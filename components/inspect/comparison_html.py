@@ -41,8 +41,8 @@ _SIMULATED: Final = Markup('<span class="eh-badge sim">simulated judge</span>')
 def comparison_html(
     opened: ComparisonDetail, place: int, total: int, previous: str, following: str
 ) -> Markup:
-    """Panel of the opened comparison, number `place` (from 0) of the `total` in the filtered
-    list."""
+    """HTML panel of the opened comparison, which is number `place` (from 0) of `total` in the
+    filtered list."""
     explanation = explain_comparison(opened)
     parts = (
         _heading(opened, place, total, previous, following),
@@ -86,7 +86,7 @@ def _heading(
 
 
 def _statuses(opened: ComparisonDetail) -> list[Status]:
-    """Failure statuses of the orders; without a failure, the status of the first order."""
+    """Statuses of the orders that failed; without a failure, the status of the first order."""
     found = list(dict.fromkeys(order.reply.judgement.status for order in opened.orders))
     return [status for status in found if status not in USABLE_STATUSES] or found[:1]
 

@@ -1,7 +1,7 @@
-"""Index of a study's comparisons: filters, counts per filter, order and pages.
+"""Index of a study's comparisons: filters, number of matches per filter, sorting and pages.
 
-A comparison is a set of answers to one item, judged by one judge with one prompt. Flips are taken
-from `metrics`, so a link "Open 249" in Results lists exactly 249 comparisons.
+A comparison is a set of answers to one item, judged by one judge with one prompt. Flips are
+computed by `metrics`, so a link "Open 249" in Results lists exactly 249 comparisons.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict on one order: the slot picked (the mode of its repeats), or the failure status."""
+    """Verdict on one order: the position picked most often in its repeats, or the failure
+    status."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -69,13 +70,14 @@ class ComparisonRow:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models, in the order of the first presentation."""
+        """The models, in the order in which they were first shown."""
         return self.verdicts[0].shown
 
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """A frame's comparisons in plan order, people's last, with the values the filters need."""
+    """All comparisons of a frame in plan order (those by people last), with the values that filters
+    need."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
@@ -91,7 +93,7 @@ class ComparisonIndex:
         return len(self.first)
 
     def with_any_row(self, rows: Mask) -> Mask:
-        """Mask of the comparisons that have at least one of these rows."""
+        """Mask of the comparisons that contain at least one of the given rows."""
         return np.bincount(self.comparison_of_row[rows], minlength=len(self)) > 0
 
 
@@ -121,7 +123,7 @@ def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
 
 
 def _find_noisy(frame: pd.DataFrame, of_row: Ints, n: int) -> Mask:
-    """Comparisons in which repeats of one order got different verdicts."""
+    """Mask of the comparisons in which repeats of the same order got different verdicts."""
     read = evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     order, orders = group_codes(frame, ORDER_KEY)
     low, high = np.full(orders, 127), np.full(orders, -127)
@@ -137,10 +139,10 @@ def filter_comparisons(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> Ints:
-    """Comparisons that pass every filter, in index order.
+    """Positions in the index of the comparisons that pass every filter.
 
-    `matching` are the sequence numbers a text search found; `verified` the masks of
-    `verification_masks`, by kind.
+    `matching`: the sequence numbers of judgements found by a text search. `verified`: the masks
+    made by `verification_masks`, by kind.
     """
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:
@@ -160,7 +162,7 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Number of comparisons that each filter button would select, within the menus and the
+    """Number of comparisons that each filter button would select, given the menus and the
     search."""
     base = _base_mask(index, selection, matching, verified)
     found = {
@@ -182,7 +184,7 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Number of comparisons with each kind of verification, within the other menus."""
+    """Number of comparisons with each kind of verification, given the other menus."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)
@@ -190,7 +192,7 @@ def count_by_verification(
 
 
 def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
-    """Options of the filter menus, by field."""
+    """Choices offered by the filter menus, by field."""
     frame = index.frame
     named = {name: frame[name].cat.remove_unused_categories() for name in ("judge", "prompt")}
     out = {name: sorted(str(v) for v in column.cat.categories) for name, column in named.items()}
@@ -199,14 +201,15 @@ def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
 
 
 def page_number(view: Sequence[int], selection: Selection, opened: int | None) -> int:
-    """Page with the opened comparison, else the requested page, limited to existing pages."""
+    """Number of the page that contains the opened comparison; without one, the requested page, or
+    the nearest page that exists."""
     if opened is not None:
         return int(np.searchsorted(view, opened)) // PAGE_SIZE
     return min(max(selection.page, 0), max(len(view) - 1, 0) // PAGE_SIZE)
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """List rows of the `wanted` comparisons, with the verdict on each order."""
+    """Rows of the list for the comparisons `wanted`, with the verdict on each order."""
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
     table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])
@@ -217,7 +220,8 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Index of the comparison with the judgement of this sequence number, or None."""
+    """Position in the index of the comparison that contains the judgement `seq`; None if not
+    found."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)
@@ -259,7 +263,7 @@ def _base_mask(
 
 
 def suspect_mask(index: ComparisonIndex) -> Mask:
-    """Comparisons with a text flagged as a possible prompt injection."""
+    """Mask of the comparisons with a text flagged as a possible prompt injection."""
     if SUSPECT_COLUMN not in index.frame:
         return np.zeros(len(index), bool)
     return index.with_any_row(index.frame[SUSPECT_COLUMN].to_numpy())
@@ -307,7 +311,8 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
 
 
 def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows of an order without its noise-floor repeats; all rows if there are no others."""
+    """Rows of one order without the repeats made for the noise floor; all rows if there are no
+    others."""
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
@@ -325,7 +330,8 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """Modal verdict of the repeats, as in `metrics`; two equally frequent verdicts give a tie."""
+    """Most frequent verdict among repeats, as in `metrics`; two equally frequent verdicts give a
+    tie."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None

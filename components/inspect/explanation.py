@@ -1,4 +1,5 @@
-"""One-sentence finding on a comparison: flipped, unusable, scored, one order or consistent."""
+"""One-sentence finding on a comparison: flipped, unusable, scored, judged in one order, or
+consistent."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Explanation:
 
 
 def explain_comparison(opened: ComparisonDetail) -> Explanation:
-    """Main finding, failed repeats, and the better answer by design or by people's votes."""
+    """Text on a comparison: main finding, failed repeats, and the better answer by design or by
+    people's votes."""
     finding = _main_finding(opened)
     human = human_verdict_text(opened.item, opened.line.names) if opened.item else ""
     repeats = len(opened.line.failed_repeats)
@@ -99,7 +101,7 @@ def _slot_ordinal(mark: OrderVerdict) -> str:
 
 
 def human_verdict_text(item: Item | None, names: Sequence[str]) -> str:
-    """The better answer by the design of the data, or the votes of people on these answers."""
+    """Text on the better answer by design of the data, or on people's votes for these answers."""
     if item is None or len(names) < 2 or not item.human:
         return ""
     design = any(p.judge == BY_DESIGN for p in item.human)

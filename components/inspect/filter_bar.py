@@ -1,4 +1,5 @@
-"""HTML of the Inspect filter bar: filter buttons with counts, menus and the search field."""
+"""HTML of the filter bar in the Inspect tab: filter buttons with counts, menus and a search
+field."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _MORE_FILTERS: Final = fill('<label class="eh-fpill eh-more">{}All filters</labe
 
 
 def filter_bar(view: InspectView) -> Markup:
-    """Filter bar; an active filter button has a dark edge and a × to remove it."""
+    """HTML of the filter bar; an active filter button has a dark edge and a × to remove it."""
     if view.choices is None or not (view.selection.has_filters or view.total):
         return EMPTY
     pills = join(_pills(view.selection, view.counts or {}))
@@ -51,7 +52,7 @@ CHECKED_WORDS: Final = {
     "fail_good": "False fails",
     "fail_bad": "Bad, failed",
 }
-"""Words for the cells of the confusion table (`Selection.checked`)."""
+"""Names of the cells of the pass/fail confusion matrix (values of `Selection.checked`)."""
 
 
 def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
@@ -147,7 +148,8 @@ def _select(name: str, label: str, value: str, offered: Mapping[str, str]) -> Ma
 
 
 def _verified_menu(view: InspectView) -> Markup:
-    """Menu of people's verifications, with the kinds that match at least one comparison."""
+    """HTML of the menu of people's verifications, with the kinds that match at least one
+    comparison."""
     value, left = view.selection.verified, view.verified or {}
     if not left.get(ANY_CHECK) and not value:
         return EMPTY

@@ -1,4 +1,4 @@
-"""HTML helpers of the opened comparison: untrusted text, drawers, sections, images."""
+"""HTML helpers for the opened comparison: untrusted text, expandable parts, sections, images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def drawer(title: str, body: str, kind: str, opened: bool = False) -> Markup:
 
 
 def images_html(pictures: Iterable[ItemImage], words: str) -> Markup:
-    """Images of an item in a row; a remote image is a link labelled `words` and is not fetched."""
+    """HTML of an item's images in a row; a remote image is not fetched but becomes a link with the
+    text `words`."""
     return fill(
         '<div class="eh-pictures">{}</div>', join(_image_html(one, words) for one in pictures)
     )

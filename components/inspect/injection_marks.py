@@ -1,4 +1,4 @@
-"""Prompt-injection suspects in an opened comparison: notice and highlighted passages."""
+"""Injection suspects in an opened comparison: a notice, and highlighted passages."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from studies.texts.injection import (
 
 
 def texts_shown(item: Item, shown: Sequence[str]) -> list[str]:
-    """Texts of an item the judge was shown: its question and these answers."""
+    """The texts of an item that the judge was shown: its question and the given answers."""
     answers = {REFERENCE: item.reference, **item.responses}
     return [item.instruction, *(answers.get(who, "") for who in shown)]
 
 
 def suspects_shown(item: Item | None, shown: Sequence[str]) -> list[InjectionSuspect]:
-    """Injection suspects among the texts the judge was shown."""
+    """Injection suspects among the texts that the judge was shown."""
     if item is None:
         return []
     return [one for one in find_suspects(item) if one.where in (INSTRUCTION, *shown)]
 
 
 def suspect_notice(opened: ComparisonDetail) -> Markup:
-    """Warning about injection suspects, shown above the verdicts of a comparison."""
+    """HTML warning about injection suspects, shown above the verdicts of a comparison."""
     found = suspects_shown(opened.item, opened.line.names)
     if not found:
         return EMPTY
@@ -51,14 +51,14 @@ def suspect_notice(opened: ComparisonDetail) -> Markup:
 
 
 def _echo_spans(order: OrderReplies, item: Item | None) -> tuple[tuple[int, int], ...]:
-    """Spans of the reply to one order that repeat a suspect's words."""
+    """Spans of the reply to one order that repeat words of an injection suspect."""
     if item is None:
         return ()
     return find_echoes(order.reply.judgement.reply, texts_shown(item, order.shown))
 
 
 def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
-    """Whether the verdict was read inside a passage repeated from a suspect."""
+    """Whether the verdict was read from a passage that repeats an injection suspect."""
     read = order.reply.span
     return read is not None and any(
         start <= read[0] and read[1] <= end for start, end in _echo_spans(order, item)
@@ -66,25 +66,25 @@ def _verdict_in_echo(order: OrderReplies, item: Item | None) -> bool:
 
 
 def describe_suspect(one: InjectionSuspect) -> str:
-    """Clause that names the suspicious text and the rules it matches."""
+    """Part of a sentence that names the suspicious text and the detection rules it matches."""
     whose = "the question" if one.where == INSTRUCTION else f"the answer of {one.where}"
     return f"{whose} {describe_rules(one.rules)}"
 
 
 def describe_rules(rules: Sequence[str]) -> str:
-    """Descriptions of these rules, joined as a list in words."""
+    """Descriptions of these detection rules, joined as a list in words."""
     *others, last = [RULE_DESCRIPTIONS[rule] for rule in rules]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def mark_suspects(text: str) -> Markup:
-    """Escaped text with its suspicious passages marked, or "" if it has none."""
+    """Escaped text with its suspicious passages highlighted; "" if it has none."""
     found = find_spans(text)
     return mark_spans(text, [(one.start, one.end, describe_rules(one.rules)) for one in found])
 
 
 def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
-    """Escaped text with its pieces (start, end, reason) inside <mark> elements."""
+    """Escaped text in which each piece (start, end, reason) is inside a <mark> element."""
     if not pieces:
         return EMPTY
     shown, out, at = truncate_text(text), [], 0
@@ -105,5 +105,5 @@ def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
 
 
 def untrusted_text_html(text: str) -> Markup:
-    """Escaped text of an untrusted source, with suspicious passages marked."""
+    """HTML of a text from an untrusted source, escaped, with suspicious passages highlighted."""
     return mark_suspects(text) or text_html(text)

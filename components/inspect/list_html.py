@@ -1,4 +1,5 @@
-"""HTML of the Inspect list, the detail panel and its empty states."""
+"""HTML of the Inspect tab's list of comparisons, its detail panel, and its messages for empty
+lists."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(view: InspectView) -> Markup:
-    """One row per comparison: question, verdict per order, models; then the page buttons."""
+    """HTML list with one row per comparison (question, verdict per order, models), then the page
+    buttons."""
     if not view.total:
         return EMPTY
     several = _varying_fields(view)
@@ -50,7 +52,7 @@ def list_html(view: InspectView) -> Markup:
 
 
 def _varying_fields(view: InspectView) -> tuple[str, ...]:
-    """Fields shown in every row because the listed comparisons differ in them."""
+    """Fields in which the listed comparisons differ; they are shown in every row."""
     offered = view.choices or {}
     return tuple(
         name
@@ -138,14 +140,14 @@ def _truncate_question(text: str) -> str:
 
 
 def detail_panel(view: InspectView) -> Markup:
-    """The opened comparison, or the empty state."""
+    """HTML of the opened comparison; if none is open, of the message for an empty list."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)
 
 
 def empty_panel(view: InspectView) -> Markup:
-    """Reason for an empty list, and the next step."""
+    """HTML message with the reason for an empty list, and the next step."""
     selection = view.selection
     if view.choices is None:
         name = selection.study

@@ -1,4 +1,4 @@
-"""Loading of the Inspect view from the store: one page of comparisons and the opened one."""
+"""Load the data of the Inspect tab from the store: one page of comparisons, and the opened one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MAX_IMAGE_BYTES: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class SentMessages:
-    """Messages of a call as sent, or the reason they cannot be shown."""
+    """Messages of a call as they were sent, or the reason why they cannot be shown."""
 
     messages: tuple[tuple[str, str], ...] = ()
     note: str = ""
@@ -55,7 +55,7 @@ class SentMessages:
 
 @dataclass(frozen=True, slots=True)
 class InspectedReply:
-    """A judgement, with the span of the verdict in its raw reply."""
+    """A judgement, with the span of its verdict in the raw reply."""
 
     judgement: Judgement
     span: tuple[int, int] | None = None
@@ -82,7 +82,8 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with its texts; answers in the order of the first presentation."""
+    """One comparison with all its texts; answers are in the order in which they were first
+    shown."""
 
     line: ComparisonRow
     item: Item | None
@@ -98,7 +99,7 @@ class ComparisonDetail:
 
 @dataclass(frozen=True, slots=True)
 class InspectView:
-    """Content of the Inspect tab for a selection."""
+    """Content of the Inspect tab for one selection of filters."""
 
     selection: Selection
     studies: int
@@ -112,7 +113,7 @@ class InspectView:
     """Position of the opened comparison in the filtered list, from 0."""
     counts: Mapping[str, int] | None = None
     verified: Mapping[str, int] | None = None
-    """Kind of verification -> number of comparisons with it; empty without verifications."""
+    """Number of comparisons by kind of verification; empty without verifications."""
     choices: Mapping[str, Sequence[str]] | None = None
     previous: str = ""
     next: str = ""
@@ -120,7 +121,7 @@ class InspectView:
 
 
 def load_view(store: Store, selection: Selection) -> InspectView:
-    """Load the page of comparisons a selection asks for, and the opened comparison."""
+    """Load the page of comparisons that a selection requests, and the opened comparison."""
     studies = {line.name: line for line in store.studies()}
     study = studies.get(selection.study)
     if study is None:
@@ -142,7 +143,8 @@ def load_view(store: Store, selection: Selection) -> InspectView:
 
 
 def _load_index(store: Store, name: str) -> ComparisonIndex:
-    """Index of a study, memoised: paging must not group 100,000 rows again."""
+    """The index of a study's comparisons; cached, so that turning a page does not group 100,000
+    rows again."""
     return store.memoised(name, ("comparison index",), lambda: index_comparisons(store.frame(name)))
 
 
@@ -278,7 +280,7 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of the answer, or None if it is not in the store."""
+    """Text of an answer; None if it is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:
@@ -287,7 +289,7 @@ def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
 
 
 def _image_folder(study: Study) -> Path | None:
-    """Folder that image paths are relative to, or None if the data file is missing."""
+    """Folder to which image paths are relative; None if the data file is missing."""
     try:
         path = source_path(study.data, study.folder)
         return image_folder(study.data, study.folder) if path.exists() else None
@@ -301,10 +303,10 @@ def item_images(study: Study, item: Item | None) -> tuple[ItemImage, ...]:
 
 
 def load_image(path: str, folder: Path | None) -> ItemImage:
-    """Local image as a data URL; a remote address becomes a link and is never fetched.
+    """Load a local image as a data URL; a remote address becomes a link and is never fetched.
 
-    Paths come from the data, so only files inside the data folder with the name and content of an
-    image are read.
+    Paths come from the data, so only files inside the data folder are read, and only if name and
+    content are those of an image.
     """
     if path.startswith("https://"):
         return ItemImage(path, link=path)

@@ -1,4 +1,4 @@
-"""HTML of the judge's replies per order, with the verdict boxed in the colour of its slot."""
+"""HTML of the judge's replies to each order, with the verdict in a box of its position's colour."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def _order_card(order: OrderReplies, place: int) -> Markup:
 
 
 def _shown_order(judgement: Judgement) -> Markup:
-    """Models in the order shown; with their labels if those are crossed (A shown second)."""
+    """HTML of the models in the order shown; with their labels if these are crossed (A shown
+    second)."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
         return fill("{}, options {}", ask.shown[0], ", ".join(ask.labels))
@@ -83,7 +84,7 @@ def _outcome_html(judgement: Judgement) -> Markup:
 
 
 def _probabilities(judgement: Judgement) -> Markup:
-    """Probability of each label as the next token, as bars in the colours of the slots."""
+    """HTML bars of each label's probability as the next token, in the colours of the positions."""
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
         return EMPTY
@@ -126,7 +127,7 @@ def _no_reply_text(judgement: Judgement) -> str:
 
 
 def _highlight_verdict(reply: InspectedReply) -> Markup:
-    """Raw reply with its verdict in a box of the slot's colour."""
+    """HTML of the raw reply, with its verdict in a box of the chosen position's colour."""
     (_, text), span, verdict = _split_reply(reply), reply.span, reply.judgement.verdict
     if span is not None:
         skipped = len(reply.judgement.reply) - len(text)
@@ -140,14 +141,15 @@ def _highlight_verdict(reply: InspectedReply) -> Markup:
 
 
 def _call_note(judgement: Judgement) -> Markup:
-    """A note on a readable reply, such as the parameters its call was made without."""
+    """HTML note on a readable reply, for example on parameters that its call was sent without."""
     if not (judgement.readable and judgement.detail):
         return EMPTY
     return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)
 
 
 def _split_reply(reply: InspectedReply) -> tuple[str, str]:
-    """Reasoning in tags, which older stores hold inside the reply, and the rest of the reply."""
+    """Split a reply into its reasoning in tags, which older stores keep inside the reply, and the
+    rest."""
     tagged, text = split_reasoning(reply.judgement.reply)
     start = len(reply.judgement.reply) - len(text)
     if reply.span is not None and reply.span[0] < start:
@@ -165,7 +167,8 @@ def _reasoning(reply: InspectedReply) -> Markup:
 
 
 def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:
-    """Repeats of the same order: their verdicts, and their replies in a drawer."""
+    """HTML of the repeats in the same order: their verdicts, and their replies in an expandable
+    part."""
     if not replies:
         return EMPTY
     chips = join(_verdict_or_status(one.judgement) for one in replies)

@@ -1,4 +1,4 @@
-"""Inspect tab: read comparisons one by one, from a list filtered and paged on the server."""
+"""The Inspect tab: read comparisons one by one, from a list that the server filters and pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _LIST_SCRIPT = f"{_CLICKS} evenhand.follow(element, watch); /* triggers 'select'
 
 @dataclass(frozen=True)
 class InspectTab:
-    """Components of the tab: the state with the selection, and three that display it."""
+    """Gradio components of the tab: the state that holds the selection, and three that display
+    it."""
 
     selection: gr.State
     filters: gr.HTML
@@ -28,7 +29,7 @@ class InspectTab:
 
 
 def build() -> InspectTab:
-    """Lay out the filter bar, the list (left) and the opened comparison (right)."""
+    """Create the filter bar, the list (left) and the opened comparison (right)."""
     selection = gr.State(Selection())
     filters = _clickable_html(_FIELDS_SCRIPT, "eh-inspect-filters")
     with gr.Row(elem_classes="eh-inspect"):
@@ -38,25 +39,26 @@ def build() -> InspectTab:
 
 
 def _clickable_html(script: str, elem_class: str) -> gr.HTML:
-    """`components.layout.widgets.ClickableHTML` with one more line of script."""
+    """An HTML component like `components.layout.widgets.ClickableHTML`, but with its own script."""
     return gr.HTML(
         "", js_on_load=script, apply_default_css=False, elem_classes=["eh-html", elem_class]
     )
 
 
 def view_outputs(tab: InspectTab) -> list[Any]:
-    """Outputs of `render`, in its order."""
+    """The Gradio outputs of `render`, in the order of its return values."""
     return [tab.selection, tab.filters, tab.list, tab.opened]
 
 
 def render(store: Store, selection: Selection) -> tuple[Selection, str, str, str]:
-    """Load a selection; return it with the page and key actually shown, and three HTML parts."""
+    """Load a selection; return it with the page and comparison actually shown, and the tab's three
+    HTML parts."""
     view = load_view(store, selection)
     return view.selection, filter_bar(view), list_html(view), detail_panel(view)
 
 
 def bind(tab: InspectTab, store: Store) -> None:
-    """Connect clicks and fields to one handler that renders the changed selection."""
+    """Connect clicks and fields to one handler, which renders the changed selection."""
 
     def update_selection(
         selection: Selection, event: gr.EventData

@@ -1,4 +1,5 @@
-"""Selection of comparisons in Inspect, and its reading from URLs, clicks and other tabs."""
+"""The selection of comparisons in the Inspect tab, and how it is read from URLs, clicks and other
+tabs."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _TRUE_WORDS: Final = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters on the comparisons of a study, and the opened comparison; empty means all."""
+    """Filters on the comparisons of a study, and the opened comparison; an empty filter selects
+    all."""
 
     study: str = ""
     judge: str = ""
@@ -58,11 +60,12 @@ class Selection:
     """Key of the opened judgement."""
 
     def to_query(self) -> str:
-        """URL query of the fields that are set, in the order above, without question mark."""
+        """URL query of the fields that are set, in the order of declaration, without question
+        mark."""
         return urlencode(self.as_mapping())
 
     def as_mapping(self) -> dict[str, str]:
-        """Fields that differ from their default, as text."""
+        """Fields that differ from their default, with their values as text."""
         values = ((name, getattr(self, name)) for name in _FIELDS)
         return {
             name: _query_text(value) for name, value in values if value != _FIELDS[name].default
@@ -74,7 +77,7 @@ class Selection:
         return any(name in self.as_mapping() for name in FILTERS)
 
     def without_filters(self) -> Selection:
-        """The same study without filters."""
+        """A selection of the same study without filters."""
         return Selection(study=self.study)
 
 
@@ -83,9 +86,11 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """Read a selection from a URL query or the data of a chart mark; other keys are ignored.
+    """Read a selection from a URL query or from the data of a clicked mark in a chart; other keys
+    are ignored.
 
-    Unknown values (such as a deleted judge) are kept: they match nothing, and the page reports it.
+    Values that do not exist (such as a deleted judge) are kept: they match nothing, and the page
+    reports it.
     """
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None
@@ -94,9 +99,10 @@ def parse_selection(values: Mapping[str, Any]) -> Selection:
 
 
 def apply_click(selection: Selection, event: object) -> Selection:
-    """Apply a click or a changed field: {"set": {…}}, {"page": 2}, {"key": "…"}, {"clear": 1}.
+    """Return the selection changed by a click or field: {"set": {…}}, {"page": 2}, {"key": "…"} or
+    {"clear": 1}.
 
-    The event comes from the browser: it cannot change the study, and unknown fields are dropped.
+    The event comes from the browser, so it cannot change the study, and unknown fields are ignored.
     """
     if not isinstance(event, Mapping):
         return selection

@@ -1,4 +1,5 @@
-"""Filter of comparisons by people's verifications of their answers; text of a verification."""
+"""Filter comparisons by people's verifications of the answers; texts that describe a
+verification."""
 
 from __future__ import annotations
 
@@ -44,13 +45,13 @@ VERIFICATION_KINDS: Final = {
 def verification_masks(
     index: ComparisonIndex, checks: ChecksByItem, contestant: str = ""
 ) -> dict[str, Mask]:
-    """Masks of comparisons, by kind of verification given to at least one of their answers.
+    """Masks of comparisons, by the kind of verification that at least one of their answers got.
 
-    With a `contestant`, only verifications of its answer count, so that a link from a number about
-    that model lists what the number counts. The last two kinds concern pairs in which, by the
-    majority of verifiers, one answer follows the instruction and the other does not. ONE_FOLLOWS
-    selects all these pairs. PREFERRED_FAILS selects those in which a verdict, in at least one
-    order, prefers the answer that does not follow it.
+    With a `contestant`, only verifications of that model's answer count, so that a link from a
+    number about the model lists exactly the comparisons counted. The last two kinds concern pairs
+    in which, by the majority of verifiers, one answer follows the instruction and the other does
+    not. ONE_FOLLOWS selects all these pairs. PREFERRED_FAILS selects those in which a verdict, in
+    at least one order, prefers the answer that does not follow it.
     """
     if not checks or not len(index):
         return {}
@@ -64,7 +65,8 @@ def verification_masks(
 
 
 def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
-    """Outcomes of the verifications of each comparison's answers, as bits of CHECK_OUTCOMES."""
+    """For each comparison, the outcomes of its answers' verifications as a bit set (see
+    CHECK_OUTCOMES)."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}
@@ -81,7 +83,7 @@ def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: s
 
 
 def check_bits(check: AnswerCheck) -> int:
-    """Outcomes of one verification, as bits of CHECK_OUTCOMES."""
+    """The outcomes of one verification as a bit set (see CHECK_OUTCOMES)."""
     return _cached_bits(check.follows, check.fault, check.harmful)
 
 
@@ -102,7 +104,8 @@ def _cached_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 
 
 def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
-    """Verifications of one answer: how many say it follows the instruction, then each of them."""
+    """HTML of one answer's verifications: how many state that it follows the instruction, then each
+    one."""
     mine = [check for check in checks if check.contestant == contestant]
     if not mine:
         return EMPTY

@@ -1,4 +1,4 @@
-"""Word difference of two answers, by the longest common subsequence of words."""
+"""Difference of two answers word by word, by the longest common subsequence of words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _SPACE: Final = re.compile(r"(\s+)")
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML; `shared` is None if they are too long to compare."""
+    """Two texts as HTML with differing words marked; `shared` is None if they are too long to
+    compare."""
 
     first: Markup
     second: Markup
@@ -28,7 +29,7 @@ class WordDifference:
 
 
 def word_difference(first: str, second: str) -> WordDifference:
-    """Mark the words found in only one of two texts, unless they share too few words."""
+    """Mark the words that occur in only one of two texts, unless the texts share too few words."""
     a, b = first.split(), second.split()
     words = (len(a), len(b))
     if max(words) > MAX_WORDS or not (a and b):
@@ -44,10 +45,10 @@ def word_difference(first: str, second: str) -> WordDifference:
 
 
 def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """For each text, flags of the words in a longest common subsequence.
+    """For each text, whether each word belongs to a longest common subsequence.
 
-    Bit-parallel (Hyyrö, 2004): each row of the table is one integer, so two answers of thousands
-    of words take milliseconds.
+    Uses the bit-parallel algorithm of Hyyrö (2004), where each row of the table is one integer: two
+    answers of thousands of words take milliseconds.
     """
     rows = _lcs_rows(a, b)
     shared_a, shared_b = [False] * len(a), [False] * len(b)
@@ -64,7 +65,8 @@ def common_words(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[b
 
 
 def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
-    """Row i holds a 0 bit at j where b[j] lengthens the subsequence common to a[:i + 1]."""
+    """Rows of the bit-parallel table: row i has a 0 bit at j where b[j] lengthens the common
+    subsequence of a[:i + 1] and b."""
     places: dict[str, int] = {}
     for j, word in enumerate(b):
         places[word] = places.get(word, 0) | 1 << j
@@ -78,7 +80,7 @@ def _lcs_rows(a: Sequence[str], b: Sequence[str]) -> list[int]:
 
 
 def _mark_unshared(text: str, shared: Sequence[bool]) -> Markup:
-    """Put each run of words outside the subsequence in one <mark> that spans no line break."""
+    """HTML with each run of unshared words inside one <mark>, which never spans a line break."""
     parts = _SPACE.split(text)
     flags = iter(shared)
     only = [bool(part) and not part.isspace() and not next(flags) for part in parts]

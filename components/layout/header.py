@@ -1,4 +1,4 @@
-"""The header of the page: logo, study menu, state of the run, theme button, Share button."""
+"""The header of the page: logo, study menu, state of the run, theme button and Share button."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def build() -> Header:
 
 
 def show_study_size(store: Store, name: str) -> Markup:
-    """The size of a study in one line: items, judges, prompts, people."""
+    """HTML line on the size of a study: items, judges, prompts, people."""
     line = next(line for line in store.studies() if line.name == name)
     items, judges, people, prompts = store.cached(name, "note", lambda: count_parts(store, name))
     counts = [count(items, "item")]

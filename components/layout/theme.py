@@ -1,4 +1,4 @@
-"""The Gradio theme made from the variables of assets/style.css, and the page's HTML head."""
+"""The Gradio theme, made from the variables in assets/style.css, and the HTML head of the page."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ _SHAPES: Final = {
 
 
 def evenhand_theme() -> gr.themes.Base:
-    """Gradio's Base theme with black as accent colour, so that only data are coloured.
+    """Gradio's Base theme with black as its accent colour, so that only data are coloured.
 
     Font weights are 400 and 700, since Gradio's SemiBold files lack Latin letters.
     """
@@ -148,12 +148,14 @@ def evenhand_theme() -> gr.themes.Base:
 
 
 def stylesheet() -> Markup:
-    """The stylesheet; head_html() includes it, since Gradio rewrites the rules of launch(css=…)."""
+    """The text of the stylesheet. head_html() includes it, because Gradio rewrites CSS rules given
+    to launch(css=…)."""
     return program_file(ASSETS / "style.css")
 
 
 def head_html() -> Markup:
-    """Favicon, stylesheet and script as inline HTML, without further requests."""
+    """Favicon, stylesheet and script as inline HTML, so that the browser makes no further
+    requests."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
     return fill(
         '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">'
@@ -165,7 +167,7 @@ def head_html() -> Markup:
 
 
 def appearance_settings() -> dict[str, Any]:
-    """Arguments of launch() for the theme, the HTML head and the compression of the page."""
+    """Arguments of launch() for the theme, the HTML head and the compression of responses."""
     return {
         "theme": evenhand_theme(),
         "head": head_html(),

@@ -1,7 +1,8 @@
 """Gradio components of the page: Plotly chart, HTML with click events, segmented switch.
 
-They are functions, since Gradio writes a .pyi file beside every module that subclasses one of its
-components. Their JavaScript is in assets/page.js, which theme.head_html() includes.
+They are functions instead of classes, since Gradio writes a .pyi file beside every module that
+subclasses one of its components. Their JavaScript is in assets/page.js, which theme.head_html()
+includes.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ _CLICK_SCRIPT = "evenhand.clicks(element, trigger, watch); /* triggers 'select' 
 
 @cache
 def plotly_script() -> str:
-    """The URL path of plotly's packaged script, and permission to serve this one file.
+    """Return the URL path of the packaged Plotly script, and allow the server to serve this one
+    file.
 
-    The version in the path lets browsers cache the file without limit (see
+    The version in the path lets browsers cache the file without time limit (see
     components.server.compression).
     """
     if not PLOTLY_JS.is_file():
@@ -48,8 +50,8 @@ def PlotlyView(
     elem_classes: list[str] | str = "",
     **options: Any,
 ) -> gr.HTML:
-    """A chart; `value` is a figure of components.charts.figures, and a new value redraws it with
-    the same zoom.
+    """A chart component; `value` is a figure from components.charts, and a new value redraws it
+    with the same zoom.
 
     `.select(fn)` handles a click on a mark that has customdata; fn takes `event: gr.EventData`, and
     `click_data(event)` is {"customdata": …, "x": …, "y": …}. `height` reserves space until the
@@ -76,7 +78,7 @@ def _figure_json(figure: Figure | str | None) -> str | None:
 def ClickableHTML(
     value: Markup = EMPTY, *, elem_classes: list[str] | str = "", **options: Any
 ) -> gr.HTML:
-    """HTML of components.html.panel or components.html.heatmap with click events.
+    """A component for HTML of components.html.panel or components.html.heatmap, with click events.
 
     `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
     and `click_data(event)` (components.server.gradio_private) is the object in data-select, e.g.
@@ -92,7 +94,7 @@ def ClickableHTML(
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
-    """A segmented control: a choice among a few visible words."""
+    """A segmented control: a choice among a few words that are all visible."""
     return gr.Radio(
         list(names),
         value=names[0],

@@ -1,7 +1,7 @@
-"""Results of a study whose run is active: the mark "Partial", and a redraw every five seconds.
+"""Results during an active run: a notice "Partial", and a redraw every five seconds.
 
 A partial sample may favour one judge, prompt or category, so no headline is shown until the run has
-ended. The timer is active during a run only, and redraws only a view that can be seen.
+ended. The timer runs only during a run, and redraws a view only while it is visible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PRESS_IF_VISIBLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """Calls done and planned of an active run."""
+    """Number of calls done and planned in an active run."""
 
     done: int
     planned: int
@@ -35,7 +35,7 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class RunFollower:
-    """Hidden components that redraw Results during a run."""
+    """Hidden Gradio components that redraw the Results tab during a run."""
 
     timer: gr.Timer
     refresh: gr.Button
@@ -57,9 +57,10 @@ def bind_timer(follower: RunFollower) -> None:
 
 
 def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
-    """Progress of the active run of a study, or None without one.
+    """Progress of a study's active run; None without one.
 
-    Read before the view is drawn: a run that ends while the view is drawn is drawn once more.
+    Call this before drawing a view: if the run ends during the drawing, the view is then drawn once
+    more.
     """
     # Readers of a shared study see its progress too: `active_run` is for its owner only.
     run = engine.latest_run(study) if engine and study else None
@@ -71,7 +72,7 @@ def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
 
 
 def mark_partial(drawn: Sequence[Any], progress: RunProgress | None) -> list[Any]:
-    """The outputs of a view, with the notice instead of the finding while a run is active."""
+    """The outputs of a view; during a run, the notice "Partial" replaces the headline."""
     return list(drawn) if progress is None else [partial_notice(progress), *drawn[1:]]
 
 
@@ -87,6 +88,6 @@ def partial_notice(progress: RunProgress) -> Markup:
 def choice_updates(
     filters: Mapping[str, Sequence[str]], controls: Mapping[str, Sequence[str]]
 ) -> list[Any]:
-    """New choices of menus and switches; the chosen values stay as they are."""
+    """Gradio updates with new choices for menus and switches; their current values stay."""
     menus = [gr.Dropdown(choices=list(known)) for known in filters.values()]
     return [*menus, *(gr.Radio(choices=list(known)) for known in controls.values())]

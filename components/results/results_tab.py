@@ -1,4 +1,4 @@
-"""Results tab: one view at a time of the selected study, with a common filter bar."""
+"""The Results tab: one view of the selected study at a time, with a common filter bar."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ FIXED_CHOICES: Final = {
 class ResultsTab:
     view: gr.Radio
     filters: list[gr.Dropdown]
-    """In the order of Filter's fields."""
+    """The filter menus, in the order of Filter's fields."""
     finding: gr.HTML
     kpis: gr.HTML
     pages: gr.Tabs
@@ -107,31 +107,33 @@ class ResultsTab:
 
     @property
     def clickable(self) -> list[gr.HTML]:
-        """Components whose marks select judgements on a click."""
+        """HTML components in which a click on a mark selects judgements."""
         marks = [mark for parts in self.parts.values() for mark in parts.clickable]
         return [self.kpis, *marks]
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Settings of all views by name, unique because they are also address parameters."""
+        """Controls of all views by name; names are unique because they are also address
+        parameters."""
         return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
     def inputs(self) -> list[Any]:
-        """Inputs of `render_view`: the view, the filters, the controls."""
+        """Inputs of `render_view`: the view, the filters and the controls."""
         return [self.view, *self.filters, *self.controls.values()]
 
     def view_outputs(self, view: str) -> list[Any]:
-        """Outputs of `render_view`."""
+        """Outputs of `render_view` for one view."""
         return [self.finding, self.kpis, *self.parts[view].outputs, self.data]
 
     def session_states(self, view: str) -> dict[str, gr.State]:
-        """Settings of a view that are stored in the Gradio session, not on the page."""
+        """Controls of a view whose values are stored in the Gradio session instead of on the
+        page."""
         return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
     @property
     def settings(self) -> list[Any]:
-        """Outputs of `initial_controls`."""
+        """Outputs of `initial_controls`, which are the same components as `inputs`."""
         return self.inputs
 
 
@@ -159,7 +161,8 @@ def build() -> ResultsTab:
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, as a tab exists only once it is opened."""
+    """Render the hidden components outside all tabs, because the content of a tab exists only once
+    it is opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
         part.render()
 
@@ -182,9 +185,9 @@ def _filter_dropdown(name: str) -> gr.Dropdown:
 
 
 def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = None) -> None:
-    """Connect events: a filter redraws the view, a control of a view only its own outputs.
+    """Connect the events: a filter redraws the whole view, a control redraws only its own outputs.
 
-    With an engine, views follow its active runs.
+    With an engine, views are also redrawn during its active runs.
     """
     for name in tab.draw_buttons:
         _bind_view(tab, header, store, engine, name)
@@ -226,7 +229,8 @@ def _bind_view(
 
 
 def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
-    """During a run: update the choices, which grow with the verdicts, and redraw the view."""
+    """During a run, update the choices of the menus, which grow with the verdicts, and redraw the
+    view."""
     columns = ("judge", "prompt", "category", "contestants")
     menus = [tab.filters[FILTER_NAMES.index(name)] for name in columns]
     views = [name for name, module in VIEWS.items() if hasattr(module, "available_choices")]
@@ -249,8 +253,8 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
 
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
-    """Make every event with the input `request_text` send the page's JSON of filter and control
-    values. Call after all events are bound."""
+    """Make every event with the input `request_text` send the page's filter and control values as
+    JSON. Call this after all events are bound."""
     set_scripts(
         blocks,
         tab.request_text,
@@ -261,9 +265,9 @@ def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
 def parse_request(
     tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """Parse the values of `tab.inputs` from the JSON text of the page.
+    """Read the values of `tab.inputs` from the JSON text that the page sent.
 
-    `session_values`: settings stored in the session, which replace those of the text.
+    `session_values`: controls stored in the session; they replace those in the text.
     """
     parts = tab.inputs
     if not request_text:
@@ -318,9 +322,10 @@ def _bind_control(
 
 
 def _single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
-    """Wrap a script of all values for the event of one control; the page holds the others.
+    """Adapt a script that takes all values to the event of one control; the page keeps the other
+    values.
 
-    One input per event, as Gradio searches its whole component tree for each input.
+    The event has one input only, because Gradio searches its whole component tree for each input.
     """
     place = tab.inputs.index(control)
     values = "evenhand.held"
@@ -328,9 +333,9 @@ def _single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
 
 
 def address_script(tab: ResultsTab) -> str:
-    """Script that writes values that differ from their defaults into the page address.
+    """JavaScript that writes the values that differ from their defaults into the page address.
 
-    It also stores the values on the page, and as the text that `request_text` sends.
+    It also keeps the values on the page, as the text that `request_text` sends.
     """
     names = json.dumps(["view", *FILTER_NAMES, *tab.controls])
     starts = json.dumps([part.value for part in tab.inputs])
@@ -341,11 +346,11 @@ def address_script(tab: ResultsTab) -> str:
 
 
 def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
-    """Script that writes the address and draws the view in sight.
+    """JavaScript that writes the page address and draws the visible view.
 
-    `opening`: the Results tab was opened; until its controls have been set for a study, nothing is
-    drawn, and setting them draws the view. `changed`: draw only if the values differ from the last
-    ones, as Gradio's menus report one choice twice.
+    `opening`: the Results tab was opened. Nothing is drawn until its controls have been set for a
+    study; setting them draws the view. `changed`: draw only if the values differ from the last
+    ones, because Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
@@ -359,13 +364,13 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
 
 
 def redraw_script(tab: ResultsTab) -> str:
-    """Script that draws the view in sight again, without a message that it is being drawn."""
+    """JavaScript that draws the visible view again, without the message that it is being drawn."""
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
     return f"() => evenhand.held && document.querySelector({places}[evenhand.held[0]])?.click()"
 
 
 def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
-    """(view, filter, controls) from the values of `tab.inputs`."""
+    """View, filter and controls, taken from the values of `tab.inputs`."""
     view, judge, prompt, category, contestants, rule, suspects, *rest = values
     chosen = Filter(
         judge or ALL_CHOICE,
@@ -381,7 +386,7 @@ def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter,
 def render_view(
     store: Store, name: str, tab: ResultsTab, view: str, values: tuple[Any, ...]
 ) -> list[Any]:
-    """Draw one view from the values of `tab.inputs`; other views stay unchanged."""
+    """Draw one view from the values of `tab.inputs`; the other views stay unchanged."""
     if not name:
         return [gr.skip()] * len(tab.view_outputs(view))
     _, chosen, controls = split_values(tab, values)
@@ -400,7 +405,7 @@ def render_view(
 
 
 def study_finding(store: Store, name: str) -> str:
-    """Headline of a study without filters: that of its first view."""
+    """Headline of a study without filters, which is the headline of its first view."""
     whole = FilteredStudy(store, name)
     return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
 
@@ -430,7 +435,7 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection of the judgements behind a clicked mark, within the filters."""
+    """Selection for Inspect of the judgements behind a clicked mark, within the current filters."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v
@@ -463,7 +468,8 @@ def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> list[Any]:
-    """Values of filters and controls for a study, from the address where they exist."""
+    """Values of filters and controls for a study; taken from the page address if they exist in the
+    study."""
     whole = FilteredStudy(store, name)
     frame = whole.unfiltered_frame
     contestants = shown_contestants(frame)
@@ -494,10 +500,10 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The views of a study, with the one that the address names.
+    """The switch of views, set to the view that the address names.
 
-    Addresses without a view but with a control of Position bias are from the time when that view
-    was the first.
+    An address without a view but with a control of Position bias was made when that was the first
+    view, so it opens that view.
     """
     older = any(name in wanted for name in ("measure", "columns"))
     asked = wanted.get("view") or (bias_tab.NAME if older else None)
@@ -506,9 +512,10 @@ def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Views that have something to show: pass/fail verdicts have no pairs, and pairs no labels.
+    """Names of the views that have data to show: pass/fail verdicts have no pairs, and pairs have
+    no labels.
 
-    Protocol needs a preset, or an address that asks for it.
+    Protocol is offered only with a preset, or if the address names it.
     """
     if has_only_pass_fail(whole):
         return [pass_fail_tab.NAME]
@@ -518,7 +525,7 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:
-    """Note on the data: number of judgements, real and simulated judges, counting rule."""
+    """HTML note on the data: number of judgements, real and simulated judges, counting rule."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]

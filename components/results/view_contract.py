@@ -8,7 +8,7 @@ A view is a module `<name>/tab.py` listed in results_tab.VIEWS, with
     render(filtered_study, **controls) -> []     one value per ViewParts.outputs, in order
     initial_controls(filtered_study, wanted)     optional: control values for a new study
     CHANGING_CONTROLS, available_choices()       optional: switches whose choices grow in a run
-    kpis(filtered_study) -> str                  optional: KPI strip instead of the default one
+    kpis(filtered_study) -> str                  optional: key figures in place of the default ones
     bind(parts)                                  optional: events of this view only (an upload)
 """
 
@@ -21,10 +21,10 @@ from typing import Any, Final
 
 @dataclass(frozen=True)
 class ViewParts:
-    """Components that a view has built."""
+    """The Gradio components that a view has built."""
 
     outputs: list[Any]
-    """Filled by render()."""
+    """Components that render() fills, in the order of its values."""
     clickable: list[Any] = field(default_factory=list)
     """Components whose marks open the judgements behind them on a click."""
     controls: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class ViewParts:
     partial_redraws: dict[str, tuple[list[Any], Callable[..., list[Any]]]] = field(
         default_factory=dict
     )
-    """Control -> outputs redrawn on its change, and the function that renders them."""
+    """For each control, the outputs redrawn when it changes, and the function that renders them."""
     private_components: dict[str, Any] = field(default_factory=dict)
     """Components used only by the view's own bind()."""
 
@@ -45,11 +45,12 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "2–0 wins, else a tie": "win only if both agree",
     "2–0 wins, unreadable is a tie": "win only if both agree, unreadable is a tie",
 }
-"""Former text of a choice -> its present text, so that older addresses still work."""
+"""Present text of each renamed choice by its former text, so that older addresses still work."""
 
 
 def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
-    """The choice named in the address if it exists, else the default, else the first."""
+    """The choice named in the page address if it exists, else the default, else the first
+    choice."""
     if wanted not in known:
         wanted = RENAMED_CHOICES.get(wanted or "", wanted)
     if wanted in known:

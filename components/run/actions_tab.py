@@ -1,4 +1,4 @@
-"""Actions of the Run tab: start, retry, pause, stop, and the redraw after each of them."""
+"""Actions of the Run tab: start, retry, pause and stop a run; each redraws the tab."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ RETRY_SETTINGS: Final = RunSettings(retry_statuses=frozenset(RETRYABLE_STATUSES)
 
 
 class RunActions:
-    """Handlers of the Run tab's buttons; each returns the redrawn tab."""
+    """Handlers of the Run tab's buttons; each returns the outputs of the redrawn tab."""
 
     def __init__(self, store: Store, engine: Engine, live: LiveStudies) -> None:
         self._store, self._engine, self._live = store, engine, live
@@ -59,7 +59,7 @@ class RunActions:
         return [*shown, show_study_pill(self._engine, name)]
 
     def tick(self, name: str, which: str) -> list[Any]:
-        """Redraw by the timer. Only this handler may deactivate the timer."""
+        """Redraw the tab when the timer fires. Only this handler may deactivate the timer."""
         shown = self(name, which)
         if not name or isinstance(shown[0], gr.Timer) or self._engine.active_run(name) is not None:
             return shown
@@ -95,7 +95,7 @@ class RunActions:
         return self(name, which)
 
     def run_notice_action(self, name: str, which: str, event: gr.EventData) -> list[Any]:
-        """Run the action of a notice's button."""
+        """Perform the action of the button in a notice."""
         asked = read_click(click_data(event))
         do: dict[str, Callable[[], object]] = {
             "start": lambda: start_run(self._store, self._engine, name),
@@ -125,9 +125,9 @@ class RunActions:
             start_run(self._store, self._engine, name, budget=float(budget))
 
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
-        """Test the key with one call to each judge that needs it, then run.
+        """Test the typed key with one call to each judge that needs it, then start the run.
 
-        `origin`: the host the page named beside the box; the key goes to no other.
+        `origin`: the host that the page named beside the key field; the key is sent to no other.
         """
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
@@ -148,8 +148,8 @@ class RunActions:
 
 
 def resume(run: Run) -> None:
-    """Resume a run; on a public page with the maximum of active runs it stays paused, with a
-    warning."""
+    """Resume a run; on a public page with too many active runs, it stays paused and a warning is
+    shown."""
     try:
         run.resume()
     except PlanError as error:
@@ -161,7 +161,8 @@ def _parse_calls(value: object) -> int:
 
 
 def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
-    """Make one call to each judge with a typed key; the first refusal, or an empty string."""
+    """Test the typed keys with one call to each judge that has one; return the first refusal, or an
+    empty text."""
     plan = load_stored_plan(store, name)
     try:
         keys = keys_for(called_judges(plan.study), typed)
@@ -186,7 +187,7 @@ def start_run(
 ) -> Run:
     """Start a run of the missing calls of a stored study, or return its active run.
 
-    `budget`: dollars for the whole study, valid for this run only.
+    `budget`: dollars for the whole study, used in this run only.
     """
 
     def start() -> Run:
@@ -203,7 +204,7 @@ def start_run(
 
 
 def show_study_pill(engine: Engine, name: str) -> Markup:
-    """The run indicator in the header."""
+    """HTML of the run's state in the header."""
     run = engine.latest_run(name)
     return EMPTY if run is None else show_run_pill(run.snapshot())
 
@@ -213,8 +214,8 @@ def render(
 ) -> list[Any]:
     """All outputs of the tab for a study.
 
-    It activates the timer and never deactivates it: a redraw that began before a run can reach the
-    page after the click that started the run, and would stop its updates.
+    They may activate the timer but never deactivate it: a redraw that began before a run started
+    can reach the page after the start, and would then stop the updates.
     """
     if not name:
         return [gr.skip()] * 20
@@ -241,8 +242,8 @@ def render(
 
 
 def show_buttons(now: RunFacts) -> list[gr.Button]:
-    """The buttons See results, Run, Retry, Pause and Stop, visible where they apply, with their
-    price."""
+    """The buttons See results, Run, Retry, Pause and Stop, with prices; only those that apply are
+    visible."""
     idle = not now.running and not now.recorded and now.owned
     return [
         gr.Button(visible=now.complete or now.recorded),

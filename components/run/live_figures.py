@@ -1,4 +1,5 @@
-"""Live figures of running studies, updated from new rows and shared by all visitors."""
+"""Live figures of running studies; only new rows are processed, and all visitors share the
+result."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ from studies.store.store import Store
 
 MAX_SHARE_POINTS: Final = 120
 MIN_ELO_BATTLES: Final = 100
-"""Battles from which the Elo curves are drawn: before, they follow the order of arrival."""
+"""Number of battles from which Elo curves are drawn; with fewer, they depend mostly on the order of
+arrival."""
 
 
 NO_VERDICT: Final = Estimate(None, note="no verdict yet")
@@ -38,7 +40,7 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """Live figures at one moment; `rows` is the number of rows they count."""
+    """The live figures at one moment; `rows` is the number of judgements counted."""
 
     rows: int
     share: Estimate
@@ -48,7 +50,8 @@ class LiveFigures:
     elo_figure: Figure | None
     wins_figure: Figure | None
     sequence: Estimate = NO_VERDICT
-    """Share of items that lean toward the first slot; its bounds hold at every look."""
+    """Share of items with more verdicts for the first position, as a confidence sequence: its
+    bounds hold however often they are looked at."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
@@ -58,7 +61,7 @@ studies count only new rows."""
 
 @dataclass(slots=True)
 class LiveStudy:
-    """Live figures of one study, extended by new rows only."""
+    """Live figures of one study; each update processes only the new rows."""
 
     store: Store
     study: str
@@ -81,7 +84,7 @@ class LiveStudy:
         self._start = self.cursor
 
     def figures(self) -> LiveFigures:
-        """The current figures; the same object while there is no new judgement."""
+        """The current figures; the same object is returned while there is no new judgement."""
         with self._lock:
             if self._read_new_rows() or self._figures is None:
                 self._figures = self._draw_figures()
@@ -110,7 +113,8 @@ class LiveStudy:
         return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
 
     def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
-        """Rows of judges, or of people while no judge has given a verdict, as in Results."""
+        """The rows to count: those of judges; people's votes only while no judge has given a
+        verdict, as in Results."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():
             self._has_judges = True
@@ -138,8 +142,8 @@ class LiveStudy:
         self._battles.extend(range(before + 1, self.elo.battles + 1))
 
     def _add_share_points(self, first: bool) -> None:
-        """Add the current point to the share curve; the first time, also points for the rows read
-        so far."""
+        """Add the current point to the curve of first-position shares; the first time, also points
+        for the rows read so far."""
         assert self.frame is not None
         n = len(self.frame)
         steps = np.unique(np.linspace(8, n, 40, dtype=int)) if first and n > 8 else [n]
@@ -187,14 +191,14 @@ class LiveStudy:
 
 
 def no_finding(study: str) -> str:
-    """The default of `LiveStudies.study_finding`: no headline."""
+    """Return no headline; the default of `LiveStudies.study_finding`."""
     return ""
 
 
 class LiveStudies:
-    """Live views by study, held by the server and shared by all sessions.
+    """The live figures of all studies, kept by the server and shared by all sessions.
 
-    `study_finding` returns the headline that Results shows for a study.
+    `study_finding` returns the headline that the Results tab shows for a study.
     """
 
     def __init__(self, store: Store, study_finding: Callable[[str], str] = no_finding) -> None:
@@ -203,7 +207,7 @@ class LiveStudies:
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:
-        """The live view of a study; a changed plan starts a new one."""
+        """The live figures of a study; if its plan has changed, they start anew."""
         return self._store.memoised(
             study,
             ("live figures",),
@@ -218,7 +222,7 @@ def _first_slot_share(frame: pd.DataFrame) -> Estimate:
 
 
 def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Concatenate two frames, with the union of their categories."""
+    """Concatenate two frames whose categorical columns may have different categories."""
     for column in old.columns.intersection(new.columns):
         if isinstance(old[column].dtype, pd.CategoricalDtype):
             union = pd.api.types.union_categoricals([old[column], new[column]]).categories
@@ -228,7 +232,7 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """The row number at which the figures of a study start: 0, or the newest row of a very large
+    """The row number from which a study's figures are counted: 0, or the newest row of a very large
     study."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

@@ -1,7 +1,7 @@
-"""Notices of the Run tab: what happened, how often, the effect on the numbers, one action.
+"""Notices of the Run tab: what happened, how often, the effect on the numbers, and one action.
 
-Levels: `calm` informs, `warn` affects numbers or speed, `bad` stops the work until the user acts.
-A click on an action reaches components.run.tab as {"do": …}.
+Levels: `calm` informs, `warn` affects numbers or speed, `bad` stops the work until the user acts. A
+click on an action is sent to components.run.tab as {"do": …}.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from studies.store.store import Store
 MAX_UNREADABLE_SHARE: Final = 0.05
 """Share of unusable replies above which a notice is shown."""
 NOTICED_ATTEMPTS: Final = 3
-"""Attempts from which a retry gets a notice."""
+"""Number of attempts from which a notice is shown."""
 BUDGET_HEADROOM: Final = 1.25
-"""Factor on the remaining cost in a raised budget: calls are reserved at their maximum cost."""
+"""Factor on the remaining cost when the budget is raised, because calls are reserved at their
+maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
@@ -46,7 +47,8 @@ READ_ONLY_TEXT: Final = (
 
 
 def show_notices(facts: RunFacts) -> Markup:
-    """All notices of a study. A visitor who does not own it gets one: the study is read-only."""
+    """HTML of all notices on a study. A visitor who does not own the study gets one: it is
+    read-only."""
     if not facts.owned:
         return (
             EMPTY
@@ -66,8 +68,8 @@ def show_notices(facts: RunFacts) -> Markup:
 
 
 def _key_notices(facts: RunFacts) -> Iterator[str]:
-    """Environment variables that need consent; keys for several hosts, which the one key field
-    cannot take."""
+    """Notices on environment variables that need consent, and on keys for several hosts, for which
+    the single key field is not enough."""
     for variable, origin in facts.unconfirmed:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
@@ -84,7 +86,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """Notices about the store file: restored after a removal, or lost at the restart of a Space."""
+    """HTML notices on the store file: restored after it was deleted, or lost when the Space
+    restarted."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program removes it."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
@@ -92,7 +95,7 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """Notice on a Space that its disk does not survive a restart."""
+    """HTML notice on a Space that its disk is erased at a restart."""
     if not settings.is_space():
         return EMPTY
     text = "A Space loses its disk at every restart."
@@ -129,7 +132,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
-    """Whether a wait is short (pacing, first retries): shown as a line, not as a notice box."""
+    """Whether a wait is short (limited rate, slow calls, first retries), so that it is shown as a
+    line instead of a notice."""
     return wait.kind in ("paced", "slow") or (
         wait.kind == "retry" and wait.max_attempts_made < NOTICED_ATTEMPTS
     )
@@ -149,7 +153,7 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
 
 
 def _group_by_endpoint(waits: tuple[JudgeWait, ...]) -> list[list[JudgeWait]]:
-    """Judges that wait for a rate limit, grouped by endpoint: they share one limit and one
+    """Judges that wait for a rate limit, grouped by endpoint, because they share one limit and one
     notice."""
     found: dict[tuple[int, int], list[JudgeWait]] = {}
     for wait in waits:
@@ -179,7 +183,7 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
 
 
 def _last_run_notices(facts: RunFacts) -> Iterator[str]:
-    """Notices about the end of the last run."""
+    """Notices on how the last run ended."""
     last = facts.last
     if facts.running or last is None:
         return
@@ -213,7 +217,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Action that raises the budget of this run, with the new amount on the button."""
+    """Button that raises the budget of this run; its label names the new amount."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)
@@ -257,7 +261,8 @@ def _sentence(text: str) -> str:
 
 
 def show_failures(store: Store, facts: RunFacts) -> Markup:
-    """Unusable replies by kind with an example and a link, and attempts that were retried."""
+    """HTML list of unusable replies by kind, each with an example and a link, and of attempts that
+    were retried."""
     kinds = [s for s in STATUSES if s not in USABLE_STATUSES and facts.counts.get(s)]
     retried = facts.snapshot.failures if facts.snapshot else ()
     if not kinds and not retried:
@@ -286,7 +291,8 @@ def failure_row(
     opens: bool = True,
     all_too: bool = True,
 ) -> Markup:
-    """One kind of failure: badge, count, judge and prompt, end of an example, links to Inspect."""
+    """HTML of one kind of failure: badge, count, judge and prompt, end of an example, links to
+    Inspect."""
     who = f"{example.ask.judge}, {example.ask.prompt}" if example else ""
     said = dict.fromkeys((example.detail, example.reply[-200:])) if example else ()
     told = ": ".join(filter(None, said))
@@ -309,7 +315,7 @@ def failure_row(
 
 
 def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
-    """Failed attempts of this run; most succeed at a later attempt."""
+    """HTML on the failed attempts of this run, most of which succeed when retried."""
     if not failures:
         return EMPTY
     rows = join(
@@ -332,7 +338,8 @@ def _retried_attempts(failures: tuple[FailureSummary, ...]) -> Markup:
 
 
 def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
-    """Notice above 5 % unusable replies: their number, their effect, a link to read them."""
+    """HTML notice if more than 5 % of the replies are unusable: their number, their effect, a link
+    to read them."""
     unusable = sum(facts.counts.get(status, 0) for status in NO_VERDICT_STATUSES)
     if unusable <= MAX_UNREADABLE_SHARE * max(1, facts.done):
         return EMPTY
@@ -344,7 +351,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
 
 
 def tie_rule_effect(frame: pd.DataFrame) -> str:
-    """Consistency if unusable replies counted as ties, beside its current value."""
+    """Text on the consistency if unusable replies were counted as ties, beside its current
+    value."""
     rows = machine_rows(frame)
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:
@@ -353,7 +361,8 @@ def tie_rule_effect(frame: pd.DataFrame) -> str:
 
 
 def key_notice(facts: RunFacts) -> Markup:
-    """Request for a key after a restart or its expiry: keys are held in memory only."""
+    """HTML request to type a key again after a restart or its expiry, because keys are kept in
+    memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (
         f"Keys are held in memory only. {count(facts.missing.asks)} calls wait; the "
@@ -364,5 +373,5 @@ def key_notice(facts: RunFacts) -> Markup:
 
 
 def read_click(data: object) -> Mapping[str, Any]:
-    """The action of a notice's button from the browser; empty if malformed."""
+    """The action that the browser sent for a notice's button; empty if malformed."""
     return data if isinstance(data, Mapping) and isinstance(data.get("do"), str) else {}

@@ -1,4 +1,4 @@
-"""List of past runs, and the details of one of them."""
+"""The list of past runs, and the details of one run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def state_badge(state: str) -> Markup:
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
-    """List of runs, newest first."""
+    """HTML list of runs, newest first."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
@@ -95,7 +95,8 @@ def _run_time(run: PastRun) -> Markup:
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
-    """Cost of a run; calls without a price are counted and never shown as free."""
+    """Text on the cost of a run; calls without a known price are counted and never shown as
+    free."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
     if spent.unknown == spent.calls:
@@ -109,9 +110,9 @@ def find_past_run(store: Store, run_id: str) -> PastRun | None:
 
 
 def show_run(store: Store, run_id: str, study: str) -> Markup:
-    """Details of one run: state, reason, calls by outcome, failures.
+    """HTML details of one run: state, reason, calls by outcome, failures.
 
-    `study`: the study in view, the only one whose judgements Inspect can open.
+    `study`: the study now shown; only its judgements can be opened in Inspect.
     """
     if not run_id:
         return EMPTY
@@ -178,7 +179,7 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
 
 
 def _token_text(own: list[AttemptTotals]) -> str:
-    """Tokens of one judge's calls, with the cached ones and those of the reasoning."""
+    """Text on the tokens of one judge's calls, including cached tokens and those of reasoning."""
     sent, cached, received, thought = (
         sum(values)
         for values in zip(

@@ -1,4 +1,4 @@
-"""State of a study for the Run tab: its run, counts, costs and remaining calls."""
+"""State of a study for the Run tab: its run, counts, costs and calls left."""
 
 from __future__ import annotations
 
@@ -80,24 +80,24 @@ class RunFacts:
 
     @property
     def complete(self) -> bool:
-        """Whether every planned call has a reply, and no run is active."""
+        """Whether every planned call has a reply and no run is active."""
         return bool(self.planned) and not self.pending and not self.running and not self.recorded
 
     @property
     def offers_retry(self) -> bool:
-        """Whether Retry would make calls that Run would not (Run also repeats calls that ended in
-        an error)."""
+        """Whether the Retry button would make calls that Run would not (Run also repeats calls that
+        ended in an error)."""
         return self.failed.asks > (self.counts.get("error", 0) if self.pending else 0)
 
 
 class QuoteCache:
-    """Cost quotes of the remaining calls, computed once for each version of a study."""
+    """Estimated cost of the calls left, computed once for each version of a study."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """Quotes for the missing calls and for the failed calls worth repeating."""
+        """Estimated cost of the missing calls, and of the failed calls worth repeating."""
         return self._store.memoised(
             study,
             ("cost quotes",),
@@ -119,8 +119,8 @@ class QuoteCache:
 def load_run_facts(store: Store, engine: Engine, quotes: QuoteCache, name: str) -> RunFacts:
     """Load the state of a study.
 
-    The state of an active run comes from its snapshot only: the page requests it twice a second,
-    which must not scan the plan.
+    While a run is active, the state comes from its snapshot only: the page requests it twice a
+    second, so loading must not scan the plan.
     """
     run = engine.latest_run(name)
     snapshot = run.snapshot() if run else None
@@ -170,14 +170,15 @@ def _count_unpriced(store: Store, owners: list[str]) -> int:
 
 
 def called_judges(study: Study) -> list[JudgeSpec]:
-    """The judges that a run may call: those of the study and its extraction judge."""
+    """The judges that a run may call: those of the study, and its extraction judge."""
     names = {judge.name for judge in study.judges}
     extra = study.extraction
     return [*study.judges, *([extra] if extra and extra.name not in names else [])]
 
 
 def _judges_without_key(judges: list[JudgeSpec], last: PastRun | None) -> list[JudgeSpec]:
-    """Endpoint judges whose variable is unset or whose key the last run reported as refused."""
+    """Endpoint judges whose environment variable is unset, or whose key was refused in the last
+    run."""
     refused = last is not None and any(words in last.reason for words in KEY_REASONS)
     return [
         judge

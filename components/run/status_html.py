@@ -1,4 +1,4 @@
-"""Status of a study on the Run tab: headline, progress bar, key numbers, last replies."""
+"""Status of a study on the Run tab: headline, progress bar, key figures, latest replies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REPLY_SCOPES: Final = ("All", "Failures only")
 
 
 def start_button_text(left: CostQuote) -> str:
-    """Label of the start button with calls and price."""
+    """Label of the start button, with the number of calls and the price."""
     return f"Run {count(left.asks, 'call')}, {dollars(left.dollars)}"
 
 
@@ -36,7 +36,7 @@ def retry_button_text(failed: CostQuote) -> str:
 
 
 def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
-    """Headline of the tab: the progress, or `study_finding` once every call has been made."""
+    """HTML headline of the tab: the progress, or `study_finding` once every call has been made."""
     if facts.recorded:
         return finding_html(facts.name, "Recorded verdicts: no calls to make. See Results.")
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
@@ -65,7 +65,8 @@ def _finding_text(facts: RunFacts) -> str:
 
 
 def _pause_limit(facts: RunFacts) -> str:
-    """Sentence on the longest pause allowed on a public page, where other visitors wait to run."""
+    """Sentence on the longest pause allowed on a public page, where other visitors wait for a
+    run."""
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:
         return ""
@@ -73,7 +74,8 @@ def _pause_limit(facts: RunFacts) -> str:
 
 
 def show_progress(facts: RunFacts) -> Markup:
-    """Progress bar by status, calls that wait for a retry hatched, and the reasons for waiting."""
+    """HTML progress bar by status, with calls that wait for a retry hatched, and the reasons for
+    waiting."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
     by_status = {status: counts[status] for status in STATUSES if counts.get(status)}
@@ -82,7 +84,8 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """Reasons for waiting in a line that is always present, so that the layout stays still."""
+    """HTML line with the reasons for waiting; always present, so that the page layout does not
+    move."""
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
@@ -100,7 +103,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
-    """Note for a large study: this tab counts only replies since it was opened."""
+    """HTML note for a large study: this tab counts only replies since it was opened."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (
@@ -139,7 +142,7 @@ def _time_left_kpi(facts: RunFacts) -> Kpi:
 
 
 def _last_run_kpi(facts: RunFacts) -> Kpi:
-    """Duration and end of the last run, while no run is active."""
+    """Key figure on the duration and end of the last run, shown while no run is active."""
     last = facts.last
     if last is None:
         return Kpi("Last run", "–", note="not started")
@@ -153,13 +156,13 @@ def _last_run_kpi(facts: RunFacts) -> Kpi:
 
 
 def _clock_time(at: float) -> str:
-    """The local time, with the date if it is not today."""
+    """The local time of day of a timestamp, with the date if it is not today."""
     then, now = time.localtime(at), time.localtime()
     return time.strftime("%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M", then)
 
 
 def _spent_kpi(facts: RunFacts) -> Kpi:
-    """Dollars spent, of the budget where one is set, with the forecast."""
+    """Key figure of dollars spent, with the budget if one is set, and the forecast."""
     snapshot = facts.snapshot if facts.running else None
     end = _expected_total(facts)
     notes = []
@@ -179,7 +182,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Dollars spent; "free" only where no call has a price, and "unknown" where none is known."""
+    """Text of dollars spent; "free" only if no call has a price, "unknown" if no price is known."""
     if facts.unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
@@ -226,9 +229,10 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
-    """Peek-safe share of items that lean toward the first slot, and whether a run may stop on it.
+    """HTML note on the share of items with more verdicts for the first position, and on whether the
+    run may be stopped because of it.
 
-    Its bounds are a confidence sequence, valid however often they are looked at.
+    The bounds are a confidence sequence, which stays valid however often it is looked at.
     """
     votes = picture.sequence
     if votes.value is None or votes.low is None or votes.high is None:

@@ -1,4 +1,4 @@
-"""Layout and events of the Run tab. Its actions are in components/run/actions_tab.py."""
+"""Layout and events of the Run tab; its actions are in components/run/actions_tab.py."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RunTab:
 
     @property
     def outputs(self) -> list[Any]:
-        """The outputs of `render`, in its order."""
+        """The Gradio outputs of `render`, in the order of its return values."""
         return [
             self.timer, self.state, self.finding, self.see, self.start, self.retry, self.pause,
             self.stop, self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
@@ -152,7 +152,7 @@ def bind(
     live: LiveStudies,
     on_tab: gr.Tab | None = None,
 ) -> None:
-    """Connect the events. The page holds only a study's name and a run's id."""
+    """Connect the events. The page stores only a study's name and a run's id."""
     look = RunActions(store, engine, live)
     inputs, outputs = [header.study, tab.which], [*tab.outputs, header.pill]
     past: dict[str, Any] = {
@@ -182,7 +182,7 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """Refresh the list of past runs when the tab, the study or the scope changes."""
+    """Refresh the list of past runs when the tab is opened, or the study or the scope changes."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:

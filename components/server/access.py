@@ -1,7 +1,7 @@
-"""The limits and permissions of the page on a private machine and in public mode.
+"""Limits and permissions of the page, on a private machine and in public mode.
 
 Every difference between the two modes is a field of `Access`; `current_access()` returns the mode
-in force. `python -m components access` prints the table of docs/security.md.
+in use. `python -m components access` prints the table in docs/security.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Access:
     """The limits of one mode; None means no limit."""
 
     public: bool
-    """Whether a study is visible only to its owner and through links of Share."""
+    """Whether a study is visible only to its owner and through share links."""
     machine_files: bool
     """Whether a study file may name files and environment variables of the machine."""
     asks: int | None
@@ -123,7 +123,7 @@ PUBLIC: Final = Access(
 
 
 def current_access() -> Access:
-    """The mode set by EVENHAND_PUBLIC; by default public where SPACE_ID is set."""
+    """The access mode set by EVENHAND_PUBLIC; without it, public if SPACE_ID is set."""
     if not is_public():
         return replace(LOCAL, caps=read_limits.current_limits())
     votes = settings.VOTES.read()
@@ -242,7 +242,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
 
 
 def access_table() -> str:
-    """The table of limits in docs/security.md, from the values in force."""
+    """The table of limits in docs/security.md, made from the current values."""
     head = "| | on your machine | public (`EVENHAND_PUBLIC=1`, default on a Space) |\n|---|---|---|"
     return "\n".join(
         [head, *(f"| {name} | {f(LOCAL)} | {f(PUBLIC)} |" for name, f in ACCESS_TABLE_ROWS)]

@@ -1,10 +1,11 @@
-"""ASGI middleware that serves only requests sent to this server's own hosts and from its own pages.
+"""ASGI middleware that accepts only requests sent to this server's own hosts and from its own
+pages.
 
-Two attacks by a web site that the user visits are refused. DNS rebinding: the site points its own
-name at 127.0.0.1, and the browser treats the app as part of the site; the Host header then holds
-that name. Cross-site requests: the site posts to http://127.0.0.1:7860; the Origin header then
-holds the site. Gradio itself checks neither, and permits cross-origin reads for every Host except
-localhost. This module imports no gradio.
+It stops two attacks by a web site that the user visits. DNS rebinding: the site points its own name
+at 127.0.0.1, so the browser treats the app as part of the site; the Host header then contains that
+name. Cross-site requests: the site posts to http://127.0.0.1:7860; the Origin header then contains
+the site. Gradio itself checks neither, and permits cross-origin reads for every Host except
+localhost. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _CHECKED_HEADERS: Final = frozenset(
 
 
 class BadHosts(EvenhandError):
-    """EVENHAND_HOSTS holds an entry that is no host."""
+    """An entry of EVENHAND_HOSTS is not a host."""
 
 
 class Host(NamedTuple):
@@ -63,13 +64,13 @@ class Host(NamedTuple):
 
     def serves_port(self, port: int | None) -> bool:
         """Whether an origin with this port belongs to the host. TLS may end at a proxy, so a host
-        without a port serves the default ports of both schemes."""
+        without a port has the default ports of both http and https."""
         return port == self.port or (self.port is None and port in _DEFAULT_PORTS.values())
 
 
 @lru_cache(512)
 def parse_host(text: str) -> Host | None:
-    """Parse a Host header or an entry of EVENHAND_HOSTS; None where it is malformed."""
+    """Parse a Host header or an entry of EVENHAND_HOSTS; None if it is malformed."""
     found = _HOST.fullmatch(text.lower()) if len(text) <= _MAX_HOST_LENGTH else None
     if found is None:
         return None
@@ -82,8 +83,8 @@ def parse_host(text: str) -> Host | None:
 
 @lru_cache(512)
 def parse_origin(text: str) -> Host | None:
-    """Parse the origin at the start of an Origin or Referer header, its port always a number; None
-    for `null` and for every scheme but http and https."""
+    """Parse the origin at the start of an Origin or Referer header, and fill in the scheme's
+    default port; None for `null` and for schemes other than http and https."""
     found = _ORIGIN.fullmatch(text.lower()) if len(text) <= 10 * _MAX_HOST_LENGTH else None
     host = parse_host(found["host"]) if found else None
     if found is None or host is None:
@@ -93,7 +94,8 @@ def parse_origin(text: str) -> Host | None:
 
 @lru_cache(512)
 def _canonical_address(text: str) -> str:
-    """The usual form of an IP address, IPv4 where it is mapped into IPv6; empty for a name."""
+    """The usual form of an IP address, as IPv4 if it is mapped into IPv6; empty if the text is a
+    name."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
@@ -104,7 +106,7 @@ def _canonical_address(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts that a server serves."""
+    """The host names and addresses under which a server accepts requests."""
 
     names: frozenset[str]
     listed: tuple[Host, ...] = ()
@@ -114,14 +116,15 @@ class Hosts:
     port forwarding may use an address that this machine does not have."""
 
     def serves(self, host: Host, own_address: str) -> bool:
-        """Whether requests to the host are served; `own_address`: the server's end of the
-        connection, which covers all addresses of a machine that listens on 0.0.0.0."""
+        """Whether requests to the host are accepted. `own_address` is the server's end of the
+        connection; it covers all addresses of a machine that listens on 0.0.0.0."""
         if host.name in self.names:
             return True
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether a page of the origin may use the server, which was addressed as `host`."""
+        """Whether a page of this origin may send requests to the server, which was addressed as
+        `host`."""
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             return True
         return any(
@@ -133,7 +136,7 @@ def configured_hosts(
     bound: str, *, public: bool, environment: Mapping[str, str] | None = None
 ) -> Hosts:
     """The hosts of a server that listens on `bound`: loopback, `bound`, the Space's own
-    (SPACE_HOST, a list where it has a custom domain) and those of EVENHAND_HOSTS."""
+    (SPACE_HOST, a list if it has a custom domain) and those in EVENHAND_HOSTS."""
     space = (parse_host(entry.rstrip("/")) for entry in settings.SPACE_HOST.read(environment))
     extra = (_parse_required_host(entry) for entry in settings.HOSTS.read(environment))
     listed = (*(host for host in space if host), *extra)
@@ -153,7 +156,7 @@ def _parse_required_host(entry: str) -> Host:
 
 
 class AllowedHosts:
-    """Middleware that refuses requests to other hosts and from pages of other origins."""
+    """Middleware that refuses requests to other hosts and requests from pages of other origins."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app, self._hosts = app, hosts
@@ -174,7 +177,8 @@ class RequestRefusal(NamedTuple):
     words: str
 
     def response(self) -> PlainTextResponse:
-        """A response that closes the connection, so that the rest of a body is not read."""
+        """A response that closes the connection, so that the rest of the request body is not
+        read."""
         headers = {
             "Cache-Control": "no-store",
             "Connection": "close",
@@ -184,7 +188,7 @@ class RequestRefusal(NamedTuple):
 
 
 def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
-    """The reason to refuse a request, None where it may pass."""
+    """The reason to refuse a request; None if it is accepted."""
     sent: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in _CHECKED_HEADERS:
@@ -206,12 +210,13 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
 def _find_foreign_page(
     scope: Scope, sent: Mapping[bytes, bytes], trusts: Callable[[Host], bool]
 ) -> RequestRefusal | None:
-    """The reason to refuse a request to the right host because of the page that sent it.
+    """The reason to refuse a request to the right host because of the page that sent it; None if it
+    is accepted.
 
-    If the browser sends an Origin header, it decides. Without one, links and frames of other sites
-    may open the page, as huggingface.co does with a Space; all else that other sites load or send
-    is refused. A client without a page (curl, gradio_client) sends none of these headers and is
-    served.
+    If the browser sends an Origin header, that header decides. Without one, links and frames of
+    other sites may open the page, as huggingface.co does with a Space; anything else that other
+    sites load or send is refused. A client without a page (curl, gradio_client) sends none of these
+    headers and is accepted.
     """
     if b"origin" in sent:
         origin = parse_origin(sent[b"origin"].decode("latin-1"))
@@ -245,11 +250,11 @@ def _foreign_origin(origin: Host | None) -> str:
 
 
 def serve_only(hosts: Hosts) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Lifespan handler that puts AllowedHosts before all other middleware of an app.
+    """Return a lifespan handler that installs AllowedHosts before all other middleware of an app.
 
-    Gradio puts its CORS middleware before those that launch() is given and answers preflights
-    there, so that a middleware in that list comes too late. A lifespan handler runs before the
-    first request.
+    Gradio puts its CORS middleware before the middleware given to launch() and answers preflight
+    requests there, so AllowedHosts in that list would come too late. A lifespan handler runs before
+    the first request.
     """
 
     @asynccontextmanager

@@ -1,8 +1,8 @@
-"""The routes that the server answers; every other one, of Gradio or a later release of it, is 404.
+"""The routes that the server answers; every other route gets status 404.
 
 Gradio registers routes that Evenhand does not use: links to a state of the page write typed values
 to the disk, recordings start ffmpeg, a proxy fetches pages, monitoring reads statistics. An allow
-list also refuses routes that a new release adds. This module imports no gradio.
+list also refuses routes that a later Gradio release adds. This module does not import gradio.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ASGI middleware that compresses the page and plotly.js, and lets browsers cache plotly.js.
 
-Gradio sends the page at "/" uncompressed, and compresses plotly.js again for every visitor while
-it forbids caching it. This module imports no gradio.
+Gradio sends the page at "/" uncompressed. It compresses plotly.js again for every visitor, and
+forbids browsers to cache it. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CompressionMiddleware:
 
 
 def script_response(headers: Headers) -> Response:
-    """plotly.js in the best encoding that the browser accepts."""
+    """Response with plotly.js in the best encoding that the browser accepts."""
     accepted = headers.get("Accept-Encoding", "")
     encoding = next((name for name in ("br", "gzip") if name in accepted), "")
     sent = {"Cache-Control": CACHE_FOREVER, "Vary": "Accept-Encoding"}
@@ -55,8 +55,8 @@ def script_response(headers: Headers) -> Response:
 
 @cache
 def _compress_script(encoding: str) -> bytes:
-    """Compress plotly.js once for all visitors; brotli quality 6 is a tenth smaller than Gradio's
-    own compression."""
+    """Compress plotly.js once for all visitors, with brotli at quality 6, a tenth smaller than
+    Gradio's own compression."""
     plain = PLOTLY_JS.read_bytes()
     if encoding == "br":
         return bytes(brotli.compress(plain, mode=brotli.MODE_TEXT, quality=6))

@@ -1,4 +1,4 @@
-"""Set up Gradio's event queue and sessions: places, fair turns, no typed values in sessions."""
+"""Set up Gradio's event queue and sessions: queue size, fair turns, no typed values in sessions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from components.server import gradio_private
 from components.server.access import Access
 
 HANDLER_CONCURRENCY: Final = 16
-"""Simultaneous calls of one handler."""
+"""Maximum simultaneous calls of one event handler."""
 
 
 def configure_queue(blocks: gr.Blocks, access: Access) -> None:
-    """Set up the queue and the sessions; called before launch."""
+    """Set up the queue and the sessions of a page; called before launch."""
     blocks.queue(
         default_concurrency_limit=HANDLER_CONCURRENCY,
         max_size=access.queue,

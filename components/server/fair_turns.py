@@ -1,7 +1,7 @@
-"""Fair order of the events of all visitors, and limits on the events of one visitor.
+"""Fair order of all visitors' events, and limits on the events of one visitor.
 
-In order of arrival a visitor with a thousand events would delay all others. Turns therefore
-rotate first by address, then by session, then by arrival.
+If events were handled in order of arrival, a visitor with a thousand events would delay all others.
+Turns therefore rotate first by address, then by session, then by arrival.
 """
 
 from __future__ import annotations
@@ -21,34 +21,35 @@ MAX_REMEMBERED_CLIENTS: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class QueueLimits:
-    """Limits on the events of one session and one address."""
+    """Limits on the number of events of one session and of one address."""
 
     waiting_per_session: int
-    """Unfinished events of one session, the running ones included."""
+    """Maximum unfinished events of one session, including running ones."""
     waiting_per_address: int
-    """Unfinished events of one address, which several people may share."""
+    """Maximum unfinished events of one address, which several people may share."""
     running_per_session: int
-    """Simultaneously running events of one session."""
+    """Maximum simultaneously running events of one session."""
     running_per_address: int
     unread_per_session: int
-    """Messages that a session has not read."""
+    """Maximum messages that one session has not read."""
     unread_total: int
-    """Unread messages of all sessions; above it the messages of inactive sessions are deleted."""
+    """Maximum unread messages of all sessions; above it, those of inactive sessions are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueClient:
-    """The session and address that sent an event."""
+    """The session and the address that sent an event."""
 
     session: str
     address: str
 
 
 def identify_client(session: str | None, request: Request) -> QueueClient:
-    """The session and address of a request; calls without a session share one by address.
+    """Return the session and address of a request; requests without a session count as one session
+    per address.
 
-    On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy appends;
-    a visitor can only forge the entries before it.
+    On a Space the address is the last entry of X-Forwarded-For, which the Hub's proxy appends; a
+    visitor can forge only the entries before it.
     """
     address = request.client.host if request.client else ""
     if settings.is_space():
@@ -58,7 +59,7 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
 
 
 class FairTurns:
-    """The last turn of each address and session, and the choice of the next."""
+    """Records the last turn of each address and session, and chooses the next event."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits
@@ -68,7 +69,7 @@ class FairTurns:
     def pick_next(
         self, waiting: Iterable[QueueClient], running: Iterable[QueueClient]
     ) -> int | None:
-        """The index in `waiting` (in order of arrival) of the event to serve next; None if every
+        """The index in `waiting` (in order of arrival) of the event to handle next; None if every
         client has reached its limit of running events."""
         sessions, addresses = _count_events(running)
         best: tuple[tuple[int, ...], int] | None = None
@@ -102,8 +103,8 @@ class FairTurns:
         return self._last_turns.get(key, 0)
 
     def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
-        """The reason to refuse one more event, empty if it is accepted. `unfinished`: the clients
-        of all waiting and running events."""
+        """The reason to refuse one more event of a client; empty if it is accepted. `unfinished`:
+        the clients of all waiting and running events."""
         sessions, addresses = _count_events(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:

@@ -1,9 +1,9 @@
-"""The boundary to Gradio: every private name of Gradio that Evenhand uses, and no other module's.
+"""All uses of Gradio's private names; no other module uses any.
 
-A private name can vanish with any release. `PRIVATE_NAMES` lists each with its use, a check that
-takes milliseconds and the fallback where the check fails. `check_private_names` refuses public
-mode when a name that protects visitors is gone: a rebound `StateHolder` that Gradio no longer
-reads would keep typed keys in sessions without any error.
+A private name can disappear with any release. `PRIVATE_NAMES` lists each with its use, a check that
+takes milliseconds, and the fallback if the check fails. `check_private_names` refuses public mode
+if a name that protects visitors is missing. For example, if Gradio no longer read the replaced
+`StateHolder`, sessions would keep typed keys without any error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNREAD_ANSWER_SECONDS: Final = 20.0
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
-"""Seconds between two looks into an idle queue; Gradio takes 0.001, and a twentieth of a core."""
+"""Seconds between two checks of an idle queue; Gradio's 0.001 uses a twentieth of a core."""
 BUSY_POLL_SECONDS: Final = 0.001
 BUSY_PROGRESS_SECONDS: Final = 0.01
 
@@ -46,21 +46,22 @@ _log: Final = logging.getLogger(__name__)
 
 
 class GradioChanged(EvenhandError):
-    """A private name of Gradio that public mode depends on is gone."""
+    """A private name of Gradio that public mode depends on is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrivateName:
-    """One private name of Gradio, or a group that is used together."""
+    """One private name of Gradio, or several that are used together."""
 
     name: str
     use: str
     fallback: str
-    """Behaviour where the check fails."""
+    """What happens instead if the check fails."""
     attributes: frozenset[str]
     """Attribute names that no other module may use; tests/test_structure.py checks it."""
     check: Callable[[Any, Any], bool]
-    """Whether the name still has its meaning in a package `gradio`, tried on one page."""
+    """Function that tests on one page whether the name still has its meaning in package
+    `gradio`."""
     protects_visitors: bool = False
     """Whether public mode is refused without the name."""
 
@@ -72,7 +73,8 @@ class PrivateName:
 
 
 def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
-    """Refuse public mode if a name that protects visitors is gone; log every other loss."""
+    """Refuse public mode if a private name that protects visitors is missing; log any other missing
+    name."""
     missing = [name for name in PRIVATE_NAMES if not name.holds(blocks, package)]
     for name in missing:
         _log.warning("Gradio has changed: %s is gone. %s", name.name, name.fallback)
@@ -92,27 +94,27 @@ def _holds(name: str, blocks: gradio.Blocks) -> bool:
 
 
 def click_data(event: gradio.EventData) -> Any:
-    """The object that the page sent with an event; an empty one where it sent none."""
+    """The object that the page sent with an event; an empty one if it sent none."""
     data = event.__dict__.get("_data")
     return {} if data is None else data
 
 
 def current_request() -> gradio.Request | None:
-    """The request of the event that is being handled; None outside a handler."""
+    """The request of the event now being handled; None outside a handler."""
     variable = getattr(getattr(gradio.context, "LocalContext", None), "request", None)
     return None if variable is None else variable.get(None)
 
 
 def current_blocks() -> gradio.Blocks | None:
-    """The page that is being built; None outside its `with` statement."""
+    """The page now being built; None outside its `with` statement."""
     return getattr(getattr(gradio.context, "Context", None), "root_block", None)
 
 
 def disable_status_updates(blocks: gradio.Blocks) -> None:
-    """Stop status updates (pending, complete) for events without a progress animation.
+    """Turn off status updates (pending, complete) for events without a progress animation.
 
-    Gradio's page writes the status into every component that an earlier event has filled and
-    copies all their properties each time; this took most of the time of a filter change.
+    At each update, Gradio's page writes the status into every component that an earlier event has
+    filled and copies all their properties; this took most of the time of a filter change.
     """
     for event in blocks.fns.values():
         if event.show_progress == "hidden":
@@ -122,7 +124,8 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
 def set_scripts(
     blocks: gradio.Blocks, component: object, make_script: Callable[[int], str]
 ) -> None:
-    """Give every event with this input a script; `make_script` takes the input's index."""
+    """Attach a script to every event that has this component as input; `make_script` takes the
+    input's index."""
     for event in blocks.fns.values():
         if component in event.inputs:
             event.js = make_script(list(event.inputs).index(component))
@@ -133,10 +136,10 @@ def guard_handlers(
     added: Mapping[str, Any],
     wrap: Callable[[Callable[..., Any], Sequence[Any]], Callable[..., Any] | None],
 ) -> None:
-    """Add inputs (parameter name -> component) before those of every handler.
+    """Add inputs (parameter name -> component) before the other inputs of every handler.
 
-    `wrap` takes a handler and its inputs, and returns the function that also takes the added
-    values, or None to leave the handler as it is.
+    `wrap` takes a handler and its inputs. It returns a function that also takes the added values,
+    or None to leave the handler unchanged.
     """
     for event in blocks.fns.values():
         guarded = wrap(event.fn, list(event.inputs)) if event.fn is not None else None
@@ -149,7 +152,7 @@ def guard_handlers(
 
 
 def set_postprocess(component: gradio.components.Component, convert: Callable[[Any], Any]) -> None:
-    """Convert a component's values by another function than its class does."""
+    """Replace the function that converts a component's values for the page."""
     component.postprocess = convert
 
 
@@ -157,9 +160,12 @@ def set_postprocess(component: gradio.components.Component, convert: Callable[[A
 
 
 def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
-    """Replace the queue made by `Blocks.queue`, before launch: fewer looks into an idle queue and,
-    with limits, fair turns. Disable Gradio's statistics of the last 10,000 events, computed after
-    every event for a monitoring page that is disabled here."""
+    """Replace the queue made by `Blocks.queue`, before launch, by one that checks for events less
+    often while idle and, with limits, takes fair turns.
+
+    Also turns off Gradio's statistics of the last 10,000 events, which are computed after every
+    event for a monitoring page that is disabled here.
+    """
     if _holds("Queue", blocks) and limits is not None:
         blocks._queue = FairQueue.from_queue(blocks._queue, limits)
     elif _holds("Queue.sleep_when_free", blocks):
@@ -170,13 +176,13 @@ def replace_queue(blocks: gradio.Blocks, limits: QueueLimits | None) -> None:
 
 
 class QuietQueue(Queue):
-    """Gradio's queue, which looks for events less often while there are none."""
+    """Gradio's queue, but checking for events less often while there are none."""
 
     last_event_time: float
 
     @classmethod
     def from_queue(cls, plain: Queue, *_: Any) -> Any:
-        """Convert a queue made by `Blocks.queue` that has not started."""
+        """Convert a queue that `Blocks.queue` has made and that has not started."""
         quiet = cls.__new__(cls)
         quiet.__dict__.update(plain.__dict__)
         quiet.last_event_time = time.monotonic()
@@ -211,7 +217,7 @@ class FairQueue(QuietQueue):
     turns: FairTurns
     queue_limits: QueueLimits
     last_message_times: dict[str, float]
-    """Session -> time of its latest message."""
+    """Time of each session's latest message."""
 
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
         session = body.session_hash
@@ -236,7 +242,7 @@ class FairQueue(QuietQueue):
         return [event], False, event.concurrency_id
 
     def _queues_with_capacity(self) -> Iterator[EventQueue]:
-        """The queues of handlers that may start one more call."""
+        """The queues of handlers that may start one more event."""
         for queue in self.event_queue_per_concurrency_id.values():
             limit = queue.concurrency_limit
             if queue.queue and (limit is None or queue.current_concurrency < limit):
@@ -260,7 +266,8 @@ class FairQueue(QuietQueue):
             super().send_message(event, event_message)
 
     def _drop_unread_answers(self) -> None:
-        """Above the limit for all sessions, delete answers unread for UNREAD_ANSWER_SECONDS."""
+        """If unread answers exceed the limit for all sessions, delete those unread for
+        UNREAD_ANSWER_SECONDS."""
         pending = self.pending_messages_per_session
         unread = sum(messages.qsize() for messages in pending.values())
         busy = {event.session_hash for event in (*self._waiting(), *self._running())}
@@ -277,7 +284,8 @@ class FairQueue(QuietQueue):
 
 
 def _event_client(event: Event) -> QueueClient:
-    """The client of an event, stored with it, since the whole queue is searched at every turn."""
+    """The client that sent an event; stored with the event, since the whole queue is searched at
+    every turn."""
     client: QueueClient | None = event.__dict__.get("queue_client")
     if client is None:
         own = None if event.session_hash == event._id else event.session_hash
@@ -291,16 +299,16 @@ def _event_client(event: Event) -> QueueClient:
 def use_minimal_sessions(blocks: gradio.Blocks) -> None:
     """Make Gradio store sessions without the page's configuration; called before launch.
 
-    For links to a state of the page Gradio stores the page's whole configuration in each session,
-    with every value typed into it. Evenhand has no such links; the copy would take a tenth of a
-    second and a megabyte for each visitor and would contain typed keys.
+    To support links to a state of the page, Gradio stores the page's whole configuration in each
+    session, with every value typed into it. Evenhand has no such links; the copy would take a tenth
+    of a second and a megabyte for each visitor, and would contain typed keys.
     """
     if _holds("routes.StateHolder", blocks) and _holds("SessionState", blocks):
         gradio.routes.StateHolder = MinimalStateHolder
 
 
 class MinimalStateHolder(StateHolder):
-    """Gradio's sessions without the page's configuration."""
+    """Gradio's store of sessions, but without the page's configuration."""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -328,17 +336,18 @@ class MinimalSessionState(SessionState):
             self.blocks_config.blocks[key] = value
 
     def _update_config(self, key: int) -> None:
-        """Does nothing: the configuration is never read."""
+        """Do nothing: the configuration is never read."""
 
     def _update_value_in_config(self, key: int, value: Any) -> None:
-        """Does nothing: the configuration is never read, and the value may be a key."""
+        """Do nothing: the configuration is never read, and the value may be a key."""
 
 
 # ---- server ---------------------------------------------------------------------------------
 
 
 def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None]) -> None:
-    """Change uvicorn's settings before the server starts; launch() has no argument for them."""
+    """Change the settings of the uvicorn server before it starts; launch() has no argument for
+    them."""
     if not _holds("http_server.Server", blocks):
         return
     plain = getattr(gradio.http_server.Server, "plain_server", gradio.http_server.Server)
@@ -377,7 +386,7 @@ def _check_queue(package: Any, blocks: Any) -> bool:
 
 
 def _check_state_holder(package: Any, blocks: Any) -> bool:
-    """Whether a new app makes its sessions with the class that `routes.StateHolder` names."""
+    """Whether a new app creates its sessions with the class named `routes.StateHolder`."""
     before = package.routes.StateHolder
     package.routes.StateHolder = probe = type("Probe", (before,), {})
     try:
@@ -387,7 +396,7 @@ def _check_state_holder(package: Any, blocks: Any) -> bool:
 
 
 def _check_session(package: Any, blocks: Any) -> bool:
-    """Whether a session has only the parts that MinimalSessionState replaces."""
+    """Whether a Gradio session has only the parts that MinimalSessionState replaces."""
     plain, minimal = package.state_holder.SessionState, MinimalSessionState(blocks)
     key = next(iter(blocks.blocks))
     minimal._update_config(key)

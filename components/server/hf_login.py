@@ -1,9 +1,9 @@
-"""ASGI middleware around Gradio's login routes for Hugging Face on a Space.
+"""ASGI middleware around Gradio's routes for logging in with Hugging Face on a Space.
 
-Gradio provides /login/huggingface, /login/callback and /logout. The middleware stores the voter's
-address in the signed session, so that a link's token is neither logged nor sent to the provider;
-returns to the page with a message after a failed login; and stores only the account's name, no
-access token. This module imports no gradio.
+Gradio provides /login/huggingface, /login/callback and /logout. This middleware does three things.
+It keeps the address of the voter's page in the signed session, so that the token in a link is
+neither logged nor sent to the provider. After a failed login it returns to the page with a message.
+It stores only the account's name, no access token. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def can_log_in() -> bool:
-    """Whether this is a Space with `hf_oauth: true` and the packages that Gradio needs for it.
+    """Whether login is possible: a Space with `hf_oauth: true` and the packages that Gradio needs
+    for it.
 
     Elsewhere Gradio would simulate a login with the account of the user who started the app.
     """
@@ -61,13 +62,14 @@ def can_log_in() -> bool:
 
 
 def is_account(voter: str) -> bool:
-    """Whether a name has the prefix of accounts, or looks as if it had."""
+    """Whether a voter's name starts with the prefix of logged-in accounts, or with characters that
+    look like it."""
     name = unicodedata.normalize("NFKC", voter.removeprefix(HUMAN_PREFIX))
     return "".join(name.split()).casefold().startswith(ACCOUNT_PREFIX)
 
 
 class LoginMiddleware:
-    """Middleware for the login routes; passes every request on if there is no session."""
+    """Middleware for the login routes; without a session it passes every request on unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -101,7 +103,7 @@ class LoginMiddleware:
             await _redirect("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
-        """Complete a login that this browser started, once; return its result."""
+        """Complete a login that this browser started, once; return its result as a word."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:
@@ -113,9 +115,9 @@ class LoginMiddleware:
 
 
 async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
-    """Send the app's response only if it is no error; return whether it was sent.
+    """Send the app's response only if it is not an error; return whether it was sent.
 
-    Only the type of an exception is logged, since its text may contain exchanged secrets.
+    Of an exception only the type is logged, since its text may contain secrets of the login.
     """
     passed = False
 
@@ -135,7 +137,7 @@ async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: S
 
 
 async def _discard_message(message: Message) -> None:
-    """Ignore Gradio's redirect; the result is in the session."""
+    """Ignore Gradio's redirect; the result of the login is in the session."""
 
 
 def _query_values(scope: Scope) -> dict[str, str]:
@@ -148,8 +150,8 @@ def _drop_login_states(session: MutableMapping[str, Any]) -> None:
 
 
 def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
-    """Reduce the provider's data in the session to the account's name and its expiry time; return
-    whether there is a name."""
+    """Delete everything that the provider stored in the session except the account's name and
+    expiry time; return whether there is a name."""
     info = session.pop(OAUTH_INFO_KEY, None) or {}
     name = (info.get("userinfo") or {}).get("preferred_username")
     if not isinstance(name, str) or not name.strip():
@@ -160,8 +162,8 @@ def _keep_account_name(session: MutableMapping[str, Any]) -> bool:
 
 
 def _redirect(result: str, address: str) -> RedirectResponse:
-    """A redirect to an address of this page, with the result of the login; other sites are replaced
-    by the default address."""
+    """Redirect to an address of this page, with the result of the login; an address of another site
+    is replaced by the default address."""
     query = address.removeprefix("/?") if address.startswith("/?") else ""
     values = [pair for pair in parse_qsl(query) if pair[0] != RESULT_PARAMETER]
     values = values or parse_qsl(DEFAULT_ADDRESS[2:])

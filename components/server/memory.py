@@ -1,4 +1,4 @@
-"""Settings of the C library's allocator, so that freed tables return to the system."""
+"""Settings of the C library's memory allocator, so that freed memory returns to the system."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MMAP_THRESHOLD_BYTES: Final = 1 << 20
 def limit_heap_retention() -> None:
     """Make glibc return the memory of large arrays to the system; called before threads start.
 
-    By default glibc learns to place arrays of up to 32 MB in one heap for each thread, and a heap
-    with one live object at its end is never returned: after a few large views the server would
-    hold about a gigabyte of free memory. Without glibc nothing happens.
+    By default glibc comes to place arrays of up to 32 MB in one heap per thread, and a heap with
+    one live object at its end is never returned: after a few large views the server would hold
+    about a gigabyte of free memory. On systems without glibc this does nothing.
     """
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL("libc.so.6")

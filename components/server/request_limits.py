@@ -1,7 +1,8 @@
-"""ASGI middleware that answers only allowed routes and limits the size and time of a body.
+"""ASGI middleware that answers only allowed routes, and limits the size and duration of request
+bodies.
 
 Gradio reads a whole body before it checks it, and accepts a thousand files of the largest size in
-one upload. This module imports no gradio.
+one upload. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -26,20 +27,21 @@ _UPLOAD_OVERHEAD_BYTES: Final = MEGABYTE
 
 
 class BodyPace(NamedTuple):
-    """The slowest accepted body."""
+    """The lowest speed at which a request body may arrive."""
 
     first_seconds: float = 30.0
-    """Seconds at any speed."""
+    """Seconds during which any speed is accepted."""
     bytes_per_second: float = 32_768
-    """Average speed from then on."""
+    """Lowest average speed after the first seconds."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds after which more than `received` bytes must have arrived."""
+        """Seconds after which more than `received` bytes of a body must have arrived."""
         return self.first_seconds + received / self.bytes_per_second
 
 
 class RequestLimits:
-    """Middleware that refuses routes and, with a `quota` (public mode), limits sizes."""
+    """Middleware that refuses routes that are not allowed and, with a `quota` (public mode), limits
+    sizes."""
 
     def __init__(
         self,
@@ -49,7 +51,7 @@ class RequestLimits:
         mcp: bool = False,
         pace: BodyPace | None = None,
     ) -> None:
-        """`max_upload_bytes`: bytes of one upload request, all its files together."""
+        """`max_upload_bytes`: maximum size of one upload request, all its files together."""
         self._pace = pace or BodyPace()
         self._app, self._max_upload, self._quota, self._mcp = app, max_upload_bytes, quota, mcp
 
@@ -81,7 +83,8 @@ class RequestLimits:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Pass a body on until it is late, or exceeds `most` bytes or the quota."""
+        """Pass a request body on to the app; stop if it is too slow, or exceeds `most` bytes or the
+        quota."""
         declared = Headers(scope=scope).get("content-length", "0")
         if most is not None and (not declared.isdecimal() or int(declared) > most):
             await _error_response(413, _too_large_message(most))(scope, receive, send)
@@ -99,7 +102,8 @@ class _BodyRejected(Exception):
 
 
 class _LimitedBody:
-    """The body of one request: bytes received so far, and the refusal of the rest."""
+    """The body of one request: the bytes received so far, and the refusal if a limit is
+    exceeded."""
 
     def __init__(
         self,
@@ -129,7 +133,8 @@ class _LimitedBody:
         return message
 
     async def _receive_in_time(self) -> Message:
-        """The next part of the body; after its end, the client's disconnection at any time."""
+        """Return the next part of the body if it arrives in time; after the end of the body, wait
+        for the client's disconnection without limit."""
         if self._complete:
             return await self._receive()
         deadline = self._started + self._pace.seconds_for(self._received_bytes)
@@ -143,7 +148,7 @@ class _LimitedBody:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send the app's response, unless the body was refused; then the refusal is sent."""
+        """Send the app's response; if the body was refused, send the refusal instead."""
         if self._refusal is None:
             self.response_started = True
             await self._send(message)
@@ -156,7 +161,7 @@ class _LimitedBody:
 
 
 def _error_response(code: int, message: str) -> JSONResponse:
-    """A response that closes the connection, so that the rest of the body is not read."""
+    """A response that closes the connection, so that the rest of the request body is not read."""
     return JSONResponse({"detail": message}, code, {"Connection": "close"})
 
 

@@ -1,8 +1,8 @@
-"""Bounds on connections: their number, the time and size of a request's head, unread responses.
+"""Limits on connections: their number, time and size of a request's head, and unread responses.
 
-uvicorn waits without limit for the head of a request and for a client that does not read, so that
-a few thousand silent connections would use up its file descriptors. Bodies have their own limits
-in components.server.request_limits. This module imports no gradio.
+uvicorn waits without limit for the head of a request and for a client that does not read, so a few
+thousand silent connections would use up its file descriptors. The limits on request bodies are in
+components.server.request_limits. This module does not import gradio.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether an address may stand for many visitors: that of a proxy beside the server."""
+    """Whether an address may stand for many visitors, because it is that of a proxy beside the
+    server."""
     try:
         return not ip_address(address).is_global
     except ValueError:
@@ -32,20 +33,20 @@ def may_be_proxy(address: str) -> bool:
 class ConnectionLimits:
     connections: int = 1_000
     per_address: int = 100
-    """Connections of one address; an open page uses two or three."""
+    """Maximum connections of one address; an open page uses two or three."""
     is_shared: Callable[[str], bool] = may_be_proxy
     """Whether an address is exempt from `per_address`."""
     head_seconds: float = 15.0
-    """Seconds for the head of a request, from the connection or from its first byte on."""
+    """Maximum seconds for the head of a request, from the connection or from its first byte on."""
     head_bytes: int = 65_536
     keep_alive_seconds: int = 5
-    """Seconds without a byte after a response."""
+    """Seconds after a response until a silent connection is closed."""
     unread_seconds: float = 60.0
-    """Seconds without progress of a client that does not read its response."""
+    """Seconds until a client that does not read its response is disconnected."""
 
 
 def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = None) -> None:
-    """Change the settings of a server that has not started."""
+    """Set the connection limits of a uvicorn server that has not started."""
     limits = limits or ConnectionLimits(connections=_affordable_connections())
     config.http = type("LimitedProtocol", (BoundedProtocol,), {"limits": limits})
     config.ws = "none"
@@ -54,7 +55,7 @@ def limit_connections(config: uvicorn.Config, limits: ConnectionLimits | None = 
 
 
 def _affordable_connections() -> int:
-    """The number of connections that the process's file descriptors allow."""
+    """Number of connections for which the process has enough file descriptors."""
     try:
         import resource  # not on Windows
     except ImportError:
@@ -68,8 +69,8 @@ def _affordable_connections() -> int:
 class BoundedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with `ConnectionLimits`.
 
-    Above the limit of connections the one that has waited longest for a head is closed, not the
-    new one: silent connections cannot keep visitors out.
+    If there are too many connections, the one that has waited longest for a request's head is
+    closed instead of the new one, so that silent connections cannot keep visitors out.
     """
 
     limits: ClassVar[ConnectionLimits]
@@ -123,7 +124,7 @@ class BoundedProtocol(H11Protocol):
         return same > self.limits.per_address
 
     def _drop(self) -> None:
-        """Close the connection at once, without sending what is left."""
+        """Close the connection at once, without sending the rest of the response."""
         self.connections.discard(self)
         self.transport.abort()
 

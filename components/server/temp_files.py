@@ -1,7 +1,7 @@
-"""Disk quota and clean-up of temporary files: uploads not yet stored, exports to download.
+"""Disk quota and clean-up of temporary files: uploads not yet stored, and exports to download.
 
-Gradio deletes the files it has registered after a day. It registers neither interrupted uploads
-nor exports and limits no total size, so that visitors could fill the disk.
+Gradio deletes only files that it has registered, after a day. It registers neither interrupted
+uploads nor exports, and does not limit the total size, so visitors could fill the disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 def temp_folder() -> Path:
-    """The folder of Gradio's temporary files, which also holds the exports."""
+    """The folder of Gradio's temporary files, which also contains the exports."""
     return Path(settings.TEMP_FOLDER.read() or Path(tempfile.gettempdir()) / "gradio")
 
 
@@ -41,7 +41,7 @@ class TempFile(NamedTuple):
 
 
 def list_temp_files(folder: Path) -> list[TempFile]:
-    """All files below a folder, the oldest first."""
+    """All files in a folder and its subfolders, the oldest first."""
     found = []
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -69,11 +69,11 @@ def delete_old_files(folder: Path, most: int, now: float) -> int:
 
 
 class TempFileQuota:
-    """A quota of bytes for temporary files, enforced by a thread; `reserve` requests bytes."""
+    """A limit on the bytes of temporary files, enforced by a thread; `reserve` requests bytes."""
 
     def __init__(self, most: int, every: float = SWEEP_SECONDS) -> None:
-        """Use a new folder unless the environment names one, so that no files of other programs
-        are deleted."""
+        """Use a new folder unless the environment names one, so that files of other programs are
+        not deleted."""
         self._own_folder = ""
         if not settings.TEMP_FOLDER.read():
             self._own_folder = tempfile.mkdtemp(prefix="evenhand-")
@@ -86,7 +86,7 @@ class TempFileQuota:
         self._thread.start()
 
     def reserve(self, size: int) -> bool:
-        """Whether `size` bytes are free; they are reserved until the next clean-up."""
+        """Reserve `size` bytes until the next clean-up; return False if they are not free."""
         if size > self._free_bytes:
             return False
         self._free_bytes -= size

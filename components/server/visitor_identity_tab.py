@@ -1,8 +1,8 @@
 """Visitor identity in public mode: every event carries the visitor's secret and link token.
 
-The secret is stored in the browser (gr.BrowserState). `guard_events` adds the secret and the token
-to the inputs of every handler and checks access before the handler runs, so that no tab has to do
-it; a test checks that no handler is left out.
+The secret is stored in the browser (gr.BrowserState). `guard_events` adds secret and token to the
+inputs of every handler, and checks access before the handler runs, so that the tabs need not do it.
+A test checks that no handler is left out.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ def build(store: Path) -> VisitorInputs:
 
 
 def storage_secret(store: Path) -> str:
-    """The key that encrypts the browser's storage: EVENHAND_SECRET, or the file beside the store.
+    """The key that encrypts the browser's storage: EVENHAND_SECRET, or the content of the file
+    beside the store.
 
-    Without either it is a hash of the Space's name, since a Space's disk may be erased, and
-    elsewhere a new random key in that file. Every browser receives the key, and it protects
-    nothing on the server; but with a new key browsers could not read their visitors' secrets.
+    Without either, it is a hash of the Space's name, since a Space's disk may be erased; on other
+    machines, a new random key written to that file. Every browser receives the key, so it protects
+    nothing on the server. It must stay the same because browsers could not read their visitors'
+    secrets with another key.
     """
     if named := settings.SECRET.read():
         return named
@@ -68,7 +70,7 @@ def storage_secret(store: Path) -> str:
 
 
 def bind(blocks: gr.Blocks, visitor: VisitorInputs) -> None:
-    """On loading, give a new browser its secret and store the token of the link."""
+    """When the page loads, give a new browser its secret, and store the token of the link."""
 
     def identify(request: gr.Request) -> list[Any]:
         token = str(request.query_params.get(TOKEN_PARAMETER, ""))[:200]
@@ -82,7 +84,7 @@ def guard_events(
     blocks: gr.Blocks, visitor: VisitorInputs, study: gr.Dropdown, store: VisitorStore
 ) -> None:
     """Make every handler run as the visitor who sent the event; called when all events are bound.
-    The functions of the API are guarded in api_tab."""
+    API functions are guarded in api_tab."""
 
     def guard(function: Callable[..., Any], inputs: Sequence[Any]) -> Callable[..., Any] | None:
         if getattr(function, "takes_token", False):
@@ -96,8 +98,8 @@ def guard_events(
 def _as_visitor_call(
     function: Callable[..., Any], store: VisitorStore, study_inputs: list[int]
 ) -> Callable[..., Any]:
-    """The handler with secret and token as first parameters, run as this visitor after checking
-    read access to the studies named by the inputs `study_inputs`."""
+    """Wrap a handler: it takes secret and token as first parameters, and runs as this visitor after
+    a check of read access to the studies named by the inputs `study_inputs`."""
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"{function} cannot be guarded: handlers are plain functions here")
     special = _count_special_parameters(function)
@@ -122,7 +124,7 @@ def _as_visitor_call(
 
 
 def _count_special_parameters(function: Callable[..., Any]) -> int:
-    """The number of leading parameters that Gradio fills with the request or event data."""
+    """Number of leading parameters that Gradio fills with the request or event data."""
     hints, count = _type_hints(function), 0
     for name in inspect.signature(function).parameters:
         kind = hints.get(name)
@@ -133,14 +135,14 @@ def _count_special_parameters(function: Callable[..., Any]) -> int:
 
 
 def _type_hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of a function, or of the call of an object."""
+    """The type hints of a function, or of an object's `__call__`."""
     return get_type_hints(function if inspect.isroutine(function) else type(function).__call__)
 
 
 @contextlib.contextmanager
 def visitor_context(secret: object, token: object, store: VisitorStore) -> Any:
-    """Run a call as one visitor; denied access becomes an error on the page, and the store's folder
-    is removed from all error messages."""
+    """Run a `with` block as one visitor. Denied access becomes an error on the page, and the
+    store's folder is removed from all error messages."""
     request = current_request()
     from_link = request.query_params.get(TOKEN_PARAMETER, "") if request is not None else ""
     try:

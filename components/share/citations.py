@@ -43,7 +43,7 @@ BIBTEX_ENTRIES: Final[dict[str, str]] = {
 
 
 def bibtex(preset: str, *, pairs: bool) -> str:
-    """The entries of a study: its protocol's paper and, for pairs, the Bradley–Terry model."""
+    """BibTeX entries for a study: its protocol's paper and, for pairs, the Bradley–Terry model."""
     names = [preset] if preset in BIBTEX_ENTRIES else []
     names += ["bradley-terry"] if pairs else []
     return "\n\n".join(BIBTEX_ENTRIES[name] for name in names)

@@ -12,7 +12,7 @@ from components.share.citations import bibtex
 
 
 def show_link() -> Markup:
-    """The link to this view; the page's script fills in the address."""
+    """HTML of the link to this view; the page's script fills in the address."""
     return wrap(
         Markup(
             '<section class="eh-share-part"><h3>Link</h3>'
@@ -38,7 +38,7 @@ def show_exports(view: FilteredStudy) -> Markup:
 
 
 def show_paper_table(view: FilteredStudy, name: str) -> Markup:
-    """One table as it is printed, in LaTeX and in Markdown."""
+    """HTML of one table as it would be printed, with its LaTeX and Markdown text."""
     found = paper_text.paper_tables(view)
     table = found.get(name) or next(iter(found.values()), None)
     if table is None:
@@ -53,7 +53,7 @@ def show_paper_table(view: FilteredStudy, name: str) -> Markup:
 
 
 def show_methods(view: FilteredStudy) -> Markup:
-    """The methods paragraph, the command that prints the numbers, and BibTeX entries."""
+    """HTML of the methods paragraph, the command that prints the numbers, and BibTeX entries."""
     pairs = bool((view.machines["options"] == 2).any())
     cite = bibtex(view.study.preset, pairs=pairs)
     parts = [

@@ -1,4 +1,4 @@
-"""Links to a study in public mode: read-only links, links for voters, withdrawal."""
+"""Share links to a study in public mode: links to read, links to vote, and their withdrawal."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def bind(links: ShareLinks, opener: gr.Button, study: gr.Dropdown, store: Visito
 
 
 def render(store: VisitorStore, name: str) -> list[Any]:
-    """The note on who can open the study, and the buttons of its owner."""
+    """The note on who can open the study, and the buttons for its owner."""
     mine = bool(name) and store.owns(name)
     made = store.count_links(name) if mine else 0
     return [

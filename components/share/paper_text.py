@@ -33,7 +33,7 @@ TABLE_NAMES: Final = ("Position bias", "Agreement", "Ranking", "Win rates", "Rem
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """The texts of a table, before any markup."""
+    """The texts of a table, without any markup."""
 
     name: str
     caption: str
@@ -42,13 +42,13 @@ class PaperTable:
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
-    """Name -> table, for all tables with at least one row."""
+    """All tables that have at least one row, by name."""
     made = (make(view) for make in TABLE_MAKERS)
     return {table.name: table for table in made if table is not None and table.rows}
 
 
 def position_table(view: FilteredStudy) -> PaperTable | None:
-    """Position bias, one row for each judge and prompt."""
+    """Table of position bias, one row for each judge and prompt."""
     frame = view.machines
     if frame.empty or view.has_only_people:
         return None
@@ -81,7 +81,7 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
 
 
 def people_table(view: FilteredStudy) -> PaperTable | None:
-    """Agreement among people, of a study without model judges."""
+    """Table of agreement among people, for a study without model judges."""
     if not view.has_only_people:
         return None
     found = agreement_among_people(view.filter.apply(view.stored_frame))
@@ -105,7 +105,7 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
 
 
 def ranking_table(view: FilteredStudy) -> PaperTable | None:
-    """Bradley–Terry ratings on the Elo scale with rank ranges."""
+    """Table of Bradley–Terry ratings on the Elo scale, with rank ranges."""
     pairs = view.outcomes[view.outcomes["options"] == 2]
     if pairs.empty:
         return None
@@ -135,7 +135,7 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
 
 
 def wins_table(view: FilteredStudy) -> PaperTable | None:
-    """Win rates of the models, from pairs and from choices among several options."""
+    """Table of the models' win rates, from pairs and from choices among several options."""
     if view.machines.empty:
         return None
     rates = win_rate(view.machines, *view.rule)
@@ -148,7 +148,7 @@ def wins_table(view: FilteredStudy) -> PaperTable | None:
 
 
 def remedies_table(view: FilteredStudy) -> PaperTable | None:
-    """Remedies of the judge shown on the page, on the same comparisons."""
+    """Table of remedies for the judge shown on the page, all on the same comparisons."""
     data = load_remedies(view)
     if data.cell is None:
         return None
@@ -194,7 +194,7 @@ TABLE_MAKERS: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = 
 
 
 def latex_table(table: PaperTable) -> str:
-    """A booktabs table with the caption below."""
+    """The table in LaTeX (booktabs), with the caption below."""
     columns = "".join("r" if numeric else "l" for numeric in _numeric_columns(table))
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [_latex_row(table.head), r"\midrule"]
@@ -204,7 +204,7 @@ def latex_table(table: PaperTable) -> str:
 
 
 def markdown_table(table: PaperTable) -> str:
-    """A pipe table with numbers right-aligned and the caption below."""
+    """The table in Markdown, with numbers right-aligned and the caption below."""
     rule = ["---:" if numeric else "---" for numeric in _numeric_columns(table)]
     lines = [
         _markdown_row(table.head),
@@ -237,7 +237,7 @@ def _escape_latex(text: str) -> str:
 
 
 def methods_paragraph(view: FilteredStudy) -> str:
-    """A methods paragraph: judges, prompts, items, orders, unusable replies, intervals."""
+    """Methods paragraph on a study: judges, prompts, items, orders, unusable replies, intervals."""
     study, frame = view.study, view.machines
     judges = sorted(str(name) for name in frame["judge"].unique())
     prompts = sorted(str(name) for name in frame["prompt"].unique())
@@ -264,7 +264,7 @@ def methods_paragraph(view: FilteredStudy) -> str:
 
 
 def _people_paragraph(view: FilteredStudy, votes: int) -> str:
-    """A methods paragraph of a study of people's votes, without model judges."""
+    """Methods paragraph on a study with people's votes only, without model judges."""
     people = count(view.filter.apply(view.stored_frame)["judge"].nunique())
     items = count(view.frame["item"].nunique(), "item")
     return (
@@ -277,7 +277,7 @@ def _people_paragraph(view: FilteredStudy, votes: int) -> str:
 
 
 def metrics_command(view: FilteredStudy, store_name: str = "evenhand.db") -> str:
-    """The command that prints the same numbers."""
+    """The shell command that prints the same numbers."""
     return f"python -m metrics {store_name} --study {_shell_quote(view.name)} --json"
 
 
@@ -286,7 +286,8 @@ def _shell_quote(name: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """The name of a data source for readers: a data set or a file name without its folder."""
+    """The name of a data source as shown to readers: a Hub dataset, or a file name without its
+    folder."""
     return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
 
 
@@ -336,7 +337,7 @@ def _combination_text(view: FilteredStudy) -> str:
 
 
 def _slice_text(view: FilteredStudy) -> str:
-    """The filters in force and the number of items, for captions."""
+    """Text on the filters in use and the number of items, for captions."""
     filters = (view.filter.judge, view.filter.prompt, view.filter.category)
     chosen = [value for value in filters if value != ALL_CHOICE]
     chosen += list(view.filter.contestants)

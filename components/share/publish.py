@@ -1,4 +1,5 @@
-"""Write a study as a folder that runs on its own: read-only without judges, or as a whole Space."""
+"""Write a study as a folder that runs on its own: a read-only page without judges, or a whole
+Space."""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ class PublishFailed(EvenhandError):
 
 
 def freeze(store: Store, study: str, folder: Path) -> None:
-    """Write a read-only page with the data of one study and without judges."""
+    """Write a folder with a read-only page of one study, without judges."""
     _write_folder(store, study, folder, FROZEN_STORE, runs=False)
 
 
 def publish(store: Store, study: str, folder: Path) -> None:
-    """Write the whole app as a Space that starts with this study."""
+    """Write a folder with the whole app as a Space that starts with this study."""
     _write_folder(store, study, folder, SEED_STORE, runs=True)
 
 
@@ -76,7 +77,7 @@ def _requirements(runs: bool) -> str:
 
 
 def _readme(study: str, *, frozen: bool) -> str:
-    """The README of the folder: the project's own front matter with this study's name."""
+    """Text of the folder's README: the project's own front matter with this study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]
@@ -97,7 +98,7 @@ def _readme(study: str, *, frozen: bool) -> str:
 
 
 def push_space(folder: Path, repo: str, token: str | None) -> str:
-    """Upload the folder as a Space with the user's own token; return its address."""
+    """Upload the folder as a Space, with the user's own token; return the Space's address."""
     if not token:
         raise PublishFailed(
             "there is no token to upload with: set HF_TOKEN to your own token with write access"

@@ -1,7 +1,7 @@
 """A study as one HTML file that opens without a server or a network: findings, charts, methods.
 
-The charts are the page's own figures, drawn by the page's own script. The numbers are those of
-`python -m metrics`, which the file also contains as JSON.
+Charts are the same as on the page and are drawn by the same script. Numbers are those of `python -m
+metrics`, which the file also contains as JSON.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def write_report(store: Store, study: str, path: Path) -> int:
 
 
 def report_html(store: Store, study: str) -> Markup:
-    """The text of the report file."""
+    """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
     left_out = PAIR_SECTIONS if has_only_pass_fail(view) else ()
@@ -126,7 +126,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
 
 
 class _ReportFigures:
-    """The figures of a report; each becomes one JSON block that the script draws."""
+    """The figures of a report; each becomes a JSON block that the script in the file draws."""
 
     def __init__(self) -> None:
         self.figures: list[Figure] = []
@@ -173,7 +173,8 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _title_kpis(view: FilteredStudy) -> Markup:
-    """The measures of the judges; people alone have none: see their agreement."""
+    """HTML of the judges' key figures; empty for a study of people only, which reports their
+    agreement instead."""
     if view.has_only_people:
         return EMPTY
     if has_only_pass_fail(view):
@@ -209,7 +210,7 @@ def _bias_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _pass_fail_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Verdicts on single answers against their labels, by judge and prompt."""
+    """Report section on verdicts on single answers against their labels, by judge and prompt."""
     found = load_pass_fail(view)
     if found.shown is None:
         return EMPTY
@@ -260,7 +261,7 @@ def _ranking_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Agreement between judges and, where people voted, with people."""
+    """Report section on agreement between judges and, if people voted, with people."""
     data = load_agreement(view)
     people = data.raters.has_people
     if view.has_only_people:
@@ -279,7 +280,8 @@ def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _people_agreement(view: FilteredStudy) -> Markup:
-    """Agreement among people, and the people who voted, of a study without model judges."""
+    """Report section for a study without model judges: agreement among people, and the list of
+    voters."""
     data, table = load_agreement(view), paper_text.people_table(view)
     made = EMPTY
     if table is not None and table.rows:
@@ -289,12 +291,13 @@ def _people_agreement(view: FilteredStudy) -> Markup:
 
 
 def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Remedies of the judge that agrees most often, where better answers are known."""
+    """Report section on remedies for the judge that agrees most with the known better answers;
+    empty if none are known."""
     return remedies_report(view)
 
 
 def _verification_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """People's checks of the answers, if there are any."""
+    """Report section on people's verifications of answers; empty if there are none."""
     found = verification_panel.load_verification(load_agreement(view))
     if not found.has_checks:
         return EMPTY
@@ -306,7 +309,7 @@ def _verification_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _cards_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """One card for each judge and prompt, as on the page."""
+    """Report section with one report card per judge and prompt, as on the page."""
     raters = Raters(view)
     names = list(raters.in_view)
     cards = join(
@@ -339,7 +342,7 @@ def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _pass_fail_method(view: FilteredStudy) -> str:
-    """Methods of a study whose judges pass or fail single answers."""
+    """Methods text for a study whose judges pass or fail single answers."""
     rows = view.frame
     usable = len(rows) - view.failed
     return (
@@ -353,7 +356,7 @@ def _pass_fail_method(view: FilteredStudy) -> str:
 
 
 def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """The unusable replies, and the costs by judge."""
+    """Report section on unusable replies, and on the cost by judge."""
     store, name = view.store, view.name
     bad = cost_queries.failure_counts(store, name)
     failures = plain_table(
@@ -448,7 +451,7 @@ def _text_drawer(title: str, text: str) -> Markup:
 
 
 def _font_faces() -> Markup:
-    """Gradio's IBM Plex fonts, embedded in the file; without them the reader's fonts are used."""
+    """CSS with Gradio's IBM Plex fonts embedded; without it, the reader's own fonts are used."""
     found = importlib.util.find_spec("gradio")
     folders = (found.submodule_search_locations or []) if found else []
     faces = []

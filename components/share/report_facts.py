@@ -1,4 +1,4 @@
-"""Facts of a study for its report: costs, unusable replies, prompts, dates, models, versions."""
+"""Facts on a study for its report: costs, unusable replies, prompts, dates, models, versions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class PromptRecord:
 
 
 def prompt_records(store: Store, study: str) -> list[PromptRecord]:
-    """Every prompt with its text at the time of the run; recorded studies may lack the text."""
+    """Every prompt with its text at the time of the run; prompts of recorded verdicts may lack the
+    text."""
     spec = store.study(study)
     found = []
     for name in spec.prompts:
@@ -39,14 +40,14 @@ def prompt_records(store: Store, study: str) -> list[PromptRecord]:
 
 
 def reply_dates(store: Store, study: str) -> tuple[str, str]:
-    """The days of the model judges' first and last reply, empty where no time was recorded; the
-    dates of votes by people are left out."""
+    """The days of the model judges' first and last reply; empty if no time was recorded. People's
+    votes are left out."""
     first, last = reply_times(store, study)
     return _format_day(first), _format_day(last)
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of Python and of the packages that computed the numbers."""
+    """Versions of Python and of the packages that computed the numbers."""
     found = {"python": platform.python_version()}
     for package in REPORTED_PACKAGES:
         try:

@@ -1,4 +1,4 @@
-"""The Share drawer: link to this view, exports, report, tables for a paper."""
+"""The Share drawer: link to the current view, exports, report, tables for a paper."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ShareTab:
     close: gr.Button
     exports: gr.HTML
     buttons: dict[str, gr.Button]
-    """Export format -> button; the report is one of the formats."""
+    """The button of each export format; the report is one of the formats."""
     file: gr.DownloadButton
     table: gr.Radio
     printed: gr.HTML
@@ -95,8 +95,8 @@ def bind(
     view_inputs: list[Any],
     view_of: Callable[..., FilteredStudy | None],
 ) -> None:
-    """Bind the drawer; `view_of` returns the study and filters in view from the values of
-    `view_inputs`."""
+    """Bind the events of the drawer; `view_of` returns the current study and filters from the
+    values of `view_inputs`."""
 
     def open_drawer(*values: Any) -> list[Any]:
         view = view_of(*values)
@@ -148,7 +148,7 @@ def _bind_export(
 
 
 def write_export_file(store: Store, study: str, name: str) -> Path:
-    """Write an export to a new folder below Gradio's temporary files; return the file."""
+    """Write an export to a new folder inside Gradio's temporary files; return its path."""
     folder = temp_files.temp_folder() / uuid.uuid4().hex
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Events of Collect, the part of the Study tab in which items and captions are written."""
+"""Events of the Collect section in the Study tab, where items and captions are written."""
 
 from __future__ import annotations
 
@@ -72,12 +72,13 @@ def _bind_view(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def _choice_outputs(tab: CollectTab) -> list[Any]:
-    """Outputs of `show_choices`, in its order."""
+    """The Gradio outputs of `show_choices`, in the order of its return values."""
     return [tab.category, *tab.names, tab.item, tab.version]
 
 
 def show_choices(ground: CollectTarget, folder: Path) -> list[Any]:
-    """Choices from the study's data: categories, models, items, versions."""
+    """Updates of the menus with choices from the study's data: categories, models, items,
+    versions."""
     names = [*ground.contestants, *[""] * ANSWER_BOXES][:ANSWER_BOXES]
     items, versions = captionable_items(ground), version_choices(ground, folder)
     return [
@@ -107,7 +108,8 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
 
     def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        """The form on the saved version; if nothing was saved, the typed text stays."""
+        """Outputs that show the form with the saved version; if nothing was saved, the typed text
+        stays."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
@@ -144,7 +146,7 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def read_item_form(form: list[Any]) -> tuple[NewItem, bool, list[tuple[str, str]]]:
-    """The new item of the form, whether it starts a new file, and the typed answers."""
+    """Read the form: the new item, whether it starts a new file, and the typed answers."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form[:9]
     names, answers = form[9 : 9 + ANSWER_BOXES], form[9 + ANSWER_BOXES :]
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]

@@ -1,4 +1,5 @@
-"""Opening of study files, examples, stored studies, data files and verdicts in the Study tab."""
+"""Events of the Study tab that open study files, examples, stored studies, data files and recorded
+verdicts."""
 
 from __future__ import annotations
 
@@ -32,11 +33,12 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 
 
 def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
-    """Open another study in the form: a new one, a file, an example, a stored one."""
+    """Bind the events that open another study in the form: a new one, a file, an example, a stored
+    one."""
     outputs = form_outputs(tab)
 
     def fresh(text: str, view: FormState, tested: Any) -> list[Any]:
-        """Reset the state of the form."""
+        """Outputs that show a study file in the form, with the state of the form reset."""
         return form_updates(
             text,
             FormState(last_change=view.last_change, deselected_judges=view.deselected_judges),
@@ -77,7 +79,8 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
-    """Use an uploaded file: data for the study, or recorded verdicts as a new study."""
+    """Bind the events of an uploaded file: use it as data of the study, or open its recorded
+    verdicts as a new study."""
     outputs = [*form_outputs(tab), header.study, tabs]
 
     def take(paths: list[str] | None, text: str, view: FormState, tested: Any) -> list[Any]:

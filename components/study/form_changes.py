@@ -1,4 +1,4 @@
-"""Effect of each change in the Study form on the study file and on the form's state."""
+"""Apply changes made in the Study form to the study file and to the form's state."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FormChange = Mapping[str, Any]
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
 ) -> tuple[str, FormState]:
-    """Apply all new changes in order; an invalid one is reported and skipped."""
+    """Apply all new changes in order; an invalid change is reported and skipped."""
     view = replace(view, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= view.last_change:
@@ -92,7 +92,7 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Write a value to the file; remove its key if the value is the preset's or the default."""
+    """Write a value to the file; remove its key if the value equals the preset's or the default."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):
@@ -109,7 +109,7 @@ def _set_source_kind(sheet: LenientStudy, view: FormState, kind: str) -> tuple[s
 
 
 def _set_source(sheet: LenientStudy, view: FormState, source: str) -> tuple[str, FormState]:
-    """Set another data source with all its models (yaml_edit.change_source)."""
+    """Set another data source and use all its models (see yaml_edit.change_source)."""
     if not source:
         return sheet.text, view
     text = sheet.text
@@ -166,7 +166,7 @@ def _edit_extraction(sheet: LenientStudy, key: str, raw: Any) -> dict[str, Any] 
 
 
 def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Restore a preset: remove all keys it sets from the file."""
+    """Restore a preset by removing from the file all keys that the preset sets."""
     name = str(entry.get("preset", ""))
     if name and name not in PRESETS:
         raise ValueError(f"no preset named {name!r}. Known: {', '.join(PRESETS)}")
@@ -197,7 +197,8 @@ def _open_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tupl
 def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int | None:
     """Index of the judge that a card shows; None if the judge was removed.
 
-    A second quick click can come from a card that is older than the file, so the name decides.
+    The judge is found by name, because a quick second click may come from a card that is older than
+    the file.
     """
     place, name = int(entry["judge"]), entry.get("name")
     if name is None or (place < len(judges) and judge_name(judges[place]) == name):
@@ -208,7 +209,7 @@ def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int |
 def _deselect_judge(
     sheet: LenientStudy, view: FormState, entry: FormChange
 ) -> tuple[str, FormState]:
-    """Deselect a judge: it stays in the form and is not called."""
+    """Deselect a judge: it stays in the form but is not called."""
     judges = sheet.editable_judges()
     if (place := _find_judge(entry, judges)) is None:
         return sheet.text, view

@@ -1,4 +1,5 @@
-"""HTML of the Study form from a study file and the form's state. No gradio."""
+"""HTML of the Study form, made from a study file and the form's state; this module does not import
+gradio."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ FORM_PARTS: Final = ("title", "said", "source", "records", "judges", "protocol",
 def render_form(
     bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck], draft: str = ""
 ) -> list[str]:
-    """HTML of all parts of the form; `draft`: the text in the prompt editor."""
+    """HTML of all parts of the form; `draft` is the text in the prompt editor."""
     return [
         render_title(bench),
         render_notices(bench, view),
@@ -58,7 +59,7 @@ def render_title(bench: StudyPreview) -> Markup:
 
 
 def render_notices(bench: StudyPreview, view: FormState) -> str:
-    """Errors of the last change and of the plan; empty if there are none."""
+    """HTML of the errors of the last change and of the plan; empty if there are none."""
     parts = [view.notice_html]
     if bench.plan_error and bench.plan_error != bench.data_error:
         parts.append(notice_html("bad", "This study cannot be run yet.", bench.plan_error))
@@ -114,7 +115,7 @@ def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") ->
 
 
 def initial_draft(bench: StudyPreview, view: FormState) -> str:
-    """Initial text of the prompt editor: the shown prompt, or a new one."""
+    """Initial text of the prompt editor: the prompt shown, or the start of a new one."""
     if view.prompt == "@new":
         return NEW_PROMPT_YAML
     shown = current_prompt(bench.lenient_study, view)
@@ -123,7 +124,8 @@ def initial_draft(bench: StudyPreview, view: FormState) -> str:
 
 def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     if bench.records is None or not bench.items:
-        return form_part(notice_html("calm", "No profile.", "The data could not be loaded."))
+        why = "The data could not be loaded. Correct the source in step 1."
+        return form_part(notice_html("calm", "No profile.", why))
     items = tuple(bench.records.items) if view.whole else bench.items
     named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()
@@ -134,7 +136,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile: the ids of the items."""
+    """Cache key of a slice profile, made from the ids of the items."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

@@ -1,4 +1,4 @@
-"""Layout of the Study tab: the form of one study."""
+"""Layout of the Study tab, which is the form of one study."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StudyTab:
 
     @property
     def form_components(self) -> list[Any]:
-        """The pieces of the form, in the order of `form_html.render_form`."""
+        """The components of the form, in the order of `form_html.render_form`."""
         return [
             self.title, self.said, self.source, self.records, self.judges, self.protocol,
             self.prompt, self.body,
@@ -109,7 +109,8 @@ def build() -> StudyTab:
 
 
 def _form_html(elem_id: str) -> gr.HTML:
-    """A piece of the form: its fields and buttons reach Python through `edits` and `errand`."""
+    """A component for one part of the form; its fields and buttons send their data through `edits`
+    and `errand`."""
     return gr.HTML(
         "",
         js_on_load=_FORM_SCRIPT,
@@ -123,7 +124,7 @@ _HIDDEN: Final = Markup("<i hidden></i>")
 
 
 def _browser_value(name: str) -> gr.HTML:
-    """An invisible component that carries a value of the page to the server."""
+    """An invisible component that sends a value of the page to the server."""
     return gr.HTML(
         "", html_template=_HIDDEN, js_on_load=_BROWSER_VALUE_SCRIPT.format(name=name),
         apply_default_css=False, elem_classes=["eh-html", "eh-wire"],

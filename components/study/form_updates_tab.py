@@ -1,4 +1,4 @@
-"""Outputs of the Study tab for a study file: the form and the plan."""
+"""Gradio outputs of the Study tab for a study file: the form and the plan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from studies.store.store import Store
 
 
 def form_outputs(tab: StudyTab) -> list[Any]:
-    """The outputs of `form_updates`, in its order."""
+    """The Gradio outputs of `form_updates`, in the order of its return values."""
     return [
         tab.yaml,
         tab.view,
@@ -50,7 +50,7 @@ def form_updates(
     folder: Path,
     before: FormState | None = None,
 ) -> list[Any]:
-    """The study file and its form; the prompt editor is filled when it is opened."""
+    """Values that show a study file in the form; the prompt editor is filled when it is opened."""
     look = build_preview(text, folder)
     was = before or FormState()
     opened = view.mode == "editor" and (was.mode, was.prompt) != (view.mode, view.prompt)
@@ -68,7 +68,7 @@ def form_updates(
 
 
 def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]:
-    """The plan of the study file that Run reads."""
+    """Values that show the plan of the study file which Run would use."""
     saved = _write_download(look.lenient_study.text)
     if look.plan is None:
         off, no_try = (gr.Button(words, interactive=False) for words in ("Run", "Try one item"))

@@ -1,4 +1,4 @@
-"""Slow actions of the Study form: judge tests, uploads, imports of verdicts. No gradio."""
+"""Slow actions of the Study form, without gradio: judge tests, uploads, imports of verdicts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ REPORTED_ERRORS = (EvenhandError, EmbeddedUnavailable, WeightsMissing)
 def test_judge(
     text: str, folder: Path, name: str, typed: TypedKeys, consents: Consents
 ) -> JudgeCheck:
-    """Test one judge with one call: reply, verdict and latency, or the error in their place."""
+    """Test one judge with one call; return reply, verdict and latency, or the error instead."""
     try:
         plan = plan_from_text(text, folder)
         judge = plan.judge(name)
@@ -84,7 +84,8 @@ def test_judge(
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save the plan of a run or a trial; refuse it with a reason before any call."""
+    """Save the plan of a run, or of a trial with one item; raise an error with the reason if it
+    cannot run, before any call."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -96,9 +97,10 @@ def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
 
 
 def _keep_other_study(plan: Plan, store: Store) -> Plan:
-    """Refuse a plan whose name belongs to a study with replies that this design would drop.
+    """Refuse a plan whose name belongs to a stored study with replies that the plan does not
+    contain.
 
-    A plan with the name of a new form gets a numbered name instead.
+    If the name is the default name of a new form, the plan gets a numbered name instead.
     """
     name, lost = plan.study.name, count_lost_answers(plan, store)
     if not lost:
@@ -113,7 +115,7 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store) -> str:
-    """Import all recorded verdicts of a source as a new study; return its name."""
+    """Import all recorded verdicts of a source as a new study; return the study's name."""
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -136,7 +138,7 @@ def open_recorded_verdicts(text: str, store: Store) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """Result of a job: the new study file and a notice."""
+    """Result of a job: the changed study file, and a notice."""
 
     text: str
     notice_html: str
@@ -145,7 +147,7 @@ class JobResult:
 def describe_images(
     text: str, store: Store, engine: Engine, errand: Mapping[str, Any], typed: TypedKeys
 ) -> JobResult:
-    """Describe the images into a new items file and use it in the study."""
+    """Have a judge describe the images; write a new items file and use it in the study."""
     folder = store.folder
     try:
         study = plan_from_text(text, folder).study
@@ -171,9 +173,10 @@ def describe_images(
 
 
 def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
-    """Download a private dataset with the visitor's token into a file.
+    """Download a private Hub dataset with the visitor's token, and store it as a file.
 
-    A file has an unguessable name; a cached dataset could be opened by other visitors.
+    The file has an unguessable name; a dataset in the common cache could be opened by other
+    visitors.
     """
     folder = store.folder
     try:
@@ -201,7 +204,7 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
 
 
 def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
-    """Load a private dataset; errors of the Hub library are shown without the token."""
+    """Load a private dataset; the token is removed from errors of the Hub library."""
     try:
         return load_source(spec, folder, token)
     except EvenhandError as error:
@@ -212,7 +215,8 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Store an uploaded file beside the store under the hash of its content."""
+    """Store an uploaded file in the store's folder, under the hash of its content; return its
+    path."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -222,7 +226,7 @@ def store_upload(path: Path, folder: Path, name: str = "") -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """A file name without characters special to shells, paths and HTML; the suffix stays."""
+    """The file name without characters special to shells, paths and HTML; the suffix stays."""
     words = _UNSAFE_CHARACTERS.sub("-", unicodedata.normalize("NFKC", name)).strip("-.")
     stem, dot, ending = words.partition(".")
     return f"{stem[:60] or 'file'}{dot}{ending[-30:]}"
@@ -232,7 +236,8 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Use uploaded files in the study; of several, one has the questions, the others answers."""
+    """Use uploaded files in the study; of several files, one contains the questions and the others
+    answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -249,7 +254,8 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
-    """Store the files as a folder if a format reads such a folder; else return an empty text."""
+    """Store the files as a folder if some format reads such a folder, and return its path; else
+    return an empty text."""
     contents = sorted((path.name, path.read_bytes()) for path in paths)
     sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
     kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"
@@ -263,7 +269,8 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_rank(path: Path) -> tuple[int, int]:
-    """The question file: the one with most columns, of equal ones the larger."""
+    """Sort key to find the file with the questions: the one with most columns, of equal ones the
+    larger."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 
@@ -273,7 +280,7 @@ def _contestant_name(path: Path) -> str:
 
 
 def stored_study_yaml(store: Store, name: str) -> str:
-    """A stored study as a study file; under a new name if it cannot be run again."""
+    """The study file of a stored study; under a new name if the stored one cannot be run again."""
     study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
     mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)

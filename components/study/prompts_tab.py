@@ -1,4 +1,4 @@
-"""Prompt editor of the Study tab: check while typing, save, import."""
+"""The prompt editor of the Study tab: check while typing, save, import."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Events of the Study tab, the form of one study.
+"""Events of the Study tab, which is the form of one study.
 
-The study file in the editor is the only state: the form shows it, and Run reads it. Changes of the
-form reach the server as a list of numbered changes (the reason is in assets/page.js).
+The text of the study file in the editor is the only state: the form shows it, and Run uses it.
+Changes in the form are sent to the server as a list of numbered changes (assets/page.js gives the
+reason).
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _bind_form(tab: StudyTab, store: Store) -> None:
     def replan(text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
         look = build_preview(text, store.folder)
         plan = plan_updates(look, view, store)
-        # What the form itself wrote is in the form already; drawn late it would undo typing.
+        # The form already shows the text that it wrote itself; drawing it late would undo typing.
         if view.shown == text:
             return [*plan, *[gr.skip()] * len(tab.form_components)]
         return [*plan, *study_draw.render_form(look, view, tested, draft)]
@@ -87,7 +88,8 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run(
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run a slow job. It redraws no form field, so that typing is not overwritten."""
+        """Run a slow job. Its result redraws no form field, so that text typed meanwhile is not
+        overwritten."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
@@ -150,7 +152,8 @@ def start_study(
     *,
     one_item: bool = False,
 ) -> str:
-    """Save the study and start its run, or return its active run."""
+    """Save the study and start its run, or continue with its active run; return the study's
+    name."""
     try:
         plan = prepare_run(text, store, one_item=one_item)
     except REPORTED_ERRORS as error:
@@ -160,18 +163,18 @@ def start_study(
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
-    """The outputs of `show_initial_form`, in its order."""
+    """The Gradio outputs of `show_initial_form`, in the order of its return values."""
     return [*tab.plan_components, *tab.form_components]
 
 
 def show_initial_form(store: Store) -> list[Any]:
-    """The initial form and its plan."""
+    """Values that show the initial form and its plan."""
     look = build_preview(START_YAML, store.folder)
     return [*plan_updates(look, FormState(), store), *study_draw.render_form(look, FormState(), {})]
 
 
 def show_study_file(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Outputs of `form_outputs` that show another study file in the form."""
+    """Values for `form_outputs` that show another study file in the form."""
     fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
     return form_updates(text, fresh, tested, "", store.folder)
 

@@ -1,7 +1,7 @@
-"""Actions of a voter: perform one on the store and return the next screen as HTML, without Gradio.
+"""Actions of a voter, without Gradio: perform one on the store, and return the next screen as HTML.
 
-The page sends the button pressed, the position of its ballot and the voter's name. No state is
-held between requests, so a reload, a second window or another device continues from the store.
+The page sends the button pressed, the position of its ballot and the voter's name. No state is kept
+between requests, so a reload, a second window or another device continues from the store.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "lea
 def handle_action(
     store: Store, study: str, request: Mapping[str, Any], account: str = "", login_error: str = ""
 ) -> Markup:
-    """Perform the requested action and return the next screen.
+    """Perform the requested action and return the next screen as HTML.
 
-    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason
-    of a failed login.
+    `account`: name of the logged-in account, which replaces a typed name. `login_error`: reason of
+    a failed login.
     """
     name = account or str(request.get("voter") or "")
     if request.get("act") == "leave" or not name.strip():
@@ -75,9 +75,9 @@ def _respond(
 def _write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
-    """Show the same ballot again, with the typed comment, when the store cannot be written.
+    """HTML of the same ballot again, with the typed comment, after the store could not be written.
 
-    The voter can repeat the action from this page once the disk has space.
+    The voter can repeat the action from this screen once the disk has space.
     """
     position, stamp = _ballot_position(request.get("ballot"))
     ballot, name = session.ballot_at(position), session.voter.removeprefix(HUMAN_PREFIX)
@@ -107,7 +107,7 @@ def _write_failure(
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
-    """The voter with a typed name; names of accounts are refused, as they need a login."""
+    """The voter with a typed name; names of accounts are refused, because they need a login."""
     wanted = find_voter(store, study, name)
     if is_account(wanted):
         raise StudyError(
@@ -127,7 +127,8 @@ def find_voter(store: Store, study: str, name: str) -> str:
 
 
 def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:
-    """Start screen with the name field, or the reason why there is nothing to vote on."""
+    """HTML of the start screen with the name field, or of the reason why there is nothing to vote
+    on."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
@@ -139,7 +140,7 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
 
 
 def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
-    """Reason why a study has nothing to vote on, and the remedy."""
+    """HTML with the reason why a study has nothing to vote on, and what to do."""
     facts = store.item_facts(study).values()
     lengths = [{n for n, size in one["lengths"].items() if size} for one in facts]
     if not any(lengths):
@@ -165,7 +166,7 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
 
 
 def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """Perform one action; return the ballot to show next and a notice."""
+    """Perform one action of a voter; return the ballot to show next, and a notice."""
     what = request.get("act", "show")
     if what != "show":
         _check_voter(session, request.get("ballot"))
@@ -200,18 +201,20 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
 
 
 def _check_voter(session: VoteSession, ballot: Any) -> None:
-    """Refuse an action on a ballot shown to another voter (login ended, or name changed)."""
+    """Refuse an action on a ballot that was shown to another voter (the login ended, or the name
+    changed)."""
     shown = ballot.get("voter") if isinstance(ballot, Mapping) else None
     mine = session.voter.removeprefix(HUMAN_PREFIX)
     if shown is not None and shown != mine:
         raise StudyError(
-            f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved; this "
-            "ballot is yours"
+            f"this page was opened as {shown}, but you now vote as {mine}. Nothing was saved. "
+            "The ballot shown now is yours"
         )
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next open ballot, or after a look back the ballot that followed."""
+    """The next ballot without a vote; if the voter was looking at an earlier ballot, the one after
+    it."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 
@@ -224,7 +227,7 @@ def _ballot_position(value: Any) -> tuple[int, float]:
 
 
 def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None) -> Verdict:
-    """Verdict of a request; values that no button of this form sends are refused."""
+    """The verdict in a request; values that no button of this ballot sends are refused."""
     mode = ballot.mode if ballot else "verify"
     pick, margin = request.get("pick"), request.get("margin")
     if pick == "tie" and mode in ("pair", "levels"):
@@ -232,14 +235,14 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None) -> Verdict
     most = 2 if mode == "levels" else 1
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
-        raise StudyError("that is not a vote of this form; nothing was saved")
+        raise StudyError("that is not a vote of this ballot; nothing was saved. Reload the page")
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
 def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
-        raise StudyError("that is not an answer of this form; nothing was saved")
+        raise StudyError("that is not an answer of this ballot; nothing was saved. Reload the page")
     return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 
 
@@ -286,7 +289,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """The stored vote on this ballot, in the form its button sends."""
+    """The stored vote on this ballot, as the data that its button sends; None without one."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:

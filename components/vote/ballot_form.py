@@ -1,4 +1,5 @@
-"""Ballot form of a study and the parts of an item that voters see, by the study's protocol."""
+"""The kind of ballot that a study uses, and the parts of an item that voters see, by the study's
+protocol."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class BallotForm:
-    """Kind of ballot used by a study."""
+    """The kind of ballot that a study uses."""
 
     mode: BallotMode
     origin: str
@@ -51,7 +52,7 @@ class BallotForm:
 
 @dataclass(frozen=True, slots=True)
 class VoterView:
-    """An item as shown to a voter, without names or verdicts."""
+    """An item as shown to a voter, without model names or verdicts."""
 
     instruction: str
     task: str
@@ -64,7 +65,7 @@ class VoterView:
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
-    """The form of a study's ballots, computed when the study is saved."""
+    """The kind of ballot of a study; computed again whenever the study is saved."""
     saved = store.version(study)[0]
     return store.memoised(study, ("ballot form",), lambda: _compute_form(store, study), saved)
 
@@ -85,7 +86,7 @@ def _compute_form(store: Store, study: str) -> BallotForm:
 
 
 def _form_from_verdicts(store: Store, study: str) -> BallotForm:
-    """Form for imported verdicts without prompts, chosen from the verdicts themselves."""
+    """Kind of ballot for imported verdicts without prompts, inferred from the verdicts."""
     pairs, more, strong = count_verdict_forms(store, study)
     if more > pairs:
         return BallotForm("options", "as in its verdicts")
@@ -108,7 +109,8 @@ def _load_prompts(store: Store, study: str) -> list[Prompt]:
 def build_voter_view(
     store: Store, study: str, form: BallotForm, ballot: Ballot, item: Item
 ) -> VoterView:
-    """Content of a ballot; the reference is hidden where it is one of the answers."""
+    """The content of a ballot as the voter sees it; the reference answer is hidden if it is one of
+    the answers."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference

@@ -1,7 +1,8 @@
-"""Ballot as HTML: equal boxes without colour or name, keyboard keys printed on the buttons.
+"""HTML of a ballot: answers in equal boxes without colour or name, keyboard keys printed on the
+buttons.
 
-The attribute data-act holds the action of a button, data-vkeys its keys; assets/page.js sends the
-action with the position of the ballot and the comment.
+The attribute data-act contains the action of a button, data-vkeys its keys; assets/page.js sends
+the action with the position of the ballot and the comment.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ButtonKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class VoteButton:
-    """A button for one vote: label, data sent, keyboard key."""
+    """A button for one vote: its label, the data it sends, and its keyboard key."""
 
     label: str
     payload: Mapping[str, Any]
@@ -56,7 +57,7 @@ VERIFY_BUTTONS: Final = (
 
 
 def vote_buttons(mode: BallotMode, options: int) -> tuple[VoteButton, ...]:
-    """The vote buttons of a form; one per answer among N options."""
+    """The vote buttons of a ballot; for a choice among N options, one per answer."""
     if mode == "options":
         keys = [str(k) if k < 10 else "" for k in range(1, options + 1)]  # there is no key 10
         return tuple(
@@ -68,7 +69,7 @@ def vote_buttons(mode: BallotMode, options: int) -> tuple[VoteButton, ...]:
 
 @dataclass(frozen=True, slots=True)
 class BallotView:
-    """A ballot with all data of its screen for one voter."""
+    """A ballot, with everything that its screen shows to one voter."""
 
     name: str
     ballot: Ballot
@@ -135,7 +136,7 @@ def _progress_html(view: BallotView) -> Markup:
 
 
 def voter_html(name: str, fixed: bool) -> str:
-    """Name of the voter, with a button to change it.
+    """HTML of the voter's name, with a button to change it.
 
     A typed name can be replaced and a Hugging Face account logged out; a name from the page's
     password login is fixed.
@@ -199,7 +200,7 @@ def _question(view: BallotView) -> Markup:
 
 
 def _image_html(one: ItemImage, place: int) -> Markup:
-    """An image labelled by number, as a file name may reveal the contestant."""
+    """HTML of an image labelled by its number, because a file name may reveal the model."""
     if one.source:
         return fill('<img alt="Image {}" src="{}">', place, one.source)
     if one.link:
@@ -211,7 +212,8 @@ def _image_html(one: ItemImage, place: int) -> Markup:
 
 
 def _context_drawers(shown_item: VoterView) -> Iterable[str]:
-    """Foldable context, criteria and reference; the context is folded if an image is shown."""
+    """HTML of expandable context, criteria and reference; the context is closed at first if an
+    image is shown."""
     has_image = any(one.source for one in shown_item.images)
     title_text = "Image description" if shown_item.images else "Context"
     for title, text, unfolded in (
@@ -253,7 +255,8 @@ def _answer_box(name: str, text: str) -> Markup:
 
 
 def _answer_switch(names: Sequence[str]) -> Markup:
-    """Switch between answers on a phone, as stacked answers would favour the upper one."""
+    """HTML switch between the answers for phones, where answers shown below each other would favour
+    the upper one."""
     if len(names) < 2:
         return EMPTY
     buttons = join(

@@ -1,4 +1,4 @@
-"""Organiser's side of the Vote tab: voting rules, their effect on estimates, voters so far."""
+"""The organiser's side of the Vote tab: voting rules, their effect on estimates, voters so far."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class VotingControls:
-    """Voting rules in the form of the page's controls."""
+    """The voting rules as values of the page's controls."""
 
     mode: str
     choose: str
@@ -80,7 +80,7 @@ class VotingControls:
 
 
 def controls_from(voting: VotingRules) -> VotingControls:
-    """Values of the controls for the voting rules of a study."""
+    """The control values for a study's voting rules."""
     return VotingControls(
         FORM_NAMES[voting.mode] if voting.mode else AS_PROTOCOL,
         next(name for name, choice in SAMPLING_CHOICES.items() if choice == voting.choose),
@@ -94,7 +94,8 @@ def controls_from(voting: VotingRules) -> VotingControls:
 
 
 def show_validity(store: Store, study: str, choose: str) -> Markup:
-    """Notice on a sampling choice: number of comparisons, and the estimates that stay valid."""
+    """HTML notice on the way of choosing comparisons: their number, and which estimates stay
+    valid."""
     rules, choice = read_voting_rules(store.read_connection, study), SAMPLING_CHOICES[choose]
     form = load_ballot_form(store, study)
     mode = rules.mode or form.mode
@@ -113,7 +114,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
 
 
 def show_voters(store: Store, study: str) -> Markup:
-    """Table of voters with their votes, and a summary of verifications."""
+    """HTML table of voters with their votes, and a summary of verifications."""
     lines = list_voters(store, study)
     if not lines:
         body = Markup('<p class="eh-small eh-mute">No votes on this page yet.</p>')
@@ -166,9 +167,9 @@ def _verification_summary(store: Store, study: str) -> Markup:
 
 
 def show_link(store: Store) -> Markup:
-    """Link for voters; the browser fills in the address of this page.
+    """HTML of the link for voters; the browser fills in the address of this page.
 
-    On a shared page a link to a study needs a token, which the Share panel makes.
+    On a public page a link to a study needs a token, which the Share drawer creates.
     """
     text = (
         "Link for voters: it opens the ballot only, without the results and names on the other "

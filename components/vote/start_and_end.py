@@ -1,4 +1,4 @@
-"""Screens before the first ballot and after the last, as HTML, and error screens."""
+"""HTML of the screens before the first ballot and after the last, and of error screens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StartScreen:
 
 
 def name_form(total: int, mode: BallotMode, start: StartScreen) -> Markup:
-    """Start screen with the name field and, where available, the login button."""
+    """HTML of the start screen with the name field and, if login is possible, the login button."""
     error = (
         notice_html("bad", "That name cannot be used.", start.name_error)
         if start.name_error
@@ -85,7 +85,7 @@ def _task_text(mode: BallotMode) -> str:
 def finished_html(
     name: str, progress: VoterProgress, mode: BallotMode, notice: str = "", *, fixed: bool = False
 ) -> Markup:
-    """Screen for a voter without open ballots."""
+    """HTML of the screen for a voter who has voted on or skipped every ballot."""
     voted, skipped, _ = progress
     notice_part = notice_html("calm", "", notice) if notice else ""
     again = ballot_button(
@@ -126,7 +126,7 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
 
 
 def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:
-    """Screen for a store that cannot be written, where no ballot can be shown."""
+    """HTML of the screen shown when the store cannot be written and no ballot can be shown."""
     notice = notice_html("bad", "Voting cannot continue.", why)
     again = ballot_button("Try again", {"act": "show"}, ("N", "n N"))
     made = attributes({"class": "eh-vote", "data-tried": time.time()})
@@ -148,7 +148,7 @@ def nothing_to_vote_html(title: str, why: str) -> Markup:
 
 
 def reveal_text(ballot: Ballot) -> str:
-    """Sentence that reveals the models behind the last ballot."""
+    """Sentence that names the models behind the last ballot."""
     names = answer_labels(ballot.mode, len(ballot.shown))
     models = ", ".join(f"{n} was {who}" for n, who in zip(names, ballot.shown, strict=True))
     return f"Previous ballot: {models}."

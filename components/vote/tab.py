@@ -1,4 +1,4 @@
-"""Vote tab: the blind ballot for voters, and the voting rules for the organiser."""
+"""The Vote tab: the blind ballot for voters, and the voting rules for the organiser."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class VoteTab:
     """Browser state as JSON: the voter's name, and whether the page is a voter's page."""
     organiser: gr.Column
     controls: list[Any]
-    """In the order of the fields of `VotingControls`."""
+    """The controls of the voting rules, in the order of the fields of `VotingControls`."""
     save: gr.Button
     validity: gr.HTML
     link: gr.HTML
@@ -53,7 +53,7 @@ class VoteTab:
 
     @property
     def outputs(self) -> list[Any]:
-        """Outputs of `render`."""
+        """The Gradio outputs of `render`, in the order of its return values."""
         return [self.card, self.organiser, *self.controls, self.validity, self.link, self.people]
 
 
@@ -108,7 +108,7 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
 
 
 def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None:
-    """Connect the events: one handler for all ballot actions, and redraws of the tab.
+    """Connect the events: one handler for all ballot actions, and the redraws of the tab.
 
     The tab is drawn when it is opened, and when the study changes while it is open.
     """
@@ -164,7 +164,8 @@ def bind(tab: VoteTab, top: header.Header, store: Store, on_tab: gr.Tab) -> None
 
 
 def render(store: Store, study: str, here: Mapping[str, Any], account: str = "") -> list[Any]:
-    """All outputs of the tab; only the ballot on a voter's page or another owner's study."""
+    """Values of all outputs of the tab; on a voter's page, and for a study of another owner, only
+    the ballot."""
     login_error = "" if account else LOGIN_MESSAGES.get(str(here.get("login", "")), "")
     ballot = handle_action(
         store, study, {"act": "show", "voter": here.get("voter", "")}, account, login_error
@@ -188,7 +189,8 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-    """Name of the logged-in account, on a Space or behind the page's password; else empty."""
+    """Name of the logged-in account, on a Space or behind the page's password; empty without a
+    login."""
     if profile is not None:
         return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")

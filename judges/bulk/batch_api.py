@@ -27,7 +27,8 @@ FINAL_STATUSES: Final = frozenset({"completed", "failed", "expired", "cancelled"
 
 @dataclass(slots=True)
 class SubmittedBatch:
-    """Progress of one batch file."""
+    """Recorded progress of one batch file: its upload, its batch at the provider, and its
+    results."""
 
     sha: str
     file_id: str = ""
@@ -79,8 +80,8 @@ def submit_batches(
 
 
 def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
-    """Create a batch, without retries: if the response is lost, the batch may exist all the same,
-    and the next submit-batch finds it."""
+    """Create a batch and return its id, without retries: if the response is lost, the batch may
+    still exist at the provider, and the next `submit-batch` finds it."""
     created = client.with_options(max_retries=0).batches.create(
         input_file_id=submitted.file_id,
         endpoint=COMPLETIONS_PATH,
@@ -91,7 +92,8 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
-    """Return the ids of this program's batches at the provider, by the hash of their files."""
+    """Return the ids of the batches that this program created at the provider, by the hash of the
+    batch file."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")
@@ -109,10 +111,10 @@ def collect_batches(
     every: float = 30.0,
     on_progress: Callable[[dict[str, SubmittedBatch]], None] = lambda batches: None,
 ) -> list[Path]:
-    """Download the results of finished batches; poll for at most `wait` seconds until all are
-    final.
+    """Download the results of finished batches; poll for at most `wait` seconds, or until every
+    batch has a final status.
 
-    Returns every output and error file of these batches in the folder.
+    Returns the paths of all output and error files of these batches in the folder.
     """
     batches = read_submitted_batches(folder)
     if not batches:

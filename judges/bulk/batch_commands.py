@@ -25,7 +25,8 @@ from judges.judge_errors import PlanError
 from judges.models.factory import find_api_key
 from judges.models.failures import classify_error
 from judges.money.costs import check_budget
-from judges.planning.plan import Plan, make_forecast, make_plan, save_plan
+from judges.planning.forecast import make_forecast
+from judges.planning.plan import Plan, make_plan, save_plan
 from judges.security.consent_commands import add_allow_option, confirm
 from judges.security.endpoint_rules import check_url
 from judges.security.key_consents import Consents, consents_in, origin_of

@@ -69,7 +69,8 @@ def export_batch(
     judges = [judge for judge in plan.study.judges if judge.kind == "endpoint"]
     if not judges:
         raise PlanError(
-            "no judge of this study is an endpoint; batch files are for endpoint judges only"
+            "no judge of this study is an endpoint, and batch files are for endpoints only; "
+            "use 'python -m judges run'"
         )
     folder.mkdir(parents=True, exist_ok=True)
     items = {item.id: item for item in plan.items}
@@ -114,7 +115,7 @@ def batch_files_by_judge(folder: Path) -> dict[str, list[Path]]:
 
 
 def batch_line(call: JudgeCall) -> bytes:
-    if "max_tokens" in known_refusals(call.judge):  # it has another name there
+    if "max_tokens" in known_refusals(call.judge):  # the endpoint has another name for it
         call = drop_parameter(call, "max_tokens") or call
     body = {"model": call.judge.model, "messages": call.messages, **call.parameters}
     entry = {"custom_id": call.key, "method": "POST", "url": COMPLETIONS_PATH, "body": body}
@@ -153,7 +154,7 @@ def _split_into_files(
 
 @dataclass(slots=True)
 class BatchImport:
-    """Counts of an import, by what happened to the lines."""
+    """Result of an import: number of lines by outcome, and the total cost."""
 
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
@@ -173,8 +174,8 @@ class BatchImport:
 def import_batch(
     plan: Plan, store: Store, paths: Iterable[Path], *, price_factor: float = BATCH_PRICE_FACTOR
 ) -> BatchImport:
-    """Store the results that output and error files contain, in any order; each call is stored
-    once."""
+    """Store the results contained in output and error files. Lines may be in any order; each call
+    is stored once."""
     reader = _BatchImporter(plan, store, price_factor)
     for path in paths:
         for where, text in _read_lines(path):
@@ -189,8 +190,8 @@ def import_batch(
 
 @dataclass(frozen=True, slots=True)
 class _BatchRun:
-    """Run record that holds all batch results of a study, so that the study's budget includes their
-    cost."""
+    """The run record under which all batch results of a study are stored, so that their cost counts
+    against the study's budget."""
 
     plan: Plan
     owner: str
@@ -276,8 +277,8 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Store a permanent refusal as the outcome of its call; after any other failure the call
-        stays pending."""
+        """Store a permanent refusal as the outcome of its call; leave the call pending after any
+        other failure."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(
@@ -305,8 +306,8 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert judgements with their attempts; skip a call that has a stored judgement, unless its
-    status is `error`."""
+    """Insert judgements with their attempts and return the inserted ones; skip a call that already
+    has a stored judgement, unless its status is `error`."""
     stored = []
     for judgement, usage, cost in ready:
         if is_answered(connection, judgement.ask.key):

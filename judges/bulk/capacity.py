@@ -1,4 +1,4 @@
-"""Time and cost of 10 thousand, 1 million and 100 million calls, by each way to make them.
+"""Time and cost of 10 thousand, 1 million and 100 million calls: live, by batch files and with Ray.
 
 `python -m judges.bulk.capacity` prints docs/capacity.md. Tokens are counted from the built-in
 prompts and prices are those of judges/prices.yaml; the page lists all other assumptions.
@@ -18,13 +18,8 @@ import yaml
 
 from judges.bulk.batch_files import BATCH_PRICE_FACTOR, MAX_FILE_LINES
 from judges.money.costs import PRICES_FILE, listed_prices
-from judges.planning.plan import (
-    CHARACTERS_PER_TOKEN,
-    REPLY_TOKENS,
-    asks_of,
-    estimate_tokens,
-    make_plan,
-)
+from judges.planning.forecast import CHARACTERS_PER_TOKEN, REPLY_TOKENS, estimate_tokens
+from judges.planning.plan import asks_of, make_plan
 from studies.domain import Price
 from studies.spec.study import parse_study
 
@@ -97,7 +92,8 @@ class AskingMethod:
 
 
 def measure_ask_tokens(prompt: str, received: int, description: str) -> AskTokens:
-    """Count the tokens of a prompt's own text, and add ITEM_TOKENS for question and answers."""
+    """Count the tokens of a prompt's own text, and add the constant ITEM_TOKENS for question and
+    answers."""
     judge = f"{{name: j, model: {PRICED_MODEL}, base_url: 'http://127.0.0.1:9/v1'}}"
     study = f"name: c\ndata: {{source: probe}}\njudges: [{judge}]\nprompts: [{prompt}]\n"
     calls = [planned.call for planned in asks_of(make_plan(parse_study(study)))]
@@ -112,8 +108,8 @@ def measure_ask_tokens(prompt: str, received: int, description: str) -> AskToken
 def max_rate(
     load: AskTokens, in_flight: int, limits: AccountLimits, processes: int = 1
 ) -> tuple[float, str]:
-    """Return the calls per second that all limits allow, and a description of the tightest
-    limit."""
+    """Return the highest number of calls per second that all limits allow, and a description of the
+    tightest limit."""
     return min(
         (in_flight / MEAN_LATENCY, f"{in_flight:,} calls in flight"),
         (limits.requests / 60, f"{limits.requests:,.0f} requests per minute"),

@@ -1,9 +1,9 @@
 """Parquet files of rendered requests for Ray workers.
 
-The driver (the process that starts the run) renders the requests, as for a batch file. It stores
-each with its ask, from which a worker reads the verdict's labels. So workers need no store, items
-or images. The files contain no API key. They are small, because the file of a failed worker is
-processed again.
+The driver (the process that starts the run) renders the requests, as for a batch file. Each row
+contains a request and its ask; the ask holds the labels needed to read the verdict. Workers
+therefore need no store, items or images. The files contain no API key. They are kept small, because
+a file is processed again from its start when its worker fails.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class AskRow:
 
 
 def write_asks(calls: Iterable[tuple[int, Ask, JudgeCall]], folder: Path, size: int) -> list[Path]:
-    """Write requests to files of `size` rows each; a file's name without its suffix is the name of
+    """Write requests to files of `size` rows each. A file's name without its suffix is the name of
     its batch."""
     paths = []
     for number, part in enumerate(_split_into_batches(calls, size)):
@@ -89,9 +89,9 @@ def parse_ask_row(row: Mapping[str, Any]) -> AskRow:
 
 
 def build_call(job: RayJob, row: AskRow) -> JudgeCall:
-    """Rebuild the call of a row, with the messages as the driver rendered them.
+    """Rebuild the call of a row, with the messages that the driver rendered.
 
-    Reading a verdict needs prompt and labels only, so item and answers stay empty.
+    Only prompt and labels are needed to read a verdict, so item and answers stay empty.
     """
     ask = row.ask
     judge, prompt = job.judges[ask.judge], job.prompts[ask.prompt]

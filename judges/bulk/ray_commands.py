@@ -53,7 +53,7 @@ def add_cluster_options(sub: argparse.ArgumentParser) -> None:
 
 
 def parse_cluster_options(options: argparse.Namespace) -> RayCluster | None:
-    """Return the cluster settings; None for the live engine."""
+    """Return the cluster settings given on the command line; None if the study runs without Ray."""
     given = [name for name in ("address", "workers", "shards", "weights") if getattr(options, name)]
     if options.engine != "ray":
         if given:

@@ -25,8 +25,8 @@ _PAGE_SIZE: Final = 500
 
 
 class AskRounds:
-    """Pending asks of the endpoint judges, as rounds; an ask that failed in this run is not
-    repeated."""
+    """The pending asks of the endpoint judges, divided into rounds; an ask that failed in this run
+    is not made again."""
 
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
@@ -41,8 +41,8 @@ class AskRounds:
         return [judge for judge in endpoints if judge.name not in self.stopped_judges]
 
     def lease_next(self, most: int = MAX_ROUND_ASKS) -> list[tuple[int, Ask, JudgeCall]]:
-        """Lease the next asks for this run; return none if no ask fits the budget or other runs
-        have leased all that are left."""
+        """Lease at most `most` further asks for this run and return them; return an empty list if
+        no ask fits the budget or other runs have leased all remaining asks."""
         study = self.plan.study
         ledger = Ledger(study.budget_usd, study_spending(self.store, study.name))
         found: list[tuple[int, Ask, JudgeCall]] = []
@@ -68,9 +68,10 @@ class AskRounds:
             yield from page
 
     def _lease(self, keys: Collection[str]) -> set[str]:
-        """Of the given asks, lease those that are unanswered and that no other live run has leased.
+        """Lease those of the given asks that are unanswered and not leased by another live run;
+        return their keys.
 
-        Checks and leases in one transaction, since another run may work on the same study.
+        The check and the lease are one transaction, since another run may work on the same study.
         """
 
         found: set[str] = self.store.writer.run(

@@ -92,7 +92,8 @@ def run_on_ray(
     most: int = MAX_ROUND_ASKS,
     on_progress: Callable[[ShardImport], None] = lambda totals: None,
 ) -> tuple[ShardImport, dict[str, str]]:
-    """Make all pending calls; return the imported results and the stopped judges with reasons."""
+    """Make all pending calls of a plan; return the imported results, and the reason for each judge
+    that was stopped."""
     ray = _import_ray()
     _check_cluster_plan(plan, cluster, consents_in(store.folder))
     root = cluster.shards or default_shard_folder(store, plan.study.name)
@@ -155,9 +156,11 @@ def _check_cluster_plan(plan: Plan, cluster: RayCluster, consents: Consents) -> 
 
 @contextlib.contextmanager
 def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
-    """Start Ray for the duration of a `with` block, with this code available to the workers.
+    """Start Ray for the duration of a `with` block, with this project's code available to the
+    workers.
 
-    A local Ray imports the code from this folder; for another cluster it is uploaded.
+    Ray on this machine imports the code from this folder; for any other cluster the code is
+    uploaded.
     """
     settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
@@ -184,7 +187,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RoundRunner:
-    """Executes rounds until no ask is pending."""
+    """Runs round after round until no ask is pending."""
 
     ray: Any
     plan: Plan
@@ -240,8 +243,8 @@ class _RoundRunner:
         )
 
     def _split_concurrency(self, asks: int) -> tuple[int, int]:
-        """Return the number of workers and the calls in flight per worker; together they keep the
-        study's concurrency."""
+        """Return the number of workers and the calls in flight per worker; their product does not
+        exceed the study's concurrency."""
         allowed = self.settings.concurrency or self.plan.study.concurrency
         wanted = self.cluster.workers or max(2, math.ceil(allowed / CALLS_PER_WORKER))
         workers = max(1, min(wanted, allowed, asks))
@@ -261,7 +264,7 @@ class _RoundRunner:
         )
 
     def _collect(self, results: Any, folder: Path) -> None:
-        """Import shards as they arrive, so that the page shows the progress."""
+        """Import shards into the store as they arrive, so that the page shows the progress."""
         for table in results.iter_batches(batch_size=None, batch_format="pyarrow"):
             for row in table.to_pylist():
                 if row["stopped"]:
@@ -277,8 +280,8 @@ class _RoundRunner:
 
 
 def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the number of asks per batch: enough to keep a worker busy, few enough to repeat after
-    a failure."""
+    """Return the number of asks per batch: enough to keep a worker busy, few enough to make again
+    after a failure."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
@@ -299,8 +302,8 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return a text that identifies this study in this store, because the same shards may also be
-    imported into another store."""
+    """Return a text that identifies this study in this store; shards marked as imported with it can
+    still be imported into another store."""
     return repr(store.created(plan.study.name))
 
 

@@ -1,9 +1,9 @@
-"""Judges whose weights run on the workers, by Ray Data's vLLM processor.
+"""Judges whose weights run on the Ray workers, with Ray Data's vLLM processor.
 
-Written for the columns in Ray's documentation and tested with a stand-in that has them; not yet run
-on a GPU. The study specifies such a judge like any other, with the address at which `vllm serve`
-would offer it. So its calls have the same keys over HTTP, by batch file and here, and no path of
-weights is stored.
+The code follows the column names in Ray's documentation and is tested with a replacement that has
+these columns; it has not yet run on a GPU. The study specifies such a judge like any other, by the
+address at which `vllm serve` would offer it. Its calls therefore have the same keys as calls over
+HTTP or in batch files, and no path of weights is stored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SAMPLING_NAMES: Final = ("temperature", "top_p", "seed")
 
 
 def check_weights(plan: Plan, name: str, path: str) -> None:
-    """Raise PlanError for a --weights option that cannot work, before a GPU is reserved."""
+    """Raise PlanError for a --weights option that cannot work, before a GPU is reserved for it."""
     judge = next((j for j in plan.study.judges if j.name == name), None)
     if judge is None or judge.kind != "endpoint":
         known = ", ".join(j.name for j in plan.study.judges if j.kind == "endpoint")
@@ -59,8 +59,8 @@ def check_weights(plan: Plan, name: str, path: str) -> None:
 def build_vllm_stage(
     processor: ProcessorFactory | None, path: str, data: Any, job: RayJob, workers: int
 ) -> Any:
-    """Build the pipeline stage that turns a dataset of asks into a dataset of shard reports, by
-    vLLM."""
+    """Build the Ray pipeline stage in which vLLM answers a dataset of asks; its output is a dataset
+    of reports on the shards written."""
     made = (processor or vllm_processor)(path, make_preprocess(job), postprocess_row, workers)
     return made(data).map_batches(
         VllmReplyReader,
@@ -75,7 +75,8 @@ def build_vllm_stage(
 def vllm_processor(
     path: str, before: Callable[[Row], Row], after: Callable[[Row], Row], workers: int
 ) -> Callable[[Any], Any]:
-    """Build Ray's vLLM processor; a failed row is returned with its error, not raised."""
+    """Build Ray's vLLM processor. A row that fails is returned with its error instead of raising
+    it."""
     try:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
     except ImportError as error:
@@ -105,7 +106,7 @@ def make_preprocess(job: RayJob) -> Callable[[Row], Row]:
 
 
 def sampling_parameters(call: JudgeCall) -> Row:
-    """Return the parameters of the request under vLLM's names."""
+    """Return the request's parameters under the names that vLLM uses."""
     values = dict(call.parameters)
     found: Row = {"max_tokens": reply_token_cap(call)}
     found |= {name: values[name] for name in _SAMPLING_NAMES if name in values}
@@ -116,9 +117,9 @@ def sampling_parameters(call: JudgeCall) -> Row:
 
 
 def postprocess_row(row: Mapping[str, Any]) -> Row:
-    """Convert the processor's output to a row with the same columns for every reply.
+    """Convert the processor's output row to the same columns for every reply.
 
-    A failed row comes back with its input columns only, so all others are optional here.
+    A failed row comes back with its input columns only, so every output column is optional here.
     """
     return {
         **{name: row[name] for name in ("key", "batch", "position", "ask")},
@@ -185,9 +186,9 @@ class VllmReplyReader:
 
 
 def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
-    """Build the reply as an endpoint would return it.
+    """Build the JudgeReply that an endpoint would have returned for this row.
 
-    The processor gives no finish reason; a reply with as many tokens as its limit counts as cut
+    The processor reports no finish reason, so a reply that uses its whole token limit counts as cut
     off.
     """
     generated = int(row["num_generated_tokens"])
@@ -201,7 +202,8 @@ def build_reply(row: Mapping[str, Any], call: JudgeCall) -> JudgeReply:
 
 
 def _failed_judgement(call: JudgeCall, parsed: AskRow, message: str) -> Judgement:
-    """Classify an error of vLLM like a response with HTTP status 400: too long, unsupported, …"""
+    """Build the judgement of a row that failed in vLLM, classified like a response with HTTP status
+    400 (prompt too long, unsupported parameter, …)."""
     content = json.dumps({"error": {"message": message}}).encode()
     sent = httpx2.Request("POST", call.judge.endpoint or "http://vllm")
     fault = classify_error(

@@ -49,10 +49,10 @@ REPORT_SCHEMA: Final = pa.schema(
 
 
 class AttemptLog:
-    """Attempts of a batch, held in memory until they are written to the shards.
+    """The attempts of a batch, kept in memory until they are written to the shards.
 
-    It replaces the live engine's journal. Leases are not checked here: the driver holds them for
-    the whole round.
+    It has the interface of the live engine's journal. It does not check leases: the driver holds
+    the leases of the whole round.
     """
 
     def __init__(self, owner: str) -> None:
@@ -76,7 +76,7 @@ class AttemptLog:
         self._attempts[key].append(attempted)
 
     async def release(self, key: str) -> None:
-        """Do nothing: the driver's leases cover the whole round."""
+        """Do nothing: the driver holds the leases of the whole round."""
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
         return set()
@@ -92,7 +92,8 @@ class AttemptLog:
 
 
 class ShardWriter:
-    """Writer of the outcomes of one batch: a new file every FLUSH_ROWS rows or FLUSH_SECONDS."""
+    """Writer of the outcomes of one batch. It starts a new file every FLUSH_ROWS rows or
+    FLUSH_SECONDS."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self._folder, self._batch = folder, batch
@@ -115,7 +116,8 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """Return names and counts of the written shards, for the driver; no texts."""
+        """Return the names and row counts of the written shards for the driver, without reply
+        texts."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written
@@ -129,8 +131,8 @@ class ShardWriter:
 
 
 def find_answered_keys(folder: Path, rows: Collection[AskRow]) -> set[str]:
-    """Return the keys of asks that the shards of these batches already answer; a worker that died
-    has left them."""
+    """Return the keys of asks already answered in shards of these batches, left by a worker that
+    died."""
     batches = sorted({row.batch for row in rows})
     return settled_keys([path for name in batches for path in folder.glob(f"{name}-*.parquet")])
 
@@ -196,8 +198,8 @@ class EndpointWorker:
         )
 
     def _judge_state(self, judge: JudgeSpec) -> JudgeState:
-        """Return the judge's state, creating it in the event loop; a judge without an API key is
-        stopped."""
+        """Return the judge's state, and create it in the event loop if needed; a judge without an
+        API key is stopped."""
         if judge.name not in self._states:
             try:
                 key = find_api_key(judge, {}, Consents(self.job.allowed))
@@ -219,7 +221,8 @@ class EndpointWorker:
 
 
 def _without_hedge(call: JudgeCall) -> JudgeCall:
-    """A call that is never made twice: a shard holds one bill for each call."""
+    """Return the call with hedging (a second call while the first is slow) turned off, because a
+    shard records one cost per call."""
     return replace(call, judge=replace(call.judge, hedge=False)) if call.judge.hedge else call
 
 

@@ -1,4 +1,5 @@
-"""The attempts at one ask: rate limit, budget, journal, and the decision whether to retry.
+"""Make the calls for one ask: wait for rate limit and budget, record every attempt, decide on
+retries.
 
 No other module retries a call.
 """
@@ -42,7 +43,7 @@ _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 @dataclass(slots=True)
 class AskAttempts:
-    """One ask from its first call to its outcome."""
+    """All calls made for one ask, until it has an outcome."""
 
     run_state: RunState
     state: JudgeState
@@ -103,7 +104,8 @@ class AskAttempts:
         return None
 
     async def run_hedge(self) -> JudgeReply | None:
-        """Make one call beside a slow one; None if it brings no complete reply."""
+        """Make a second call while the first is slow; return its reply, or None without a complete
+        reply."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None
@@ -116,17 +118,18 @@ class AskAttempts:
         return outcome
 
     def abandon(self) -> None:
-        """Make no further attempt: another call for the ask was answered first."""
+        """Make no further attempt, because another call for the same ask was answered first."""
         self.abandoned = True
 
     async def record_loss(self) -> None:
-        """Store the bill of a call whose reply is not used."""
+        """Store the cost of a call whose reply is not used, because another call was answered
+        first."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
 
     @property
     def without(self) -> list[str]:
-        """Planned parameters that the call is sent without, because the endpoint refuses them."""
+        """Names of planned parameters left out of the call, because the endpoint refuses them."""
         return missing_parameters(self.dropped_parameters)
 
     def judgement(self, ask: Ask, outcome: JudgeReply | CallFailure) -> Judgement:
@@ -172,7 +175,8 @@ class AskAttempts:
         return outcome
 
     def _watch_for_slowness(self, sent: float) -> asyncio.TimerHandle | None:
-        """Free this call's place in flight once it takes far longer than usual."""
+        """Start a timer that stops counting this call as in flight once it takes far longer than
+        usual, so that another call can start; None without enough earlier calls to compare with."""
         if (seconds := self.state.durations.slow_after(self._prompt_length)) is None:
             return None
         return asyncio.get_running_loop().call_later(seconds, self._stop_counting, sent)
@@ -186,7 +190,8 @@ class AskAttempts:
                 self.replace_worker()
 
     def _end_slowness(self, timer: asyncio.TimerHandle | None) -> bool:
-        """Stop watching; return whether the call was no longer counted as in flight."""
+        """Cancel the timer of `_watch_for_slowness`; return whether the call was no longer counted
+        as in flight."""
         if timer is not None:
             timer.cancel()
         return self.state.slow_calls.pop(self._slow_name, None) is not None
@@ -219,10 +224,13 @@ class AskAttempts:
         )
 
     async def _wait_until_ready(self) -> tuple[float, float] | None:
-        """Wait until all conditions of a call hold at one moment: the run is neither paused nor
-        stopped, the rate limit allows a call, its maximum cost fits the budget, and this run holds
-        the lease. Returns the start time and the reserved dollars, or None if this run must not
-        make the call."""
+        """Wait until a call may be made, and return its start time and the reserved dollars; None
+        if this run must not make the call.
+
+        Four conditions must hold at the same moment: the run is neither paused nor stopped, the
+        rate limit allows a call, its maximum cost fits the budget, and this run holds the ask's
+        lease.
+        """
         while await self._wait_until_allowed():
             entered = await self._enter_limiter()
             if entered is None:
@@ -241,7 +249,8 @@ class AskAttempts:
         return None
 
     async def _wait_until_allowed(self) -> bool:
-        """Wait while the run is paused, and release the lease: another run may make the ask."""
+        """Wait while the run is paused; release the lease meanwhile, so that another run can make
+        the ask."""
         if self.abandoned:
             return False
         if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:
@@ -250,8 +259,8 @@ class AskAttempts:
         return await self.run_state.wait_until_allowed(self.state)
 
     async def _enter_limiter(self) -> tuple[float, float] | None:
-        """Acquire the rate limiter and reserve the call's maximum cost; None if either is
-        impossible now."""
+        """Acquire the rate limiter and reserve the call's maximum cost; return start time and
+        dollars, or None if either is impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
         started = await state.limiter.acquire(lambda: run_state.is_blocked(state))
         if started is None:
@@ -268,14 +277,15 @@ class AskAttempts:
         return None
 
     async def _reserve_allowance(self) -> bool:
-        """Store the maximum cost of a call paid with this Space's key before the call is made."""
+        """Reserve the call's maximum cost in the store if this Space's key pays for it; return
+        whether the call may be made."""
         if refusal := await self.reservation.reserve_from(self.state.allowance, self.call):
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 
     async def _record_start(self) -> bool:
-        """Store that the call is about to be sent; withdraw the record if a pause or a cool-down
-        began meanwhile."""
+        """Store that the call is about to be sent; delete this record if a pause or a cool-down
+        began meanwhile. Return whether to send the call."""
         journal = self.run_state.journal
         attempt = await journal.begin(self.call.key, leased=self.leased)
         if self.previous_write is not None:
@@ -321,7 +331,8 @@ class AskAttempts:
         return replace(fault, detail=detail)
 
     def _record_cost(self, outcome: JudgeReply | CallFailure, reserved: float) -> None:
-        """Book the cost of an attempt; failed attempts may be billed too."""
+        """Record the cost of an attempt in the ledger. A failed attempt may have been billed
+        too."""
         answered = isinstance(outcome, JudgeReply)
         self.usage = outcome.usage if isinstance(outcome, JudgeReply) else NO_USAGE
         ledger = self.run_state.ledger
@@ -342,8 +353,8 @@ class AskAttempts:
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Return why to retry; empty if the ask is settled. Adapts the call for the next
-        attempt."""
+        """Return the reason for another attempt, and adapt the call to it; an empty text if the
+        outcome is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -356,15 +367,16 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the outcome to store: the truncated reply if the endpoint refused twice the token
-        limit, else the last outcome."""
+        """Return the outcome to store: the last one, or the truncated reply if the endpoint refused
+        the retry with twice the token limit."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 
     def _is_truncated(self, answer: JudgeReply) -> bool:
-        """Whether a reply ended at its token limit before its verdict, as long reasoning may.
+        """Whether a reply ended at its token limit before a verdict, for example in long reasoning.
 
-        A call for label probabilities has a limit of one token by design and is never truncated.
+        A call for label probabilities has a limit of one token by design and never counts as
+        truncated.
         """
         if answer.finish != "length" or reply_token_cap(self.call) <= 1:
             return False
@@ -394,8 +406,8 @@ class AskAttempts:
                 raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} times, no success)")
 
     def _is_permanent(self, fault: CallFailure) -> bool:
-        """Whether a retry cannot succeed; an unreachable server may be starting, so it gets three
-        attempts."""
+        """Whether a retry cannot succeed. A server that cannot be reached may be starting, so it
+        gets three attempts."""
         return fault.reason in _REFUSAL_REASONS or (
             fault.reason == "unreachable" and self.attempts_made >= 3
         )
@@ -423,9 +435,9 @@ class AskAttempts:
         self.call = replace(self.call, parameters=parameters)
 
     def _retry_delay(self, fault: CallFailure) -> float:
-        """Seconds that this call alone waits before its next attempt.
+        """Return the seconds that this call waits before its next attempt.
 
-        None after a refusal by a rate limit that holds all calls: the limiter makes them wait.
+        0 if a rate limit started a cool-down: then the limiter makes all calls wait.
         """
         if fault.rate_limited and self.state.limiter.cooldown_left:
             return 0.0

@@ -1,7 +1,7 @@
-"""The engine: one thread with an event loop for all runs of a process, and their shared clients.
+"""The engine: one thread with an event loop for all runs of a process, and the clients they share.
 
-Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down
-holds for all of them.
+Runs that call the same endpoint with the same API key share a client and a rate limiter, so a
+cool-down applies to all of them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run and return at once; a missing key raises before the first call."""
+        """Start a run and return it at once; raise an error for a missing key before the first
+        call."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})
@@ -86,19 +87,20 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> Consents:
-        """The environment variables that runs of this store may send, and to which origins."""
+        """The environment variables with API keys that runs of this store may send, and to which
+        origins."""
         return consents_in(store.folder)
 
     def run(self, run_id: str) -> Run | None:
         return self._runs.get(run_id)
 
     def latest_run(self, study: str) -> Run | None:
-        """The last run of a study started by this process, live or ended."""
+        """The most recent run of a study in this process, whether it has ended or not."""
         runs = [run for run in list(self._runs.values()) if run.plan.study.name == study]
         return runs[-1] if runs else None
 
     def active_run(self, study: str) -> Run | None:
-        """The live run of a study in this process, if there is one."""
+        """The run of a study in this process that has not ended; None without one."""
         runs = [run for run in list(self._runs.values()) if run.plan.study.name == study]
         return next((run for run in reversed(runs) if not run.finished.is_set()), None)
 
@@ -139,7 +141,7 @@ class Engine:
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 
     async def release_clients(self, run: Run) -> None:
-        """Close the clients that only this run used, because a client holds an API key."""
+        """Close the clients that no other run uses, because a client holds an API key."""
         for at, client in list(self._clients.items()):
             client.runs.discard(run.id)
             if not client.runs:
@@ -149,7 +151,7 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the oldest unused rate limiters: every typed API key adds one."""
+        """Delete the oldest unused rate limiters, because every typed API key adds one."""
         unused = [
             at
             for at, limiter in self._limiters.items()
@@ -159,7 +161,8 @@ class Engine:
             del self._limiters[at]
 
     def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:
-        """Raise PlanError if the run may not be started; on a local machine every run may."""
+        """Raise PlanError if the run may not be started. Here every run is allowed; PublicEngine
+        overrides this."""
 
     def _drop_old_runs(self) -> None:
         ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]

@@ -1,7 +1,8 @@
-"""The extraction judge: a model that reads the verdict from replies no parsing rule could read.
+"""The extraction judge: a model that reads the verdict from replies that no parsing rule could
+read.
 
-The key of such an ask includes the key of the ask whose reply it reads (`reads`). The asks are
-billed and stored, but belong neither to the plan nor to the judgement frame.
+The key of an extraction ask includes the key of the ask whose reply it reads (`reads`). Extraction
+asks are billed and stored, but belong neither to the plan nor to the judgement frame.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The extraction judge of a study and its prompt for each judging prompt."""
+    """The extraction judge of a study, and the extraction prompt that belongs to each judging
+    prompt."""
 
     plan: Plan
     judge: JudgeSpec
@@ -30,7 +32,8 @@ class Extractor:
 
     @classmethod
     def of(cls, plan: Plan) -> Extractor | None:
-        """Build a plan's extractor; None without an extraction judge or an extraction prompt."""
+        """Build the extractor of a plan; None without an extraction judge or an extraction
+        prompt."""
         study = plan.study
         prompts = {
             prompt.name: load_prompt(prompt.extraction, study.folder)
@@ -47,15 +50,15 @@ class Extractor:
         return cls(plan, study.extraction, prompts)
 
     def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Unreadable judgements without an extraction attempt, each with its sequence number in the
-        store (seq)."""
+        """Judgements with unreadable replies that no extraction was tried for, each with its
+        sequence number in the store (seq)."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement belongs to this plan; the study may have been saved again with
-        another plan."""
+        """Whether a judgement belongs to this plan: the study may have been saved with another plan
+        since."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts
@@ -87,7 +90,7 @@ class Extractor:
 
 
 def apply_extraction(read: Judgement, extraction: Judgement) -> Judgement | None:
-    """Return the judgement with the extracted verdict; None if none could be extracted."""
+    """Return the judgement with the extracted verdict; None if the extraction found no verdict."""
     if extraction.status != "ok":
         return None
     rule = f"extraction: {extraction.ask.judge}"

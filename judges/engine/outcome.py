@@ -1,4 +1,4 @@
-"""Parse a judge's reply into a typed outcome, with the labels mapped to the positions shown.
+"""Parse a judge's reply into an outcome, and map its labels (A, B) to the positions shown.
 
 No other module maps labels to positions.
 """
@@ -16,7 +16,8 @@ from studies.domain import Ask, Judgement, Status, Verdict
 
 @dataclass(frozen=True, slots=True)
 class ReplyOutcome:
-    """A verdict in terms of the positions shown, or the status and reason of an unusable reply."""
+    """The verdict of a reply as a position shown, or the status and reason if the reply is
+    unusable."""
 
     status: Status
     verdict: Verdict | None
@@ -40,7 +41,7 @@ class ReplyOutcome:
 
 
 def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> ReplyOutcome:
-    """Parse a reply by its label probabilities if the call requested them, else by its text."""
+    """Parse a reply: by its label probabilities if the call requested them, else by its text."""
     if call.parameters.get("logprobs"):
         return read_label_probabilities(call.prompt, call.inputs.labels, answer)
     return read_reply(call.prompt, call.inputs.labels, answer, rule)
@@ -49,8 +50,8 @@ def read_outcome(call: JudgeCall, answer: JudgeReply, rule: str = "default") -> 
 def read_reply(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply, rule: str
 ) -> ReplyOutcome:
-    """Parse the text of a reply; refusals, filtered and empty replies have their own statuses and
-    never count as ties."""
+    """Parse the text of a reply. Refusals, filtered replies and empty replies get their own
+    statuses and never count as ties."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not answer.text.strip():
@@ -90,7 +91,7 @@ def _outcome_of_text(
 def read_label_probabilities(
     prompt: Prompt, labels: Sequence[str], answer: JudgeReply
 ) -> ReplyOutcome:
-    """Read the verdict from the probabilities of the labels at the last token."""
+    """Read the verdict from the probabilities of the labels as the reply's last token."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
     if not answer.top_logprobs:
@@ -107,7 +108,8 @@ def read_label_probabilities(
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
-    """Reorder a verdict from label order (A, B, … or 1, 2, …) to the order shown."""
+    """Return a verdict with its choice and scores in the order shown instead of label order (A, B,
+    … or 1, 2, …)."""
     order = sorted(labels, key=lambda label: (len(label), label))
     slot_of = [labels.index(label) for label in order]
     n = len(labels)

@@ -1,4 +1,5 @@
-"""Asks of a study without a stored judgement: counts, estimated cost, and the asks page by page."""
+"""Asks of a study without a stored judgement: their number, their estimated cost, and the asks
+themselves in pages."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import Final, NamedTuple
 
 from judges.engine.run_state import RunSettings
 from judges.money.costs import price_of
-from judges.planning.plan import Plan, estimate_tokens, load_stored_plan, plan_includes, render_call
+from judges.planning.forecast import estimate_tokens
+from judges.planning.plan import Plan, load_stored_plan, plan_includes, render_call
 from judges.planning.prompt_cache import cached_from, order_for_cache
 from studies.domain import Ask, JudgeSpec, Price
 from studies.store.queries.plan_queries import (
@@ -24,25 +26,25 @@ MIN_COSTED_JUDGEMENTS: Final = 5
 """Number of judgements from which the cost of an ask is estimated by their mean; with fewer, prompt
 tokens are counted."""
 MIN_BLOCK_ASKS: Final = 64
-"""Consecutive asks that are reordered together, or four times the calls in flight if that is
-more."""
+"""Minimum number of consecutive asks that are reordered together; four times the calls in flight if
+that is more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 
 
 class PendingPages:
-    """The pending asks of one judge, page by page in plan order.
+    """The pending asks of one judge, read page by page in plan order.
 
-    For a provider that discounts repeated starts of prompts, blocks of consecutive asks are
-    reordered (judges/planning/prompt_cache.py). Items are planned in a random order, so the replies
-    of an unfinished run are a random sample of the items all the same, up to one block.
+    If a provider charges less for repeated starts of prompts, consecutive asks are reordered in
+    blocks (judges/planning/prompt_cache.py). The plan lists items in a random order, so the replies
+    of an unfinished run are still a random sample of the items, up to one block.
 
     If the study is saved with another plan meanwhile, only asks that both plans contain are
     returned.
     """
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
-        """`sha`: the hash of the plan that was stored when the run started."""
+        """`sha`: the hash of the plan as stored when the run started."""
         self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
         self._sha = sha
         self._items = {item.id: item for item in plan.items}
@@ -92,8 +94,8 @@ class PendingPages:
 def count_statuses(
     store: Store, study: str, settings: RunSettings, start_seq: int | None = None
 ) -> Counter[str]:
-    """Count a study's judgements by status; an ask that this run repeats counts as pending until
-    it is done."""
+    """Count a study's judgements by status. An ask that this run makes again counts as pending
+    until it has a new outcome."""
     counts = Counter({"pending": 0} | store.counts(study))
     until = 2**62 if start_seq is None else start_seq
     repeated = repeated_by_status(store, study, settings.retry_statuses, until)
@@ -104,7 +106,7 @@ def count_statuses(
 
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """Number of pending asks of this run, by judge."""
+    """Number of asks that this run still has to make, by judge."""
     return pending_counts(store, study, settings.retry_statuses)
 
 
@@ -113,14 +115,14 @@ class CostQuote(NamedTuple):
 
     asks: int
     dollars: float | None
-    """None: the price of a judge is unknown."""
+    """Estimated cost; None if the price of a judge is unknown."""
 
 
 def quote_cost(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Estimate the cost of repeating the asks with one of these statuses; `pending` adds the asks
-    without a judgement.
+    """Estimate the cost of making the asks with one of the statuses `again` once more; `pending`
+    adds the asks without a judgement.
 
     Each ask counts at the mean cost of the same judge's judgements in this study.
     """

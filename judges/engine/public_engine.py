@@ -1,4 +1,5 @@
-"""The engine of a public page: run limits, owners of runs, and calls paid with this Space's key."""
+"""The engine of a public page: limits on runs, owners of runs, and calls paid with this Space's
+key."""
 
 from __future__ import annotations
 
@@ -26,21 +27,23 @@ class RunLimits:
     """Limits on the runs of one visitor and of all visitors together."""
 
     asks: int
-    """Calls of one study."""
+    """Maximum calls of one study."""
     runs_per_visitor: int
-    """Simultaneous runs of one visitor, paused ones included."""
+    """Maximum simultaneous runs of one visitor, including paused ones."""
     total_runs: int
-    """Simultaneous runs of all visitors, without the idle paused ones."""
+    """Maximum simultaneous runs of all visitors, not counting paused runs without calls in
+    flight."""
     concurrency: int
-    """Calls of one run in flight."""
+    """Maximum calls in flight of one run."""
     paused: int = 10**9
-    """Paused runs of all visitors: they make no calls but hold memory."""
+    """Maximum paused runs of all visitors: they make no calls but hold memory."""
     longest_pause: float | None = None
     """Seconds after which a paused run is stopped; None: never."""
 
 
 class PublicEngine(Engine):
-    """An engine that requires read access to see a run and ownership to start or control one."""
+    """An engine for visitors: seeing a run requires read access to its study, starting or
+    controlling a run requires ownership."""
 
     def __init__(
         self, store: VisitorStore, limits: RunLimits, host_key: HostKey | None = None
@@ -58,7 +61,8 @@ class PublicEngine(Engine):
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run that belongs to the current visitor and writes to the unrestricted store."""
+        """Start a run that belongs to the current visitor. The run writes to the store without the
+        visitor's restrictions."""
         self._visitor_store.require_owner(plan.study.name)
         self._check_size(plan.study.name)
         settings = settings or RunSettings()
@@ -81,7 +85,8 @@ class PublicEngine(Engine):
         return super().latest_run(study)
 
     def active_run(self, study: str) -> Run | None:
-        """The live run of the visitor's own study; `latest_run` needs read access only."""
+        """The run of the visitor's own study that has not ended. (`latest_run` needs read access
+        only.)"""
         self._visitor_store.require_owner(study)
         return super().active_run(study)
 
@@ -129,7 +134,8 @@ class PublicEngine(Engine):
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """Why a judge with `api_key_env` may not be called; empty if this Space's key covers it."""
+        """Why a judge with `api_key_env` may not be called; empty if this Space's key may be used
+        for it."""
         if self._host_key is None:
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
@@ -144,7 +150,7 @@ class PublicEngine(Engine):
 
     @contextmanager
     def _guard_resume(self, run: Run) -> Iterator[None]:
-        """Raise PlanError if an idle run cannot be resumed because too many runs are active."""
+        """Raise PlanError if a paused run cannot be resumed because too many runs are active."""
         with self._starting:
             if run.idle:
                 self._check_total_runs(
@@ -171,14 +177,14 @@ class PublicEngine(Engine):
             )
 
     def _check_total_runs(self, advice: str) -> None:
-        """Raise PlanError if too many runs are active; a paused run no longer counts once its calls
-        in flight are stored."""
+        """Raise PlanError if too many runs of all visitors are active. A paused run counts until
+        its calls in flight are stored."""
         active = sum(not run.idle for run in self._live())
         if active >= self._limits.total_runs:
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
-        """Stop the run paused longest if too many are paused: each holds memory."""
+        """If too many runs are paused, stop the one paused longest, because each holds memory."""
         paused = [run for run in self._live() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)

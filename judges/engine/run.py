@@ -1,7 +1,7 @@
-"""One run of a study: pause, resume, stop, snapshot, and its end in a state with a reason.
+"""One run of a study: pause, resume, stop and snapshots. Every run ends in a state with a reason.
 
-judges/engine/engine.py starts runs. The page keeps only a run's id and polls its snapshot, so a run
-continues when the browser tab is closed.
+judges/engine/engine.py starts runs. The page stores only a run's id and polls its snapshot, so a
+run continues when the browser tab is closed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ STOPPED_BY_USER: Final = "stopped by you"
 
 
 class JudgeProvider(Protocol):
-    """Provides a run with the clients of its judges and closes them afterwards."""
+    """The object that opens the judges' clients for a run and closes them afterwards (the
+    engine)."""
 
     def open_judge(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
@@ -99,8 +100,8 @@ class Run:
 
     @property
     def owner(self) -> str:
-        """Id under which this run holds leases and records attempts; it is alive as long as its
-        process."""
+        """The id under which this run holds leases and records attempts. It is valid as long as the
+        process lives."""
         return self._journal.owner.id
 
     async def write(self, work: WriteFunction) -> Any:
@@ -109,7 +110,7 @@ class Run:
 
     @property
     def judges(self) -> list[JudgeSpec]:
-        """The judges of the study, and the extraction judge if it is none of them."""
+        """The judges of the study, plus the extraction judge if it is not one of them."""
         judges = list(self.plan.study.judges)
         if self.extraction and self.extraction.judge.name not in {j.name for j in judges}:
             judges.append(self.extraction.judge)
@@ -122,25 +123,27 @@ class Run:
         self._set_controls(paused=True)
 
     def resume(self) -> None:
-        """Continue; raises PlanError, and stays paused, if too many runs are active."""
+        """Continue the run; raise PlanError and stay paused if too many runs are active."""
         with self.resume_guard(self):
             self._set_controls(paused=False)
 
     def stop(self, reason: str = STOPPED_BY_USER) -> None:
-        """End the run: replies in flight are stored, other asks stay pending for another run."""
+        """End the run. Replies in flight are stored; asks not made stay pending for another run."""
         self._set_controls(stop=True, reason=reason)
 
     @property
     def idle(self) -> bool:
-        """Whether the run is paused without a call in flight: it uses only memory."""
+        """Whether the run is paused without a call in flight, so that it uses memory but no
+        worker."""
         return self.state == "paused" and not self._journal.attempts_in_flight
 
     def limit_in_flight(self, judge: str, in_flight: int) -> None:
-        """Allow at most `in_flight` calls at once to this judge's endpoint from now on."""
+        """Allow at most `in_flight` simultaneous calls to this judge's endpoint from now on."""
         self._apply_to_judge(judge, lambda state: state.limiter.lower(in_flight))
 
     def leave_out(self, judge: str) -> None:
-        """Stop one judge; the others continue and its asks stay pending for another run."""
+        """Stop one judge. The other judges continue; the asks of this one stay pending for another
+        run."""
 
         def leave(state: JudgeState) -> None:
             state.left_out = True
@@ -212,7 +215,7 @@ class Run:
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
     def _note_pause(self, paused: bool) -> None:
-        """Store when a pause began; a second pause keeps the time of the first."""
+        """Store the time at which a pause began. Pausing again keeps the first time."""
         if not paused:
             self.paused_since = None
         elif self.paused_since is None:
@@ -225,7 +228,8 @@ class Run:
             self._recording_task = asyncio.create_task(asyncio.to_thread(self._record))
 
     def _schedule_pause_end(self) -> None:
-        """Schedule the stop of a paused run after the longest pause allowed; called in the loop."""
+        """Schedule the stop of a paused run after the longest pause allowed; called in the event
+        loop."""
         if self._pause_timer is not None:
             self._pause_timer.cancel()
             self._pause_timer = None
@@ -240,7 +244,8 @@ class Run:
         self._set_controls(stop=True, reason=reason, only_if_paused=True)
 
     def _record(self) -> None:
-        """Store the run's state for other processes; called in a thread, the store may be slow."""
+        """Store the run's state for other processes; called in a thread, because the store may be
+        slow."""
         with contextlib.suppress(StoreError):
             record_run(self.store, self)
 
@@ -255,7 +260,7 @@ class Run:
     # ---- inside the engine's loop -----------------------------------------------------------
 
     async def run(self, provider: JudgeProvider) -> None:
-        """Make all pending calls; whatever the error, the run ends in a state with a reason."""
+        """Make all pending calls. Whatever error occurs, the run ends in a state with a reason."""
         state: RunStatus = "failed"
         reason = ""
         try:
@@ -317,15 +322,15 @@ class Run:
                     self._tally.counts = await asyncio.to_thread(self._counts_now)
 
     def _counts_now(self) -> Counter[str]:
-        """Counts by status in the store; an error of an earlier run counts as pending until this
-        run has retried it."""
+        """Count the judgements in the store by status. An error of an earlier run counts as pending
+        until this run has made its ask again."""
         return count_statuses(
             self.store, self.plan.study.name, self._settings, self._journal.start_seq
         )
 
     def _record_end(self, state: RunStatus, reason: str) -> None:
-        """Store counts, state and reason of the ended run; called in a thread, the store may be
-        slow."""
+        """Store counts, state and reason of the ended run; called in a thread, because the store
+        may be slow."""
         with contextlib.suppress(StoreError):
             self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
         if state == "done" and self._tally.counts["pending"]:

@@ -1,4 +1,4 @@
-"""The queues of a run: one for each judge of the study, and one for the extraction judge."""
+"""The ask queues of a run: one for each judge of the study, and one for the extraction judge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
-    """Builds the queues that read a run's pending asks and store its judgements."""
+    """Builds the queue of each judge: how its pending asks are read and its judgements stored."""
 
     plan: Plan
     store: Store
@@ -57,10 +57,8 @@ class QueueBuilder:
 
 @dataclass(slots=True)
 class ExtractionAsks:
-    """The asks of the extraction judge, made while the other judges are still being asked.
-
-    An ask is added for each unreadable reply.
-    """
+    """The asks of the extraction judge: one for each unreadable reply, made while the other judges
+    are still being called."""
 
     extraction: Extractor
     store: Store

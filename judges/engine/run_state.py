@@ -27,13 +27,13 @@ class RunSettings:
     """Concurrency, retries and time limits of a run."""
 
     concurrency: int | None = None
-    """Calls in flight; None: as the study sets it."""
+    """Maximum calls in flight; None: the study's setting."""
     reading: str | None = None
-    """The parsing rule; None: as the study sets it."""
+    """The parsing rule; None: the study's setting."""
     attempts: int | None = None
-    """Calls made for one ask at most; None: as the judge sets it."""
+    """Maximum calls made for one ask; None: the judge's setting."""
     deadline: float | None = None
-    """Seconds after which a call is given up; None: as the judge sets it."""
+    """Seconds after which a call is given up; None: the judge's setting."""
     first_backoff: float = 0.5
     retry_statuses: frozenset[str] = frozenset({"error"})
     """Statuses of stored judgements whose asks this run makes again."""
@@ -56,7 +56,7 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Count and last example of one kind of failed call of one judge in this run."""
+    """Number and last example of one kind of failed call, for one judge in this run."""
 
     count: int = 0
     example: str = ""
@@ -86,7 +86,7 @@ class JudgeState:
     failed_in_a_row: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
     dropped_parameters: set[str] = field(default_factory=set)
-    """Parameters that the endpoint refuses: not sent."""
+    """Parameters that are no longer sent, because the endpoint refuses them."""
     missing_parameters: set[str] = field(default_factory=set)
     """Planned parameters that calls of this run were sent without."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
@@ -104,14 +104,14 @@ class JudgeState:
         tally.example = fault.detail
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and end the wait of tasks that wait to make one."""
+        """Start no further call of this judge, and wake the tasks that wait to make one."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()
 
 
 class AttemptJournal(Protocol):
-    """Records attempts: the store's journal, or the in-memory one of a cluster worker."""
+    """Interface for recording attempts: the store's journal, or a cluster worker's in memory."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
@@ -147,7 +147,8 @@ class RunState:
     """Random generator for the jitter of retries only: no request and no verdict depends on it."""
 
     def apply_controls(self) -> None:
-        """Apply `paused` and `stop` to waiting workers; called in the loop after either was set."""
+        """Wake or hold the waiting workers according to `paused` and `stop`; called in the event
+        loop after either has changed."""
         if self.paused and not self.stop:
             self.resume_event.clear()
         else:
@@ -173,15 +174,16 @@ class RunState:
         return not self.is_blocked(state)
 
     async def sleep(self, state: JudgeState, seconds: float) -> None:
-        """Sleep, but at most until the run is paused or stopped, or the judge is stopped."""
+        """Sleep for some seconds, or until the run is paused or stopped, or the judge is
+        stopped."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await state.blocked_event.wait()
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
-        """Pause the run after a failed write and wait until the user resumes or stops it.
+        """Pause the run after a failed write to the store; wait until the user resumes or stops it.
 
-        Returns whether to write again; the replies to be written are held in memory meanwhile.
+        Returns whether to write again. The replies not yet written are held in memory meanwhile.
         """
         if self.stop:
             return False

@@ -1,7 +1,7 @@
-"""Budget shared by all runs of a study: earlier ones and simultaneous ones of any process.
+"""Budget shared by all runs of a study: earlier runs, and simultaneous runs of any process.
 
 Every call is recorded in a transaction before it is sent, and only one process writes at a time. A
-query in that transaction therefore sees all calls that other runs have sent, so that several runs
+query in that transaction therefore sees all calls that other runs have sent, and several runs
 together stay within the budget.
 """
 
@@ -24,11 +24,12 @@ from studies.store.store import Store
 CHECK_SECONDS: Final = 0.1
 """Seconds between two queries while enough of the budget is left."""
 SCARCE_SHARE: Final = 0.2
-"""Share of the budget below which every call makes the query."""
+"""If less than this share of the budget is left, other runs' spending is queried before every
+call."""
 
 
 class SiblingRuns:
-    """Updates a run's ledger with the spending of the study's other runs."""
+    """Adds the spending of the study's other runs to a run's ledger."""
 
     def __init__(
         self,
@@ -47,7 +48,8 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether the reserved dollars still fit the budget after the calls of other runs."""
+        """Whether this run's reserved dollars still fit the budget once the calls of other runs are
+        counted."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection
@@ -71,8 +73,8 @@ class SiblingRuns:
         return sibling_spending(connection, self._study, self._owner, self._free_judges)
 
     def _update_ledger(self, rows: list[SiblingSpending]) -> None:
-        """Count a call in flight at its maximum possible cost, and a finished call without usage
-        data at the highest cost seen so far."""
+        """Update the ledger with other runs' spending: a call in flight counts at its maximum
+        possible cost, a finished call without usage data at the highest cost seen so far."""
         open_by = {row.owner: row.in_flight for row in rows if row.in_flight}
         alive = {owner for owner in open_by if is_owner_alive(self._owners, owner)}
         ledger = self._ledger

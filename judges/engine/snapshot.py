@@ -1,6 +1,6 @@
-"""Snapshots of a run for the page, the counters behind them, and the final status of a run.
+"""Snapshots of a run for the page, the counters they are made from, and the final status of a run.
 
-Nothing here reads the store: a snapshot takes microseconds and does not wait for the engine.
+This module does not read the store: a snapshot takes microseconds and does not wait for the engine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RATE_WINDOW_SECONDS: Final = 30.0
 
 
 class FailureSummary(NamedTuple):
-    """Failed calls of one kind by one judge in this run, retried ones included."""
+    """Failed calls of one kind by one judge in this run, including those that were retried."""
 
     judge: str
     reason: str
@@ -31,7 +31,8 @@ class FailureSummary(NamedTuple):
 
 
 class JudgeWait(NamedTuple):
-    """Why one judge is not called now, or is called more slowly than allowed."""
+    """The reason why one judge is not called now, or is called more slowly than its settings
+    allow."""
 
     judge: str
     kind: Literal["stopped", "budget", "cooling", "paced", "retry", "slow", "elsewhere"]
@@ -96,7 +97,7 @@ class RunSnapshot:
 
 @dataclass(slots=True)
 class RunTally:
-    """Counters updated during a run, so that a snapshot needs no query of the plan."""
+    """Counters updated during a run, so that a snapshot needs no query of the store."""
 
     counts: Counter[str]
     planned_by_judge: dict[str, int]
@@ -125,7 +126,8 @@ class RunTally:
         return sum(rate_of(times, now) for times in list(self.settled_times.values()))
 
     def eta(self, stopped: set[str]) -> float | None:
-        """Seconds left for the slowest judge, because the judges are called in parallel."""
+        """Seconds until the slowest judge is done (judges are called in parallel); None if
+        unknown."""
         now = time.monotonic()
         needed = [
             (left, rate_of(self.settled_times.get(name, ()), now))
@@ -137,8 +139,8 @@ class RunTally:
         return max(left / rate for left, rate in needed)
 
     def expected_dollars(self) -> float | None:
-        """Expected dollars of the whole run, if a pending ask costs as much as the mean settled
-        one."""
+        """Expected dollars of the whole run, if a judge's pending asks cost as much on average as
+        those done; None while a judge has no ask done."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):
@@ -151,7 +153,7 @@ class RunTally:
 
 
 def rate_of(times: deque[float] | tuple[()], now: float) -> float:
-    """Settled asks per second over the window; 0 with fewer than three."""
+    """Asks completed per second over the last RATE_WINDOW_SECONDS; 0 with fewer than three."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0
@@ -159,7 +161,7 @@ def rate_of(times: deque[float] | tuple[()], now: float) -> float:
 
 
 def judge_waits(run_state: RunState | None) -> tuple[JudgeWait, ...]:
-    """Why judges wait; nothing for a judge that is called at full speed."""
+    """The reason for each judge that waits; judges called at full speed are left out."""
     if run_state is None:
         return ()
     found = (_judge_wait(state) for state in run_state.judges.values())

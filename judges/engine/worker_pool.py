@@ -1,7 +1,7 @@
-"""The worker pool of a run: a fixed number of workers per judge make its pending asks.
+"""The worker pool of a run: for each judge, a fixed number of workers make its pending asks.
 
-If one worker fails, the replies that others have in flight are billed all the same: they are
-awaited and stored before the run ends.
+Replies in flight are billed even if one worker fails, so they are awaited and stored before the run
+ends.
 """
 
 from __future__ import annotations
@@ -36,21 +36,23 @@ RECHECK_SECONDS: Final = 0.2
 
 @dataclass(slots=True)
 class JudgeQueue:
-    """The asks of one judge: how they are read, rendered, and stored once settled."""
+    """The asks of one judge, with the functions that read them, render them and store their
+    judgements."""
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
-    """Return the next asks, at most so many; empty if there are none now."""
+    """Returns the next asks, at most the given number; empty if there are none now."""
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
-    """Set when new asks may exist; only for a queue whose asks depend on the replies of others."""
+    """Set when new asks may exist; only for a queue whose asks depend on replies in other
+    queues."""
     sources: list[JudgeQueue] = field(default_factory=list)
-    """The queues whose replies bring asks to this one."""
+    """The queues whose replies add asks to this queue."""
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
-    """Asks that another run is making: checked until they are settled."""
+    """Asks that another run is making; checked until they have an outcome."""
     hedged: set[asyncio.Task[Any]] = field(default_factory=set)
-    """Calls that go on although another call for their ask was answered first."""
+    """Calls that continue although another call for the same ask was answered first."""
     done: bool = False
 
     def keep_hedged(self, task: asyncio.Task[Any]) -> None:
@@ -58,7 +60,8 @@ class JudgeQueue:
         task.add_done_callback(self.hedged.discard)
 
     async def end_hedged_calls(self) -> None:
-        """Give up the calls that no ask waits for; they count as billed at an unknown cost."""
+        """Cancel the calls whose ask another call has answered; they count as billed at an unknown
+        cost."""
         open_calls = list(self.hedged)
         for task in open_calls:
             task.cancel()
@@ -74,8 +77,7 @@ class WorkerPool:
         """The error that ends the run."""
 
     async def run(self) -> None:
-        """Make all asks; return when no judge has an ask left, or all judges with asks left were
-        stopped."""
+        """Make all asks; return when every judge has either no ask left or been stopped."""
         async with asyncio.TaskGroup() as tasks:
             for judge_queue in self.queues:
                 tasks.create_task(self._run_queue(judge_queue))
@@ -83,13 +85,13 @@ class WorkerPool:
             raise self.fault
 
     def _end_run(self, fault: Exception) -> None:
-        """Start no further call; replies in flight are still stored."""
+        """Start no further call because of an error; replies in flight are still stored."""
         self.fault = self.fault or fault
         self.run_state.stop = True
         self.run_state.apply_controls()
 
     async def _run_queue(self, judge_queue: JudgeQueue) -> None:
-        """Run one task that reads asks ahead and a fixed number of workers."""
+        """Run the tasks of one queue: one that reads asks ahead, and a fixed number of workers."""
         workers = judge_queue.state.workers
         buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
         try:
@@ -116,7 +118,8 @@ class WorkerPool:
     async def _feed_pending(
         self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], workers: int
     ) -> None:
-        """Pass on all pending asks; check those made by other runs until they are settled."""
+        """Pass all pending asks to the workers; check the asks that other runs are making until
+        they have an outcome."""
         while await self.run_state.wait_until_allowed(judge_queue.state):
             # Before reading the page: an ask added in between is then found in the next round.
             last = self._sources_done(judge_queue)
@@ -132,7 +135,7 @@ class WorkerPool:
                     await self._wait_for_more(judge_queue)
 
     async def _read(self, query: Callable[[], T]) -> T:
-        """Query the store; an error pauses the run, as a failed write does."""
+        """Query the store; an error pauses the run, as after a failed write."""
         while True:
             started = time.monotonic()
             try:
@@ -166,11 +169,11 @@ class WorkerPool:
         await self._enqueue_free(judge_queue, buffer, page)
 
     def _sources_done(self, judge_queue: JudgeQueue) -> bool:
-        """Whether no reply of another queue can bring asks to this one any more."""
+        """Whether no other queue can add asks to this one any more."""
         return judge_queue.more_event is None or all(other.done for other in judge_queue.sources)
 
     async def _wait_for_more(self, judge_queue: JudgeQueue) -> None:
-        """Wait for asks that replies of other queues may bring."""
+        """Wait for asks that the replies of other queues may add, such as extractions."""
         assert judge_queue.more_event is not None
         with contextlib.suppress(TimeoutError):  # the caller also checks for a stop
             async with asyncio.timeout(RECHECK_SECONDS):
@@ -180,11 +183,11 @@ class WorkerPool:
     async def _worker(
         self, judge_queue: JudgeQueue, buffer: asyncio.Queue[Ask | None], tasks: asyncio.TaskGroup
     ) -> None:
-        """Make one ask after the other.
+        """Make the asks of a queue one after another.
 
-        A judgement is written while the next ask is prepared, so that it shares a commit with the
-        start record of the next call; that call is not sent before the write is complete. A worker
-        that waits for a slow call is replaced by another, and ends after that call.
+        The write of a judgement and the start record of the next call share one commit, and the
+        next call is sent only after it. A worker that waits for a slow call is replaced by another
+        worker, and ends after that call.
         """
 
         def start_another() -> None:
@@ -219,8 +222,8 @@ class WorkerPool:
             self._end_run(fault)
 
     def _build_call(self, judge_queue: JudgeQueue, ask: Ask) -> JudgeCall | None:
-        """Render a call; an error (such as a missing image) stops the judge, because its other asks
-        would fail alike. They stay pending."""
+        """Render a call. An error (such as a missing image) stops the judge, because its other asks
+        would fail in the same way; they stay pending."""
         try:
             return judge_queue.call_for(ask)
         except EvenhandError as error:

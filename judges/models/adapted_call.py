@@ -1,4 +1,4 @@
-"""Calls without the parameters that their endpoint refuses."""
+"""Adapt a call to its endpoint: leave out the parameters that the endpoint refuses."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
 
 
 def missing_parameters(dropped: Collection[str]) -> list[str]:
-    """Those of the dropped parameters without which a call is another one.
+    """Of the dropped parameters, return those whose absence can change the reply.
 
-    A dropped max_tokens is sent under its other name, and streaming does not change the reply.
+    A dropped max_tokens is sent under its other name, and streaming does not change the reply, so
+    neither is returned.
     """
     return sorted(set(dropped).intersection(REFUSABLE_PARAMETERS))

@@ -1,8 +1,7 @@
 """Parsing of chat completions and error bodies as endpoints send them.
 
-A reply may have been billed, so a malformed part of it, such as a token count that is no number or
-log-probabilities of another shape, is left out and the rest is used. Only a body without a reply
-raises BadReply.
+A reply may have been billed. A malformed part of it, such as a token count that is not a number, is
+therefore left out and the rest is used. Only a body without any reply raises BadReply.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ _SHAPE_ERRORS: Final = (
 def build_status_error(
     response: httpx2.Response, content: bytes | None = None, *, echo: bool = True
 ) -> openai.APIStatusError:
-    """Build the error that the openai package would raise.
+    """Build the error that the openai package would raise for a response.
 
-    `body` is the value of "error" in the response, if there is one. Without `echo` the message
-    contains only an error in the format of the API: on a public page, messages must not reveal the
-    content of other servers.
+    The error's `body` is the value of "error" in the response, if there is one. With `echo=False`
+    the message quotes the response only if it has the API's error format: on a public page,
+    messages must not reveal the content of other servers.
     """
     content = response.content if content is None else content
     try:
@@ -65,10 +64,10 @@ def build_status_error(
 
 
 def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
-    """Parse the reply of a chat completion; raise BadReply for a body of another shape.
+    """Parse a response into a reply; raise BadReply for a body that is no chat completion.
 
-    Without `echo` the error does not quote the body. An error inside a 200 response is raised as
-    the error with its own status.
+    With `echo=False` the error does not quote the body. An error reported inside a response with
+    status 200 is raised with its own status.
     """
     try:
         return build_reply(json.loads(content), echo=echo)
@@ -78,7 +77,7 @@ def parse_completion(content: bytes, *, echo: bool = True) -> JudgeReply:
 
 
 def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
-    """Build the reply of a decoded completion, with its reasoning apart from the answer."""
+    """Build the reply from a decoded chat completion, with its reasoning separate from its text."""
     _raise_if_error(values, echo)
     choice = values["choices"][0]
     message = choice["message"]
@@ -100,7 +99,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
 
 
 def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
-    """Build the reply of a stream that has ended; raise BadReply for one of another shape."""
+    """Build the reply from a stream that has ended; raise BadReply if it is no chat completion."""
     try:
         return build_reply(stream.values(), echo=echo)
     except _SHAPE_ERRORS as error:
@@ -108,7 +107,7 @@ def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeR
 
 
 def _find_reasoning(message: Mapping[str, Any]) -> str:
-    """The reasoning of a message, in a field of its own or in parts of the content."""
+    """Return the reasoning of a message, from its own field or from parts of the content."""
     if field := message.get("reasoning_content") or message.get("reasoning"):
         return _join_text(field)
     content = message.get("content")
@@ -118,10 +117,11 @@ def _find_reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _raise_if_error(values: Any, echo: bool) -> None:
-    """Raise an error that a gateway sends inside a 200 response.
+    """Raise the error that a gateway reports inside a response with status 200.
 
-    A 4xx code has the effect of that status: a wrong key stops the judge, a rate limit starts a
-    cool-down. Other errors raise BadReply, because a 200 may have been billed.
+    An error code 4xx has the effect of that HTTP status: a wrong key stops the judge, a rate limit
+    starts a cool-down. Other errors raise BadReply, because a response with status 200 may have
+    been billed.
     """
     error = values.get("error") if isinstance(values, dict) else None
     if not isinstance(error, dict):
@@ -150,7 +150,7 @@ def _find_status(error: Mapping[str, Any]) -> int:
 
 
 def _join_text(value: Any) -> str:
-    """Join the text parts of a content that may be a list of parts."""
+    """Return the content of a message as one text; the content may be a list of parts."""
     if isinstance(value, list):
         value = "".join(str(part.get("text", "")) for part in value)
     if value is not None and not isinstance(value, str):
@@ -198,7 +198,7 @@ def _parse_count(value: Any) -> int | None:
 
 
 def _parse_top_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Return tokens and log-probabilities at the last token; empty if they are missing or
+    """Return the candidates for the last token with their log-probabilities; empty if missing or
     malformed."""
     try:
         content = logprobs["content"]

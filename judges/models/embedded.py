@@ -1,10 +1,10 @@
-"""The embedded judge's server: a child process with the interface of any other endpoint.
+"""Start and stop the embedded judge's server: a child process with the interface of any endpoint.
 
     with EmbeddedServer.start() as server:
         client = AsyncOpenAI(base_url=server.base_url, api_key="none", max_retries=0)
 
-Every error before the first answer is an `EmbeddedUnavailable`, one line that ends with the command
-that fixes it; recorded, simulated and remote judges work without the embedded one.
+Every error before the first reply is an `EmbeddedUnavailable`: one line that ends with the command
+that fixes it. Recorded, simulated and remote judges work without the embedded judge.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import threading
 from pathlib import Path
 from typing import IO, Self
 
-from judges.models.weights import WeightsMissing, find_weights, model_name, sha256_of
+from judges.models.gguf_source import locate_weights
+from judges.models.weights import WeightsMissing, model_name, sha256_of
 from studies import settings
 from studies.errors import SettingError
 
@@ -36,10 +37,10 @@ class EmbeddedUnavailable(RuntimeError):
 
 
 class EmbeddedServer:
-    """A running child process.
+    """A running child process that serves the embedded judge.
 
-    `identity` is part of the keys of calls: it contains the weights' hash, and neither port nor
-    path.
+    `identity` is part of the keys of calls. It contains the hash of the weights, and neither port
+    nor path, so keys are the same on every machine.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], address: str, weights: Path) -> None:
@@ -50,9 +51,9 @@ class EmbeddedServer:
 
     @classmethod
     def start(cls, weights: Path | None = None, timeout: float = 60) -> Self:
-        """Start a child process and wait until it listens."""
+        """Start a child process and wait until it accepts calls."""
         _require_xllamacpp()
-        weights = weights or _find_weights()
+        weights = weights or _locate_weights()
         with tempfile.TemporaryFile() as log:
             process = _start_process(weights, log)
             try:
@@ -82,29 +83,29 @@ class EmbeddedServer:
 
 
 _shared_lock = threading.Lock()
-_shared_server: EmbeddedServer | None = None
+_shared_servers: dict[Path, EmbeddedServer] = {}
 
 
-def shared_server() -> EmbeddedServer:
-    """Return the one server of this process, started on first use and again if the child has
-    died."""
-    global _shared_server
+def shared_server(named: str = "") -> EmbeddedServer:
+    """Return this process's server of the named weights, started on first use and again if the
+    child has died. Judges with the same weights share a server."""
     with _shared_lock:
-        if _shared_server is None or not _shared_server.alive():
-            if _shared_server is not None:
-                _shared_server.close()
-            _shared_server = EmbeddedServer.start()
-        return _shared_server
+        weights = _locate_weights(named)
+        server = _shared_servers.get(weights)
+        if server is None or not server.alive():
+            if server is not None:
+                server.close()
+            server = _shared_servers[weights] = EmbeddedServer.start(weights)
+        return server
 
 
 @atexit.register
-def close_shared_server() -> None:
-    """End the shared server, if one was started."""
-    global _shared_server
+def close_shared_servers() -> None:
+    """End the shared servers that were started."""
     with _shared_lock:
-        if _shared_server is not None:
-            _shared_server.close()
-            _shared_server = None
+        for server in _shared_servers.values():
+            server.close()
+        _shared_servers.clear()
 
 
 def thread_count() -> int:
@@ -125,9 +126,9 @@ def _require_xllamacpp() -> None:
         )
 
 
-def _find_weights() -> Path:
+def _locate_weights(named: str = "") -> Path:
     try:
-        return find_weights()
+        return locate_weights(named)
     except WeightsMissing as error:
         raise EmbeddedUnavailable(str(error)) from error
 
@@ -136,8 +137,8 @@ def _start_process(weights: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the child process.
 
     Its standard input is a pipe that only this process holds open, so the child ends with this
-    process. Its log goes to a file, because a pipe without a reader would fill up and block it. Its
-    threads sleep while waiting: spinning threads nearly halve its speed on a busy machine.
+    process. Its log goes to a file, because a full pipe without a reader would block the child. Its
+    threads sleep while waiting: busy waiting nearly halves its speed on a loaded machine.
     """
     module = [sys.executable, "-m", "judges.models.embedded_server"]
     options = ["--weights", str(weights.absolute()), "--threads", str(thread_count())]
@@ -166,11 +167,11 @@ def _wait_for_address(
 
 
 def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
-    """Return the first line of the child's output, b"" if it ended without one, None after the
-    timeout.
+    """Return the first line of the child's output; b"" if the child ended without one, None after
+    the timeout.
 
-    A thread reads it, because Windows cannot read a pipe with a timeout. The thread ends with the
-    child.
+    A thread reads the line, because Windows cannot read a pipe with a timeout. The thread ends with
+    the child.
     """
     assert process.stdout is not None
     lines: list[bytes] = []
@@ -200,7 +201,7 @@ def _exit_reason(code: int, weights: Path, log: IO[bytes]) -> str:
 def _stop_process(process: subprocess.Popen[bytes]) -> None:
     """Close the child's standard input, which ends it; kill it if it has not ended in time."""
     if process.stdin is not None:
-        with contextlib.suppress(OSError):  # the child has ended already
+        with contextlib.suppress(OSError):  # the child process has already ended
             process.stdin.close()
     try:
         process.wait(STOP_SECONDS)

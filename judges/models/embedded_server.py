@@ -1,10 +1,10 @@
-"""The embedded judge's child process: one model and one slot on its own loopback port.
+"""The embedded judge's child process: serves one model, one request at a time, on a loopback port.
 
     python -m judges.models.embedded_server --weights PATH [--threads N] [--context N]
 
 When ready it prints one JSON line, `{"address": "http://127.0.0.1:…", "model": "…"}`. It ends when
-its standard input closes, which the operating system does whenever the parent ends. Native code
-runs in this process and not in the page's, so that a crash ends one judge only.
+its standard input closes; the operating system closes it when the parent process ends. Native code
+runs in this process instead of the page's, so that a crash ends only this judge.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ def _parse_options() -> argparse.Namespace:
 
 
 def _redirect_standard_output() -> TextIO:
-    """Return the real standard output for the ready line, and redirect the output of native code to
-    standard error."""
+    """Return the real standard output, for the line that reports the address; redirect the output
+    of native code to standard error."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return output
 
 
 def start_server(weights: Path, threads: int, context: int) -> Any:
-    """Start a server whose answers do not depend on earlier calls.
+    """Start a server whose replies do not depend on earlier calls.
 
-    It reuses the computed prefix of the last prompt, which makes swapped pairs and worked examples
-    much cheaper. On some processors the kernels that continue a prefix round differently from those
-    that process a whole prompt; there the prefix is not reused, so that repeats are reproducible.
+    The server reuses the start that a prompt shares with the previous one, which makes swapped
+    pairs and worked examples much cheaper. On some processors a reused start is rounded differently
+    from a prompt processed as a whole. There it is not reused, so that repeats are reproducible.
     """
     server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=True))
     if not _is_prefix_reuse_exact(server):
@@ -108,10 +108,10 @@ def _server_parameters(weights: Path, threads: int, context: int, *, keep_prefix
 
 
 def _is_prefix_reuse_exact(server: Any) -> bool:
-    """Whether a prompt gives the same digits processed whole and after a similar one.
+    """Whether a prompt gets the same probabilities processed as a whole and with a reused start.
 
-    An exact repeat leaves one token to process, for which many processors use a separate kernel
-    that rounds differently: the caller sends `cache_prompt: false` with a repeat.
+    An exact repeat of a prompt is not tested here: it leaves one token to process, which many
+    processors round differently. The caller sends `cache_prompt: false` with a repeat.
     """
     whole = _next_token_logprobs(server, _PROBE_PROMPTS[0], keep_prefix=False)
     _next_token_logprobs(server, _PROBE_PROMPTS[1], keep_prefix=True)

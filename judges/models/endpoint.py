@@ -1,9 +1,9 @@
-"""Client of an OpenAI-compatible endpoint, over the openai package's connection on aiohttp.
+"""Client of an OpenAI-compatible endpoint, based on the openai package's HTTP connection (aiohttp).
 
-Requests are built and replies parsed here instead of by the SDK, which takes a third of the CPU
-time of `chat.completions.create`. All calls (runs, judge checks, image descriptions) use this
-client: it checks the endpoint against judges/security/endpoint_rules.py, limits the size of a reply
-and removes the API key from it.
+Requests are built and replies parsed here, in a third of the CPU time that the package's
+`chat.completions.create` takes. All calls (runs, judge checks, image descriptions) use this client.
+It checks the endpoint against judges/security/endpoint_rules.py, limits the size of a reply and
+removes the API key from it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ REQUEST_HEADERS: Final = (
 
 
 class EndpointModel:
-    """The client of one endpoint and API key; it belongs to the event loop it was created in."""
+    """The client for one endpoint and API key; it can only be used in the event loop it was created
+    in."""
 
     def __init__(
         self,
@@ -73,14 +74,15 @@ class EndpointModel:
         check_url(base_url, self._rules)
         self._key = api_key if isinstance(api_key, SecretKey) else SecretKey(api_key)
         self._http = _build_client(self._rules)
-        self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
+        self._base_url = base_url.rstrip("/")
+        self._url = httpx2.URL(f"{self._base_url}/chat/completions")
         self._rate_headers = rate_headers_of(base_url)
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._schedule_key_expiry()
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Make a call. The caller limits its duration; a stream is limited here as well, until its
-        first token by `timeout_s` and from then on in its silence by `idle_s`."""
+        """Make a call. The caller limits its total duration. A stream has two further limits here:
+        `timeout_s` until its first token, then `idle_s` between two pieces of data."""
         streamed = call.stream_parameters
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters, **streamed}
         request = self._request(_encode_json(body), call.judge.connect_s)
@@ -117,13 +119,35 @@ class EndpointModel:
             raise build_status_error(_strip_request(response), content, echo=echo)
         return response, _redact_reply(parse_completion(content, echo=echo), self._key)
 
-    def _request(self, content: bytes, connect_s: float) -> httpx2.Request:
+    async def get(self, path: str) -> bytes:
+        """Return the body at a path of the endpoint, such as `models`. The caller limits the time.
+
+        Raises the error of a failed call, without the key.
+        """
+        url = httpx2.URL(f"{self._base_url}/{path}")
+        response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
+        try:
+            content = await _read_content(response)
+        finally:
+            await response.aclose()
+        if response.status_code >= 300:
+            echo = not self._rules.strict
+            raise build_status_error(_strip_request(response), content, echo=echo)
+        return content
+
+    def _request(
+        self,
+        content: bytes,
+        connect_s: float,
+        method: str = "POST",
+        url: httpx2.URL | None = None,
+    ) -> httpx2.Request:
         """Build a request; the key is added per call, so that the HTTP client does not hold it."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
-            "POST",
-            self._url,
+            method,
+            url or self._url,
             headers=headers,
             content=content,
             extensions=_request_options(connect_s),
@@ -152,8 +176,8 @@ class EndpointModel:
 def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
     """Build the HTTP client. Redirects are never followed.
 
-    Under strict rules host names resolve only to checked addresses, and no proxy is used, which
-    would resolve them itself.
+    Under strict rules a host name resolves only to checked addresses, and no proxy is used, because
+    a proxy would resolve names itself.
     """
     if not rules.strict:
         return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS)
@@ -189,7 +213,8 @@ def _is_event_stream(response: httpx2.Response) -> bool:
 async def _read_stream(
     response: httpx2.Response, stream: CompletionStream, limit: asyncio.Timeout, idle_s: float
 ) -> None:
-    """Read all events; after the first token, move the limit with all data that arrives."""
+    """Read all events of a stream; after the first token, extend the time limit whenever data
+    arrives."""
     now = asyncio.get_running_loop().time
     async for chunk in response.aiter_bytes():
         stream.feed(chunk)
@@ -198,7 +223,7 @@ async def _read_stream(
 
 
 async def _read_content(response: httpx2.Response) -> bytes:
-    """Read the decoded body up to the size limit, regardless of its Content-Length."""
+    """Read the decoded body up to the size limit, whatever its Content-Length header states."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ACCEPTED_ENCODINGS:
         raise BadReply(
@@ -219,7 +244,8 @@ async def _read_content(response: httpx2.Response) -> bytes:
 
 
 def _strip_request(response: httpx2.Response) -> httpx2.Response:
-    """Return the response without its request, which holds the key, for use in an error."""
+    """Return a copy of the response for an error message, without the request, which contains the
+    key."""
     request = httpx2.Request("POST", response.request.url)
     headers = {
         name: value

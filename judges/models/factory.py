@@ -24,17 +24,20 @@ class EmbeddedModel:
 
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
-    def __init__(self) -> None:
+    def __init__(self, weights: str = "") -> None:
+        """`weights`: the GGUF file that the judge names; empty: that of this installation."""
+        self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None
         self._start_lock = asyncio.Lock()
         self._last_messages: list[dict[str, Any]] = []
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Call the model; a prompt sent twice in a row is processed without the cached prefix.
+        """Call the model; if the prompt equals the previous one, process it without the server's
+        prompt cache.
 
-        Continued from the cache it would round differently, and the noise floor (changes when asked
-        twice in the same order) must not depend on the cache.
+        With the cache, a repeated prompt would be rounded differently, and the noise floor (changes
+        between repeats in the same order) would depend on the cache.
         """
         endpoint = await self._start_endpoint()
         repeat = call.messages == self._last_messages
@@ -53,7 +56,7 @@ class EmbeddedModel:
         async with self._start_lock:
             if self._endpoint is None or self._server is None or not self._server.alive():
                 await self.close()
-                self._server = await asyncio.to_thread(shared_server)
+                self._server = await asyncio.to_thread(shared_server, self._weights)
                 self._endpoint = EndpointModel(
                     self._server.base_url, "none", ceiling=1, rules=LOCAL_RULES
                 )
@@ -69,8 +72,9 @@ def find_api_key(
 ) -> SecretKey:
     """Return the API key of a judge.
 
-    This is the key typed on the page, which expires; else the value of the judge's environment
-    variable, if the user allowed it for the endpoint; empty if the judge has no variable.
+    This is the key typed on the page, which expires; otherwise the value of the judge's environment
+    variable, if the user allowed that variable for this endpoint. Empty if no key was typed and the
+    judge names no variable.
     """
     if judge.name in typed:
         value = typed[judge.name]
@@ -98,9 +102,10 @@ def build_model(
     families: Mapping[str, str],
     rules: EndpointRules | None = None,
 ) -> JudgeModel:
-    """Build a judge's client. `rules`: the endpoints that may be called; None: this process's."""
+    """Build a judge's client. `rules`: which endpoints may be called; None: the rules of this
+    process."""
     if judge.kind == "embedded":
-        return EmbeddedModel()
+        return EmbeddedModel(judge.weights)
     if judge.kind == "simulated":
         return SimulatedModel(families)
     return EndpointModel(judge.endpoint, key, rules=rules)

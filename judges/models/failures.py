@@ -1,4 +1,5 @@
-"""Classification of failed calls: retry, store as the outcome of the ask, or stop the judge."""
+"""Classification of failed calls: retry, store the failure as the ask's outcome, or stop the
+judge."""
 
 from __future__ import annotations
 
@@ -31,16 +32,17 @@ stop the judge; `without`: retry without the parameter that the endpoint refused
 
 
 class BadReply(Exception):
-    """A 200 response whose body is no chat completion; it may have been billed."""
+    """A response with status 200 that is no chat completion; it may have been billed."""
 
 
 class StreamSilent(TimeoutError):
-    """A stream that sent no data for the time the judge allows."""
+    """A stream that sent no data for the time that the judge's settings allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A failed call: what to do, the status to store, and the effect on rate limit and cost."""
+    """A failed call: the action to take, the status to store, and the effect on rate limit and
+    cost."""
 
     action: FailureAction
     status: Status
@@ -60,9 +62,9 @@ class CallFailure:
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
-    """Classify an exception of the client by what the engine has to do.
+    """Classify an exception of the client by the action that the engine must take.
 
-    `secret` is the API key in use; it is masked in the detail, because providers may echo it.
+    `secret` is the API key in use; it is masked in the error text, because providers may repeat it.
     """
     fault = _classify(error, endpoint)
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
@@ -96,10 +98,10 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
-    """Classify a connection error by its causes: the client reports refused and reset connections
-    as timeouts.
+    """Classify a connection error by its underlying causes, because the client reports refused and
+    reset connections as timeouts.
 
-    Without a connection nothing was billed; a call whose reply was lost may have been.
+    Without a connection nothing was billed; a call whose reply was lost may have been billed.
     """
     causes = list(_error_chain(error))
     if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
@@ -122,12 +124,13 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """Find the BadReply in a chain of errors: the client wraps errors raised while reading."""
+    """Return the BadReply among an error's causes: the client wraps errors raised while reading."""
     return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
 
 
 def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """Find the EndpointRefused in a chain of errors: addresses are checked inside the client."""
+    """Return the EndpointRefused among an error's causes: addresses are checked inside the
+    client."""
     return next(
         (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
     )
@@ -196,9 +199,10 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 
 
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
-    """Classify a 400, 413 or 422. It ends this ask only.
+    """Classify a response with status 400, 413 or 422, which ends this ask only.
 
-    The judge stops after five identical ones if no call has succeeded (judges/engine/attempt.py).
+    judges/engine/attempt.py stops the judge after five such responses with the same text, if no
+    call has succeeded.
     """
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:
@@ -225,10 +229,10 @@ def _find_parameter(error: openai.APIStatusError, message: str) -> str:
 def parse_retry_after(
     headers: Mapping[str, str], wall: Callable[[], float] = time.time
 ) -> float | None:
-    """Return the seconds to wait, from a header in milliseconds or seconds or with an HTTP date.
+    """Return the seconds to wait that a response demands, given in milliseconds, in seconds or as
+    an HTTP date.
 
-    A date is compared with the server's own Date header, so that a wrong local clock does not
-    matter.
+    A date is compared with the server's own Date header, so that a wrong local clock has no effect.
     """
     if (ms := _parse_float(headers.get("retry-after-ms"))) is not None:
         return _clamp_wait(ms / 1000)
@@ -262,7 +266,7 @@ def _clamp_wait(seconds: float) -> float:
 
 
 def redact_message(text: str, secret: str = "") -> str:
-    """Mask API keys in a message: some providers echo the key or a part of it."""
+    """Mask API keys in a message: some providers repeat the key or a part of it."""
     if len(secret) >= MIN_KEY_LENGTH:
         text = text.replace(secret, KEY_MASK)
     return redact_keys(text)

@@ -1,4 +1,4 @@
-"""The call, the reply and the client interface that all kinds of judges share."""
+"""The types that all kinds of judges share: the call, the reply and the client interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STREAM_PARAMETERS: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class JudgeCall:
-    """One request to a judge; `inputs` are the values its messages were rendered from."""
+    """One request to a judge; `inputs` are the values from which its messages were rendered."""
 
     key: str
     judge: JudgeSpec
@@ -34,7 +34,7 @@ class JudgeCall:
 
     @property
     def stream_parameters(self) -> Mapping[str, Any]:
-        """Parameters of a reply token by token; they are no part of the call's key."""
+        """Parameters that request the reply token by token; they are not part of the call's key."""
         if not self.judge.stream or "stream" in self.stream_refusals:
             return {}
         wanted = STREAM_PARAMETERS.items()
@@ -66,7 +66,7 @@ class JudgeReply:
 
 
 def dump_logprobs(top: tuple[tuple[str, float], ...]) -> str:
-    """JSON text of log-probabilities, as a judgement stores them, without loss of digits."""
+    """Return log-probabilities as JSON text with all digits, as stored with a judgement."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
@@ -75,11 +75,11 @@ def parse_logprobs(text: str) -> tuple[tuple[str, float], ...]:
 
 
 class JudgeModel(Protocol):
-    """The client of one judge."""
+    """Interface of a client that calls one judge."""
 
     @property
     def ceiling(self) -> int:
-        """Largest number of calls in flight that is useful."""
+        """Largest number of simultaneous calls that this client can make use of."""
         ...
 
     async def complete(self, call: JudgeCall) -> JudgeReply: ...

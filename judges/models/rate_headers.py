@@ -1,4 +1,4 @@
-"""Parsing of the headers with which providers report the requests left."""
+"""Parsing of the response headers in which providers report how many requests are left."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIRST_TIMESTAMP: Final = 1e9
 
 @dataclass(frozen=True, slots=True)
 class RequestQuota:
-    """Requests that an endpoint still accepts, as it reports them with a reply."""
+    """Number of requests that an endpoint still accepts, as reported in the headers of a reply."""
 
     limit: float
     remaining: float
@@ -42,13 +42,14 @@ class RequestQuota:
 
     @property
     def refill_rate(self) -> float:
-        """Requests per second that become available again; infinite if none are used."""
+        """Requests per second that become available again; infinite while none are used up."""
         used = self.limit - self.remaining
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
 
 def rate_headers_of(endpoint: str) -> RateHeaders:
-    """The headers that the provider at an address sends; unknown ones are taken for OpenAI's."""
+    """Return which rate headers the provider at an address sends; an unknown provider is assumed to
+    send OpenAI's."""
     preset = preset_for_url(endpoint)
     return "requests" if preset is None else preset.rate_headers
 
@@ -58,7 +59,7 @@ def parse_request_quota(
     kind: RateHeaders = "requests",
     wall: Callable[[], float] = time.time,
 ) -> RequestQuota | None:
-    """Read the quota from the headers of a reply; None if one is missing or malformed."""
+    """Read the quota from the headers of a reply; None if a header is missing or malformed."""
     names = _NAMES.get(kind)
     if names is None or names[1] not in headers:
         return None
@@ -73,7 +74,8 @@ def parse_request_quota(
 
 
 def parse_reset(text: str, now: float) -> float | None:
-    """Seconds until a reset given as a duration, or as a time: RFC 3339 or since 1970."""
+    """Return the seconds until a reset, given as a duration, an RFC 3339 time or seconds since
+    1970."""
     seconds = parse_duration(text)
     if seconds is not None and seconds >= FIRST_TIMESTAMP:
         at = seconds / 1000 if seconds >= 1000 * FIRST_TIMESTAMP else seconds
@@ -98,7 +100,8 @@ def parse_duration(text: str) -> float | None:
 
 
 def _server_time(headers: Mapping[str, str], wall: Callable[[], float]) -> float:
-    """The server's clock if it sends a date, so that a wrong local clock does not matter."""
+    """Return the time in the server's Date header, so that a wrong local clock has no effect; the
+    local time without one."""
     try:
         return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError, TypeError):

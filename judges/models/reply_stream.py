@@ -28,7 +28,7 @@ class CompletionStream:
         self._whole: dict[str, Any] = {}
 
     def feed(self, chunk: bytes) -> None:
-        """Add received bytes; an event may be split over several chunks."""
+        """Add received bytes; one event may arrive in several chunks."""
         self._size += len(chunk)
         if self._size > MAX_STREAM_BYTES:
             raise BadReply(
@@ -40,7 +40,7 @@ class CompletionStream:
             self._read_line(line.strip())
 
     def values(self) -> dict[str, Any]:
-        """The completion in the shape of a reply that was not streamed."""
+        """The joined completion, in the shape of a reply that was not streamed."""
         self.feed(b"\n")
         if "error" in self._whole:
             return self._whole

@@ -1,11 +1,11 @@
-"""Simulated judges with known biases, for teaching and for tests that metrics recover the biases.
+"""Simulated judges with known biases, for teaching and for testing that metrics recover the biases.
 
-A verdict is drawn by these rules, of which the first that applies decides. With probability
+A verdict is drawn by these rules; the first rule that applies decides. With probability
 `first_bias`: the first slot, or a slot drawn with `slot_weights`. With probability
 `self_preference`: the answer of the judge's own model family. With probability
-|`length_preference`|: the longest answer (negative: the shortest). With probability `tie_rate`: a
-tie. Otherwise the truly better answer with probability `accuracy`; if the answers are truly equal,
-one drawn uniformly. With probability `unreadable_rate` the reply names no answer at all.
+|`length_preference`|: the longest answer (if negative: the shortest). With probability `tie_rate`:
+a tie. Otherwise the truly better answer with probability `accuracy`; if the answers are truly
+equal, one drawn uniformly. With probability `unreadable_rate` the reply names no answer at all.
 
 In formats with five levels a win is "much better" with probability `much_rate`; without that
 setting, if the true preference is "much better". In prompts that grade the options first, the
@@ -43,7 +43,8 @@ from studies.frames.truth import better_answer
 
 
 class SimulatedModel:
-    """Client that writes replies in the prompt's format, which are parsed like any others."""
+    """Client of a simulated judge: writes replies in the prompt's format, which are then parsed
+    like those of any judge."""
 
     ceiling = 64
 
@@ -95,7 +96,7 @@ class SimulatedModel:
 
 
 def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
-    """Return the longest (or shortest) answer; None if several have that length."""
+    """Return the index of the longest (or shortest) answer; None if several have that length."""
     lengths = [len(text) for text in inputs.answers]
     wanted = max(lengths) if longer else min(lengths)
     return lengths.index(wanted) if lengths.count(wanted) == 1 else None
@@ -134,7 +135,8 @@ def _write_reply(
 
 
 def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeReply:
-    """Write the verdict that a logit for the first slot implies, with its probability or margin."""
+    """Write the verdict that the logit implies (positive: first slot), with its probability or
+    margin."""
     format, labels = call.prompt.format, call.inputs.labels
     label = labels[0 if logit > 0 else 1]
     if call.judge.read == "probabilities":
@@ -174,7 +176,7 @@ def _draw_logprobs(
 
 
 def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
-    """Return the text of a verdict in its format."""
+    """Return the text that states a verdict in the given format."""
     if format in _FIVE_LEVEL_FORMATS:
         other = next(name for name in sorted(labels) if name != label)
         level = f"{label}{'>' * margin}{other}" if margin else "A=B"

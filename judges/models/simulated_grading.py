@@ -1,10 +1,11 @@
 """Graded replies of simulated judges to pairs, with known signal, position effect and noise.
 
 The judge's logit for the answer shown first is `graded_signal` (positive if that answer is truly
-better, negative if the other is) + `graded_first` + noise with the standard deviation
-`graded_noise`. Read by probabilities, the reply has the probability 1/(1 + exp(−logit)); in
-five-level formats a verdict is "much better" from |logit| = `graded_much` on; otherwise only its
-sign is written. So the expected agreement of every remedy has a closed form.
+better, negative if the other one is) + `graded_first` + noise with the standard deviation
+`graded_noise`. If the verdict is read from probabilities, the first label gets the probability 1/(1
++ exp(−logit)). In five-level formats a verdict is "much better" if |logit| ≥ `graded_much`. In
+other formats only the sign of the logit decides. The expected agreement of every remedy therefore
+has a closed form.
 """
 
 from __future__ import annotations
@@ -40,23 +41,23 @@ def draw_logit(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Ra
 
 
 def is_strong(logit: float, settings: Mapping[str, Any]) -> bool:
-    """Whether a five-level verdict is "much better"."""
+    """Whether a logit is large enough for the five-level verdict "much better"."""
     return abs(logit) >= float_setting(settings, "graded_much", DEFAULT_MUCH)
 
 
 def label_logprobs(logit: float, labels: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Log-probabilities of the two labels, the likelier one last."""
+    """Return the log-probabilities of the two labels, the likelier label last."""
     pairs = [(labels[0], -math.log1p(math.exp(-logit))), (labels[1], -math.log1p(math.exp(logit)))]
     return tuple(sorted(pairs, key=lambda pair: pair[1]))
 
 
 def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
-    """Return the truly better answer; for items without one, that of the strongest model."""
+    """Return the truly better answer; for items without a known one, the answer of the strongest
+    model."""
     truth = best_answer(inputs.item.human, inputs.shown)
     return _strongest_model(inputs.shown, seed) if truth is None else truth
 
 
 def _strongest_model(shown: Sequence[str], seed: str) -> str:
-    """Return the model with the highest strength, drawn by the seed, for items without a known
-    better answer."""
+    """Return the model with the highest strength; strengths are drawn from the seed."""
     return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())

@@ -1,11 +1,11 @@
-"""Scores of simulated judges: known mean, spread, noise and position effect.
+"""Scores given by simulated judges, with known mean, spread, noise and position effect.
 
 An answer's quality is +1 if it is truly better than every other answer to its item, -1 if worse
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
 clipped to the scale. Verdicts on one answer are drawn from its label: pass or fail with
-`sensitivity` and `specificity`, an option of a scale with `severity`. So a model's mean score and
-the effect of its position are known.
+`sensitivity` and `specificity`, an option of a scale with `severity`. A model's mean score and the
+effect of its position are therefore known.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def float_setting(settings: Mapping[str, Any], name: str, default: float = 0.0) 
 
 
 def draw_slot(settings: Mapping[str, Any], slots: int, rng: random.Random) -> int | None:
-    """With probability `first_bias` return the first slot, or one drawn by `slot_weights`, else
-    None; a slot without a weight is never drawn."""
+    """Return the first slot, or a slot drawn by `slot_weights`, with probability `first_bias`;
+    otherwise None. A slot without a weight is never drawn."""
     if rng.random() >= float_setting(settings, "first_bias"):
         return None
     weights = settings.get("slot_weights")
@@ -53,8 +53,9 @@ def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Rando
 
 
 def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """Write a verdict on one answer: with probability `first_bias` the option offered first (or in
-    a place drawn with `slot_weights`), otherwise by the answer's label or quality."""
+    """Write a verdict on one answer. With probability `first_bias` it is the option offered first
+    (or at a place drawn by `slot_weights`); otherwise it depends on the answer's label or
+    quality."""
     offered = call.inputs.labels
     if (biased := draw_slot(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
@@ -68,7 +69,8 @@ def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: rando
 
 
 def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """Pass a good answer with probability `sensitivity`, fail a bad one with `specificity`."""
+    """Draw pass or fail: a good answer passes with probability `sensitivity`, a bad one fails with
+    probability `specificity`."""
     item, name = call.inputs.item, call.inputs.shown[0]
     label = right_verdicts(item.labels).get(name)
     good = label == PASS if label in (PASS, FAIL) else _quality(call, settings) > 0
@@ -80,8 +82,8 @@ def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Ra
 
 
 def _draw_option(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """Draw an option of the scale: the label's (or that of the quality) − `severity` steps + noise
-    with the standard deviation `score_noise` in steps."""
+    """Draw an option of the scale: the option of the answer's label (or quality), lowered by
+    `severity` steps, plus noise with a standard deviation of `score_noise` steps."""
     options = call.prompt.options
     values = list(option_values(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
@@ -102,7 +104,8 @@ def _quality(call: JudgeCall, settings: Mapping[str, Any]) -> float:
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
     """Write a grade of 0-5 for each option.
 
-    The picked option has the highest grade; with probability `contradiction_rate` another one has.
+    The picked option gets the highest grade; with probability `contradiction_rate` another option
+    gets it.
     """
     slots = range(len(call.inputs.shown))
     grades = {slot: rng.randint(0, 4) for slot in slots} | {pick: 5}
@@ -114,9 +117,9 @@ def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
 
 
 def answer_quality(item: Item, name: str, seed: str = "0") -> float:
-    """Return the mean result of an answer against the other answers of its item, from -1 (loses
-    all) to 1 (wins all), by the known preferences; without any, a quality drawn for its model by
-    the seed."""
+    """Return the mean result of an answer against the other answers to its item by known
+    preferences, from -1 (loses all) to 1 (wins all); without known preferences, a quality drawn
+    from the seed for its model."""
     others = [other for other in item.responses if other != name]
     winners = [better_answer(item.human, name, other) for other in others]
     known = [0.0 if w == "tie" else 1.0 if w == name else -1.0 for w in winners if w is not None]

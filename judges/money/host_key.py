@@ -1,8 +1,10 @@
-"""This Space's key: an API key that visitors may use for some models, within spending caps.
+"""This Space's key: an API key of the page's host that visitors may use for some models, within
+spending caps.
 
-The maximum cost of every call is reserved in the store before it is sent, in one transaction after
-the other, so that simultaneous sessions cannot exceed a cap together. The actual cost then replaces
-the reservation; without token counts, or if the process died, the maximum cost remains.
+The maximum cost of every call is reserved in the store before the call is sent. Reservations are
+made one at a time, each in a transaction, so that simultaneous sessions together cannot exceed a
+cap. The actual cost then replaces the reservation; without token counts, or if the process died,
+the maximum cost remains.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ VARIABLE_REFUSED: Final = "api_key_env names a variable of this machine; type yo
 
 @dataclass(frozen=True, slots=True)
 class HostKey:
-    """The key's environment variable and endpoint, the models allowed, and the spending caps."""
+    """The settings of this Space's key: its environment variable and endpoint, the models allowed,
+    and the spending caps."""
 
     key_env: str
     """Name of the environment variable that holds the key; the key itself is not stored here."""
@@ -56,8 +59,8 @@ class HostKey:
     """Cap for all visitors together per day (UTC)."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
-        """Return why a judge cannot use this API key; empty if it can. `sees`: the judge is sent
-        images."""
+        """Return why a judge cannot use this API key; empty if it can. `sees`: images are sent to
+        the judge."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
@@ -73,12 +76,16 @@ class HostKey:
 
 
 def load_host_key() -> HostKey | None:
-    """Read this Space's key and its caps from the environment; None (the default) without one."""
+    """Read this Space's key and its caps from the environment; None if no key is set, which is the
+    default."""
     key_env = settings.HOST_KEY_VARIABLE.read()
     if not key_env:
         return None
     if not settings.secret_value(key_env):
-        raise PlanError(f"{settings.HOST_KEY_VARIABLE.name} names {key_env}, which is not set")
+        raise PlanError(
+            f"{settings.HOST_KEY_VARIABLE.name} names {key_env}, which is not set; set {key_env}, "
+            f"or unset {settings.HOST_KEY_VARIABLE.name}"
+        )
     models = settings.HOST_KEY_MODELS.read()
     if not models:
         raise PlanError(
@@ -102,7 +109,8 @@ def load_host_key() -> HostKey | None:
 
 
 def off_switch_file(store: Path) -> Path:
-    """The file beside the store whose presence disables this Space's key."""
+    """Return the path, beside the store, of the file that disables this Space's key while it
+    exists."""
     return store.with_name(store.name + "-house-off")
 
 
@@ -111,7 +119,7 @@ def is_host_key_off(store: Path) -> bool:
 
 
 class RunAllowance:
-    """Reserves and books the calls of one run that this Space's key pays."""
+    """Reserves and records the cost of one run's calls that this Space's key pays for."""
 
     def __init__(
         self,
@@ -123,8 +131,8 @@ class RunAllowance:
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write`: the write function of the run's journal, so that a full disk pauses the run here
-        too."""
+        """`write`: the write function of the run's journal, so that a failed write pauses the run
+        here too."""
         self.price = host_key.prices[model]
         self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall
@@ -133,17 +141,18 @@ class RunAllowance:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call of this run is in flight, so that no reservation will be released."""
+        """Whether no call of this run is in flight, so that no reservation can become free."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:
-        """Wait until a call of this run is settled; it may have cost less than was reserved."""
+        """Wait until the cost of a call in flight is known; it may be less than was reserved."""
         if not self.has_no_open_calls:
             self._settled_event.clear()
             await self._settled_event.wait()
 
     async def reserve(self, call: JudgeCall) -> int | str:
-        """Reserve the maximum cost of a call; return the reservation's id, or why it is refused."""
+        """Reserve the maximum cost of a call; return the reservation's id, or the reason for a
+        refusal."""
         if is_host_key_off(self._store):
             return "this Space's key was switched off by its owner; type your own key to go on"
         worst = worst_case_cost(call, self.price, MAX_TOKENS_PER_BYTE)
@@ -159,7 +168,8 @@ class RunAllowance:
             self._close_call()
 
     async def settle(self, number: int, cost: float | None) -> None:
-        """Replace a reservation by the cost of the call; None keeps the maximum cost."""
+        """Replace a reservation by the actual cost of the call; a cost of None keeps the maximum
+        cost."""
         try:
             if cost is not None:
                 await self._write(lambda c: settle_reservation(c, number, cost))
@@ -199,10 +209,11 @@ class CallReservation:
         return self._number is not None
 
     async def reserve_from(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
-        """Reserve a call; return why the judge must stop, empty if it can go on.
+        """Reserve the maximum cost of a call; return the reason why the judge must stop, empty if
+        it need not.
 
-        A refusal is no reason to stop while another call is in flight: that call may cost less than
-        its reservation.
+        A refused reservation does not stop the judge while another call is in flight, because that
+        call may cost less than its reservation.
         """
         if allowance is None:
             return ""
@@ -214,8 +225,8 @@ class CallReservation:
         return reserved if alone and allowance.has_no_open_calls else ""
 
     async def release_unused(self, allowance: RunAllowance | None) -> None:
-        """Release the reservation of a call that was not made; without one, wait until a call in
-        flight is settled."""
+        """Release the reservation of a call that was not made. If the reservation had been refused,
+        wait until the cost of a call in flight is known."""
         if allowance is None:
             return
         if self._number is None:

@@ -1,4 +1,4 @@
-"""Test a judge with one call: raw reply, parsed outcome and duration; nothing is stored."""
+"""Test a judge with one call: raw reply, parsed outcome and duration. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_judge(
     keys: Mapping[str, str] | None = None,
     consents: Consents = NO_CONSENTS,
 ) -> JudgeCheck:
-    """Make the first call that the plan has for the judge."""
+    """Make the first call that the plan contains for the judge, and return the result."""
     return asyncio.run(_check_judge(plan, judge, keys or {}, consents))
 
 

@@ -1,7 +1,8 @@
-"""Image descriptions: a judge with vision writes them to `context`, for judges without vision.
+"""Image descriptions: a judge with vision describes each item's images for judges without vision.
 
-The engine makes the calls as in any run, with leases, retries, budget and ledger, and stored
-replies are reused. The result is a new items file; the original is not changed.
+The descriptions become the items' `context`. The engine makes the calls as in any run, with leases,
+retries, budget and ledger, and stored replies are reused. The result is a new items file; the
+original is not changed.
 """
 
 from __future__ import annotations
@@ -66,11 +67,12 @@ def write_descriptions(
     settings: RunSettings | None = None,
     watch: Callable[[Run], object] = Run.wait,
 ) -> DescribeResult:
-    """Describe the images of a study's slice and write its items with the new `context`.
+    """Describe the images in a study's slice, and write the items with the descriptions as
+    `context`.
 
-    `watch` is called with each run as it starts (one, or two if the prompt needs aspects) and
-    returns when the run has ended. `aspects_judge` needs no vision; without it `judge` lists the
-    aspects too.
+    `watch` is called with each run as it starts and returns when the run has ended; there are two
+    runs if the prompt needs aspects to describe, else one. `aspects_judge` lists these aspects and
+    needs no vision; without it `judge` lists them too.
     """
     _check_output_file(out, study)
     items = load_items(study.data, study.folder)
@@ -111,7 +113,7 @@ def build_describe_plan(
     aspects: Mapping[str, str] | None = None,
     spent: float = 0.0,
 ) -> Plan:
-    """Build the plan of one describe prompt, with the items that have images."""
+    """Build the plan of one prompt that describes images, for the items that have images."""
     budget = None if study.budget_usd is None else max(0.0, study.budget_usd - spent)
     describe_study = Study(
         name=f"{study.name}: {prompt.name}",
@@ -131,7 +133,8 @@ def build_describe_plan(
 
 
 class _DescribeRuns:
-    """The runs of one description task, one after another, with their cost and failures."""
+    """The runs of one description task, made one after another, with their total cost and
+    failures."""
 
     def __init__(
         self,
@@ -152,7 +155,8 @@ class _DescribeRuns:
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt and return the replies by item; store the reasons of failures."""
+        """Run one prompt and return the replies by item; record the reason for each item that
+        failed."""
         plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}
@@ -177,13 +181,13 @@ class _DescribeRuns:
         return found
 
     def failed(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Reason by item, for items with images but without a description."""
+        """The reason for each item that has images but got no description."""
         missing = [item.id for item in self._items if item.images and item.id not in texts]
         return {item: self._failures.get(item, "not called yet") for item in missing}
 
 
 def without_thoughts(reply: str) -> str:
-    """Remove the closed <think> blocks of a reply and the white space around them.
+    """Return a reply without its closed <think> blocks and the white space around them.
 
     `str.find` takes linear time; a regular expression with white space on both sides takes time
     quadratic in the number of consecutive spaces.
@@ -220,7 +224,8 @@ def _find_judge(study: Study, name: str) -> JudgeSpec:
 
 
 def _check_output_file(out: Path, study: Study) -> None:
-    """Raise PlanError if the output is the original, or a file that 'describe' did not write."""
+    """Raise PlanError if the output file is the original, or a file that `describe` did not
+    write."""
     if out.resolve() == source_path(study.data, study.folder).resolve():
         raise PlanError(f"{out} is the original; name a new file for the descriptions")
     if out.exists() and not _is_describe_output(out):
@@ -246,8 +251,8 @@ def _described_row(
 
 
 def _relocate_image(image: str, folder: Path, beside: Path) -> str:
-    """Return the image's path relative to the new file's folder, or its data URL if it lies
-    elsewhere."""
+    """Return the image's path relative to the new file's folder; its data URL if the image is
+    outside that folder."""
     if image.startswith(("https://", "data:")):
         return image
     path = (folder / image).resolve()

@@ -1,4 +1,4 @@
-"""The command that lists the presets of providers."""
+"""The command that lists the provider presets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def print_providers(options: argparse.Namespace) -> int:
 
 
 def describe_differences(preset: ProviderPreset) -> str:
-    """The ways in which a provider differs from OpenAI's original protocol."""
+    """Return a text on how a provider's API differs from OpenAI's."""
     facts = [f"{preset.token_limit} limits the reply"]
     if not preset.logprobs:
         facts.append("no log-probabilities")

@@ -1,4 +1,4 @@
-"""Parse stored replies again with the current parser, without any call."""
+"""Parse stored replies again with the current parser, without calling any judge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WITHOUT_PREFIX: Final = "asked without "
 
 @dataclass(slots=True)
 class RereadResult:
-    """Counts of replies parsed again and of judgements that changed."""
+    """Number of replies parsed again, and of judgements that changed."""
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
@@ -37,7 +37,7 @@ class RereadResult:
 
 
 class StoredRequest(NamedTuple):
-    """The prompt and the reading method of a stored request."""
+    """The prompt of a stored request, and whether its verdict is read from label probabilities."""
 
     prompt: Prompt
     by_probabilities: bool
@@ -55,7 +55,7 @@ RequestLookup = Callable[[str], StoredRequest | None]
 
 
 def reread(store: Store, study: str, rule: str | None = None) -> RereadResult:
-    """Parse the replies of a study again and store the judgements that change."""
+    """Parse the stored replies of a study again; store the judgements that change."""
     rule = rule or store.study(study).reading
     find_request = _make_request_lookup(store)
     result = RereadResult()
@@ -117,7 +117,8 @@ def _difference(before: Judgement, now: Judgement) -> str | None:
 
 
 def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
-    """Store changed judgements, except where a live run has stored a newer reply meanwhile."""
+    """Store changed judgements, unless a live run has stored a newer reply to the same ask
+    meanwhile."""
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:

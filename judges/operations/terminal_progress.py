@@ -1,4 +1,5 @@
-"""Progress and summary of a run in a terminal: a bar if it is interactive, else plain lines."""
+"""Progress and summary of a run in a terminal: a progress bar if it is interactive, else plain
+lines."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ stopped."""
 
 
 def follow_run(run: Run, out: TextIO = sys.stderr) -> RunSnapshot:
-    """Print a run's progress until it ends; Ctrl-C stops it and keeps the replies in flight."""
+    """Print a run's progress until it ends. Ctrl-C stops the run; replies in flight are still
+    stored."""
     interactive = out.isatty()
     printed_at = time.monotonic()
     retrier = _PauseRetrier(run, out)
@@ -94,7 +96,8 @@ def progress_line(snapshot: RunSnapshot) -> str:
 def run_summary(
     snapshot: RunSnapshot, tokens: tuple[int, int], ledger: Sequence[AttemptTotals] = ()
 ) -> str:
-    """Summary of an ended run: asks planned, done and by status, tokens, dollars, seconds."""
+    """Return a summary of an ended run: asks planned, asks done, counts by status, tokens, dollars,
+    seconds."""
     by_status = [f"{s} {n:,}" for s in STATUSES if (n := snapshot.counts.get(s, 0))]
     seconds = (snapshot.ended or time.time()) - snapshot.started
     rows = [
@@ -126,7 +129,7 @@ def _format_spending(snapshot: RunSnapshot) -> str:
 
 
 def _judge_lines(ledger: Sequence[AttemptTotals]) -> list[str]:
-    """All attempts of the study, one line per judge: counts by outcome, and dollars."""
+    """Return one line per judge on all attempts of the study: counts by outcome, and dollars."""
     lines = []
     for judge in dict.fromkeys(totals.judge for totals in ledger):
         rows = [totals for totals in ledger if totals.judge == judge]

@@ -1,7 +1,6 @@
-"""Eligibility of items for prompts: a prompt that scores by criteria needs an item with criteria.
+"""Eligibility of items for prompts: a prompt that scores by criteria needs items with criteria.
 
-Items without the fields that a prompt needs are skipped by that prompt and counted as skipped, not
-as failed.
+A prompt skips items without the fields it needs; such items are counted as skipped, not as failed.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class SkippedItems:
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
     """Return why a prompt skips an item; empty if it does not.
 
-    A protocol may have two prompts, one with and one without the ground truth. Then the one without
+    If a protocol has two prompts, one with and one without the ground truth, the prompt without it
     skips the items that have a ground truth, as in Creation-MMBench.
     """
     if prompt.protocol == "describe":
@@ -50,7 +49,7 @@ def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
 
 
 def count_skipped(prompts: Sequence[Prompt], items: Sequence[Item]) -> tuple[SkippedItems, ...]:
-    """Items that a plan skips, by prompt and reason, to be shown before the run."""
+    """Count the items that a plan skips, by prompt and reason, to be shown before the run."""
     found: dict[tuple[str, str], int] = {}
     for prompt in prompts:
         for item in items:

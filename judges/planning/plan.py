@@ -1,22 +1,21 @@
-"""The plan of a study: its asks (comparisons x prompts x judges), their keys, and a forecast."""
+"""The plan of a study: its asks (comparisons x prompts x judges), their keys."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import judges.verdicts.recorded_replies  # noqa: F401  registers the readers of replies
+from judges.models.gguf_source import locate_weights
 from judges.models.interface import JudgeCall
-from judges.models.weights import find_weights, sha256_of
-from judges.money.costs import cost_of, price_of
+from judges.models.weights import sha256_of
 from judges.planning.eligibility import why_skipped
 from judges.planning.plan_checks import check_plan, showings_for
-from judges.planning.prompt_cache import CacheForecast, cached_from
 from judges.rendering.image_urls import image_url as image_url
 from judges.rendering.image_urls import replace_images_by_hash
 from judges.rendering.prompt import (
@@ -30,7 +29,7 @@ from judges.rendering.prompt import (
     render_prompt,
     slot_labels,
 )
-from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec, Price, Usage
+from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes
 from studies.sources.load import LoadedSource, image_folder, load_source
@@ -40,12 +39,6 @@ from studies.store.queries.adapted_requests import is_key_of_call
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
-CHARACTERS_PER_TOKEN: Final = 4.2
-REPLY_TOKENS: Final = 250
-"""Tokens of a reply that the forecast assumes."""
-
-IMAGE_TOKENS: Final = 765
-"""Tokens that a provider counts for an image of about a megapixel."""
 PLAN_VERSION: Final = 2
 """Increase it when sampling or rendering changes: plans of older versions are then made again."""
 
@@ -82,7 +75,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """An ask with its request record and its rendered call."""
+    """An ask with its rendered call and the record of the request to store."""
 
     ask: Ask
     request: RequestRecord
@@ -96,10 +89,11 @@ CheckSize = Callable[[Study, tuple[Item, ...], tuple[Prompt, ...]], None]
 def make_plan(
     study: Study, load: LoadRecords = load_source, check_size: CheckSize | None = None
 ) -> Plan:
-    """Load data and prompts and check the plan; raises PlanError for a study that cannot run.
+    """Load data and prompts of a study and check its plan; raise PlanError for a study that cannot
+    run.
 
-    The one planner of command line, page and API. `load`: a loader with a cache; `check_size`: a
-    limit on the number of calls, checked before they are planned.
+    Command line, page and API all use this function. `load`: loads the data, for example with a
+    cache. `check_size`: raises an error for too many calls, before they are planned.
     """
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
@@ -118,10 +112,11 @@ def make_plan(
 
 
 def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
-    """All asks in plan order: items in a seeded random order, each for all judges and prompts.
+    """Return all asks in plan order: items in a seeded random order, each for all judges and
+    prompts.
 
-    So the judgements of an unfinished run are a random sample of the items, with all judges and
-    prompts mixed.
+    The judgements of an unfinished run are therefore a random sample of the items, with all judges
+    and prompts mixed.
     """
     items = list(plan.items)
     random.Random(f"plan:{plan.study.data.seed}").shuffle(items)
@@ -146,7 +141,7 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
 
 
 class _LabelledShowing(NamedTuple):
-    """A presentation with the labels of its slots, or the options of its verdict."""
+    """Answers in the order shown, with the labels of their slots or the options of the verdict."""
 
     showing: Presentation
     labels: tuple[str, ...]
@@ -154,7 +149,8 @@ class _LabelledShowing(NamedTuple):
 
 
 def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
-    """Return a presentation once for each order in which the options of its verdict are offered."""
+    """Add labels to answers in the order shown. If the verdict has options, return one entry for
+    each order in which the options are offered."""
     if not prompt.options:
         labels = slot_labels(prompt, len(showing.shown), showing.crossed)
         return [_LabelledShowing(showing, labels, showing.orders)]
@@ -170,7 +166,7 @@ def _group_by_item(showings: Iterator[Presentation]) -> dict[str, list[Presentat
 
 
 def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
-    """Render the request of a stored ask again from its item and prompt."""
+    """Render the request of a stored ask again, from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     unrelated = items.get(ask.unrelated_item or "")
     inputs = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels, unrelated)
@@ -183,7 +179,7 @@ def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
     A study may be saved with another plan during a run. If an ask of the new plan were rendered
-    from the old plan, the reply to a different request would be stored under its key.
+    from the old one, the reply to a different request would be stored under the ask's key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -211,7 +207,8 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Number of answered calls of the stored study of this name that the plan does not contain."""
+    """Count the answered calls of the stored study with this name that the new plan no longer
+    contains."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0
@@ -220,15 +217,15 @@ def count_lost_answers(plan: Plan, store: Store) -> int:
 
 
 def free_name(store: Store, name: str) -> str:
-    """The name, or the name with the first number that no study of the store has."""
+    """Return the name if no study in the store has it, else the name with the first free number."""
     taken = {line.name for line in store.studies()}
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """Return the plan under the current owner's study name (Store.name_for_owner) and with their
-    salt."""
+    """Return the plan with the study name of the current owner (Store.name_for_owner) and the
+    owner's key salt."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
@@ -250,10 +247,10 @@ def plan_sha(plan: Plan) -> str:
 
 
 def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> str:
-    """Return the identity of a judge in the keys of its calls: its endpoint, the hash of embedded
-    weights, or the settings of a simulation; it contains no local port or path."""
+    """Return the text that identifies a judge in the keys of its calls: its endpoint, the hash of
+    embedded weights, or the settings of a simulation. It contains no local port or path."""
     if judge.kind == "embedded":
-        return f"embedded:{sha256_of(find_weights())}"
+        return f"embedded:{sha256_of(locate_weights(judge.weights))}"
     if judge.kind == "simulated":
         settings = dict(judge.simulation)
         if settings.get("self_preference"):  # its verdicts then depend on the families
@@ -263,7 +260,7 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 
 
 def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
-    """Request parameters besides model and messages."""
+    """Return the request parameters other than model and messages."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
@@ -275,96 +272,6 @@ def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str,
     elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options)):
         values |= {"grammar": grammar, "max_tokens": 64}
     return values | dict(judge.extra_body)
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """Expected calls, tokens, dollars and seconds of a plan."""
-
-    asks: int
-    noise: int
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float | None
-    """None: the price of a judge is unknown."""
-    seconds: float | None
-    cached_tokens: int = 0
-    """Prompt tokens that the provider's cache is expected to hold, at a lower price."""
-
-
-def make_forecast(
-    plan: Plan, pending: set[str] | None = None, store: Store | None = None
-) -> Forecast:
-    """Forecast a plan from its rendered prompts; with `pending` only the asks with these keys."""
-    asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
-    return forecast_asks(plan.study, asks, store)
-
-
-def forecast_asks(
-    study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
-) -> Forecast:
-    """Forecast rendered asks of a study.
-
-    If the store has judgements of the same endpoint, its measured speed is used.
-    """
-    asks = noise = sent = received = cached = 0
-    dollars: float | None = 0.0
-    seconds = {judge.name: 0.0 for judge in study.judges}
-    prices = {judge.name: price_of(judge) for judge in study.judges}
-    rates = {
-        judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
-        for judge in study.judges
-    }
-    minimums = {judge.name: cached_from(judge) for judge in study.judges}
-    cache = CacheForecast(CHARACTERS_PER_TOKEN)
-    for planned in planned_asks:
-        judge = planned.call.judge
-        tokens_in, tokens_out = estimate_tokens(planned.call)
-        tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
-        cached += tokens_cached
-        asks, noise = asks + 1, noise + planned.ask.noise
-        sent, received = sent + tokens_in, received + tokens_out
-        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
-        seconds[judge.name] += _estimate_seconds(
-            judge, tokens_in, study.concurrency, rates[judge.name]
-        )
-    slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
-    return Forecast(asks, noise, sent, received, dollars, slowest, cached)
-
-
-def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
-    """Estimate prompt and reply tokens without a tokenizer: characters / 4.2 for the prompt; for
-    the reply 250, or its token limit if that is lower."""
-    texts, images = 0, 0
-    for message in call.messages:
-        content = message["content"]
-        parts = [{"text": content}] if isinstance(content, str) else content
-        texts += sum(len(part.get("text", "")) for part in parts)
-        images += sum("image_url" in part for part in parts)
-    out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
-    return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
-
-
-def _add_cost(
-    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
-) -> float | None:
-    cost = cost_of(Usage(sent, received, cached), price)
-    return None if dollars is None or cost is None else dollars + cost
-
-
-def _estimate_seconds(
-    judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
-) -> float:
-    """Return the seconds of one call at the measured rate (prompt tokens/s, calls/s).
-
-    Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
-    desktop reaches four times that), 3 s a call for endpoints.
-    """
-    if judge.kind == "simulated":
-        return 0.0005
-    if judge.kind == "embedded":
-        return tokens / (rate[0] if rate else 85.0)
-    return (1 / rate[1] if rate else 3.0) / concurrency
 
 
 def _plan_ask(
@@ -402,7 +309,8 @@ def _plan_ask(
 def key_of(
     identity: str, call: JudgeCall, repeat: int, *, reads: str | None = None, salt: str = ""
 ) -> str:
-    """Key of an ask: a hash of its request, the same on every machine and after every restart."""
+    """Return the key of an ask: a hash of its request, the same on every machine and after a
+    restart."""
     request = {
         "endpoint": identity,
         "model": call.judge.model,
@@ -456,7 +364,7 @@ def _render_inputs(
 
 
 def load_stored_plan(store: Store, name: str) -> Plan:
-    """Load a saved study with its items and prompts from the store; no file is needed."""
+    """Load a saved study with its items and prompts from the store, without its study file."""
     while True:  # the study may be saved again between two queries
         sha = store.plan_sha(name)
         plan = replace(_read_plan(store, name), stored_sha=sha)

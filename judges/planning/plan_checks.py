@@ -1,4 +1,4 @@
-"""Checks of a study before its plan is made: errors are raised before any call is paid."""
+"""Checks of a study before its plan is made, so that errors are raised before any call is paid."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists what a prompt shows together: two answers, all, one, or
-    none."""
+    """Return the function that lists which answers a prompt shows together: two answers, all, one,
+    or none."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":
@@ -43,7 +43,7 @@ def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[Presentation
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError, with what to change, for a study that cannot run."""
+    """Raise PlanError for a study that cannot run; the message tells what to change."""
     if not study.judges:
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:
@@ -110,10 +110,11 @@ def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prom
 
 
 def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError if judges are to see images but no judge has vision, or no prompt shows them.
+    """Raise PlanError if judges are to get images but no judge has vision, or no prompt shows
+    images.
 
-    `judge_sees: images` from a preset applies to judges with vision only: a local judge reads the
-    description instead.
+    If a preset sets `judge_sees: images`, it applies to judges with vision only; a local judge
+    reads the image description instead.
     """
     if study.judge_sees != "images":
         return

@@ -1,8 +1,9 @@
-"""Discounts for repeated starts of prompts: the order of calls, and the expected cached tokens.
+"""Provider discounts for prompts with the same start: the best order of calls, and the expected
+number of cached tokens.
 
-A provider's cache holds the start of a prompt once its first call has been processed. The calls for
-one item and prompt share their start (instructions, question, context), and stand side by side in
-the plan; made at the same moment they would all be processed at the full price.
+A provider caches the start of a prompt once the first call with it has been processed. The calls
+for one item and prompt share their start (instructions, question, context) and are consecutive in
+the plan. Sent at the same moment, all of them would be charged at the full price.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from studies.domain import Ask, JudgeSpec
 from studies.spec.provider_presets import preset_for_url
 
 DEFAULT_MINIMUM: Final = 1024
-"""Tokens from which on a start is cached, if the provider has no preset."""
+"""Number of tokens from which a prompt's start is cached, if the provider has no preset."""
 
 
 def cached_from(judge: JudgeSpec) -> int | None:
-    """Tokens from which on a repeated start of a prompt costs less; None without a discount.
+    """Return the number of tokens from which a repeated prompt start costs less; None without a
+    discount.
 
     A discount is known from the provider's preset, or from a price for cached tokens.
     """
@@ -36,8 +38,8 @@ def cached_from(judge: JudgeSpec) -> int | None:
 
 
 def order_for_cache(asks: Sequence[Ask]) -> list[Ask]:
-    """Order a block of consecutive asks: the first one of each item and prompt, then the second
-    ones, and so on, so that the start of a prompt is cached when it is repeated."""
+    """Order a block of consecutive asks: first one ask of each item and prompt, then a second one
+    of each, and so on. The start of a prompt is then cached before it is sent again."""
     rounds: dict[int, list[Ask]] = {}
     seen: dict[tuple[str, str], int] = {}
     for ask in asks:
@@ -49,14 +51,14 @@ def order_for_cache(asks: Sequence[Ask]) -> list[Ask]:
 
 @dataclass(slots=True)
 class CacheForecast:
-    """Expected cached tokens of the calls of a plan, one after the other."""
+    """Expected cached tokens of a plan's calls, computed call by call in plan order."""
 
     characters_per_token: float
     _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
-        """Tokens that a call has in common with the start of the call before it with the same
-        prompt, if they are at least `minimum`."""
+        """Return how many tokens at its start a call shares with the previous call of the same
+        judge and prompt; 0 below `minimum`."""
         if minimum is None:
             return 0
         text = "\x00".join(_texts(call.messages))
@@ -68,7 +70,7 @@ class CacheForecast:
 
 
 def common_start(one: str, other: str) -> int:
-    """Number of characters at the start in which two texts agree."""
+    """Return the number of characters that two texts have in common at their start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Query text of a creation task, as Creation-MMBench builds it, with or without images."""
+"""Query text of a creative-writing task, as Creation-MMBench builds it, with or without images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def query_text(item: Item) -> str:
 
 
 def creation_query(item: Item, description: str, *, sees: bool) -> str:
-    """Return the query; for a judge without vision, with a note and the image description."""
+    """Return the query; for a judge without vision (`sees` is false), with a note and the image
+    description."""
     text = query_text(item)
     return (
         text if sees or not description.strip() else f"{text}\n\n{DESCRIPTION_NOTE}\n{description}"
@@ -43,12 +44,13 @@ def creation_query(item: Item, description: str, *, sees: bool) -> str:
 
 
 def context_text(item: Item) -> str:
-    """Return the description of an item's images; several are numbered."""
+    """Return the description of an item's images; several descriptions are numbered."""
     if isinstance(item.context, str):
         return item.context
     return "\n".join(f"Image {k}: {text}" for k, text in enumerate(item.context, 1))
 
 
 def _lower_first_letter(instruction: str) -> str:
-    """Lower the first letter for use inside a sentence: Write becomes write; NATO and I stay."""
+    """Lower the first letter of an instruction for use inside a sentence ("Write" becomes "write");
+    "NATO" and "I" stay."""
     return instruction[:1].lower() + instruction[1:] if instruction[1:2].islower() else instruction

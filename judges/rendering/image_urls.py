@@ -1,4 +1,5 @@
-"""Images of a request: as data URLs in the messages, as hashes in the request's key."""
+"""Images of a request: sent as data URLs in the messages, represented by hashes in the call's
+key."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ other in a plan."""
 
 
 def image_url(path: str, folder: Path) -> str:
-    """Return a data URL of a local image; return an https or data URL unchanged, not fetched.
+    """Return a local image as a data URL; an https or data URL is returned unchanged and not
+    fetched.
 
-    The file's time, size and inode are part of the cache key, so a replaced picture is read again.
+    The result is cached by the file's time, size and inode, so a replaced image is read again.
     """
     if path.startswith(("https://", "data:")):
         return path
@@ -46,7 +48,8 @@ def _encode_image(path: str, folder: Path, state: tuple[int, ...]) -> str:
 
 
 def replace_images_by_hash(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Replace images by their hashes, so that a key does not need megabytes of base64 as JSON."""
+    """Return the messages with each image replaced by its hash, so that computing a key does not
+    process megabytes of base64."""
     out = []
     for message in messages:
         content = message["content"]

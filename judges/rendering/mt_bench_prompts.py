@@ -1,4 +1,4 @@
-"""Import of judge prompts from MT-Bench's `judge_prompts.jsonl` as prompt files."""
+"""Import the judge prompts of MT-Bench's `judge_prompts.jsonl` as prompt files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|re
 
 @dataclass(frozen=True, slots=True)
 class PromptImport:
-    """Imported prompts (`prompt.yaml` is the text of the prompt file) and rejected lines."""
+    """The imported prompts (`prompt.yaml` is the text of the prompt file), and the rejected
+    lines."""
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]
@@ -36,8 +37,8 @@ class PromptImport:
 
 
 def import_judge_prompts(path: Path) -> PromptImport:
-    """Import every line, wording unchanged. Prompts that Evenhand cannot use are returned with the
-    reason."""
+    """Import every line with its wording unchanged. Prompts that Evenhand cannot use are returned
+    with the reason."""
     prompts: list[Prompt] = []
     rejected: list[tuple[str, str]] = []
     for number, line in enumerate(_read_lines(path), 1):
@@ -105,8 +106,8 @@ def _text_field(values: dict[str, Any], field: str) -> str:
 
 
 def _translate_template(text: str, *, placeholders: bool = False) -> str:
-    """Translate a template for Python's str.format to our variables; text without placeholders
-    stays unchanged."""
+    """Translate a template for Python's str.format to Evenhand's variables; text without
+    placeholders stays unchanged."""
     if not placeholders:
         return text
     try:
@@ -130,7 +131,8 @@ def _translate_variable(name: str | None) -> str:
 
 
 class _BlockDumper(yaml.SafeDumper):
-    """A YAML dumper that writes texts of several lines as blocks, for reading and editing."""
+    """A YAML dumper that writes multi-line texts as blocks, so that people can read and edit
+    them."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

@@ -1,4 +1,4 @@
-"""Judge prompts: versioned YAML files, hashed on load and rendered in one pass."""
+"""Judge prompts: versioned YAML files, hashed when loaded and rendered in a single pass."""
 
 from __future__ import annotations
 
@@ -76,12 +76,13 @@ class Prompt:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of a verdict on one answer, from the lowest to the highest; () if the format
-        offers none."""
+        """Options of a verdict on one answer, from the lowest to the highest; () if the format has
+        none."""
         return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
     def gbnf(self, n_options: int) -> str | None:
-        """Return a grammar for llama.cpp that forces a readable verdict, if there is one."""
+        """Return a llama.cpp grammar that forces a readable verdict; None if the format has no
+        grammar."""
         if not self.scale:
             return self.format.gbnf(n_options)
         quoted = " | ".join(json.dumps(option, ensure_ascii=False) for option in self.scale)
@@ -101,12 +102,14 @@ class Prompt:
 
     @property
     def asks_for_grades(self) -> bool:
-        """Whether the prompt requests `Grading:` lines before the selection (grade-points)."""
+        """Whether the prompt requests `Grading:` lines before the selection, as the prompt
+        grade-points does."""
         return self.verdict == "selection-option" and any("Grading:" in t for _, t in self.messages)
 
     @property
     def supports_crossed_labels(self) -> bool:
-        """Whether labels can be crossed: the prompt has separate variables for slot and label."""
+        """Whether labels can be assigned to positions both ways: the prompt has separate variables
+        for position and label."""
         return {"first", "second", "label_first", "label_second"} <= self.variables or (
             self.protocol == "choice"
         )
@@ -114,7 +117,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class PromptInputs:
-    """Inputs of rendering: an item, its answers in the order shown, and their labels."""
+    """Values from which a prompt is rendered: an item, its answers in the order shown, and their
+    labels."""
 
     item: Item
     shown: tuple[str, ...]
@@ -136,8 +140,8 @@ def built_in_prompts() -> dict[str, Path]:
 
 
 def name_versions(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
-    """Add "@" and the version to the names that several versions of a prompt share, so that a study
-    can compare them. The hash of a prompt, and so the key of its calls, stays the same."""
+    """Add "@" and the version to the names of prompts that occur in several versions, so that a
+    study can compare them. A prompt's hash, and so the keys of its calls, stay the same."""
     names = Counter(prompt.name for prompt in prompts)
     return tuple(
         replace(one, name=f"{one.name}@{one.version}") if names[one.name] > 1 else one
@@ -229,7 +233,7 @@ def render_prompt(
 ) -> list[dict[str, Any]]:
     """Render the messages of a request.
 
-    `prefilled`: end with an assistant message that contains the reply up to the label.
+    `prefilled`: add a last assistant message that contains the start of the reply, up to the label.
     """
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if "closing" in values:
@@ -245,8 +249,8 @@ def render_prompt(
 
 
 def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return a delimiter to put around answers. It is a hash: answers cannot guess it, and equal
-    requests have equal delimiters."""
+    """Return a delimiter to put around answers. It is a hash, so that an answer cannot contain it
+    on purpose, and equal requests have equal delimiters."""
     return _hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
 
 
@@ -288,12 +292,12 @@ def _check_verdict(protocol: str, verdict: str, where: str) -> None:
 
 
 def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Sort labels as A, B, … or 1, 2, … 10, regardless of their slots."""
+    """Sort labels as A, B, … or 1, 2, … 10, whatever slots they belong to."""
     return tuple(sorted(labels, key=lambda label: (len(label), label)))
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer with the first (A) or second (B) label, whatever its slot."""
+    """Return the answer whose label is first (A) or second (B) in order, whatever its slot."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
@@ -348,12 +352,12 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
 
 
 def _criteria_text(item: Item) -> str:
-    """Return the criteria of the item, else a general one."""
+    """Return the item's criteria as text; for an item without any, a general criterion."""
     return "\n".join(item.criteria.values()) or GENERAL_CRITERIA
 
 
 def task_text(item: Item, images: tuple[str, ...]) -> str:
-    """Return the instruction, preceded by the image description if the judge gets no images."""
+    """Return the item's instruction, preceded by the image description if `images` is empty."""
     context = "" if images else context_text(item)
     return f"(Image: {context})\n{item.instruction}" if context else item.instruction
 
@@ -389,9 +393,10 @@ def _hash_json(value: Any) -> str:
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each slot; crossed: in reverse order, so the first slot has label B.
+    """Return the label of each slot. `crossed`: in reverse order, so that the first slot has label
+    B.
 
-    For a verdict on one answer with options: the options from the lowest to the highest.
+    For a verdict on one answer: the options from the lowest to the highest.
     """
     if prompt.options:
         return prompt.options
@@ -402,7 +407,8 @@ def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
 def arrange_options(options: tuple[str, ...], arrangement: str) -> list[tuple[str, ...]]:
     """Return the orders in which the options of a verdict are offered.
 
-    `rotations`: each option in each place once, the ascending order first.
+    `rotations`: as many orders as options, so that each option is at each place once; the ascending
+    order comes first.
     """
     if arrangement == "rotations":
         return [options[k:] + options[:k] for k in range(len(options))]

@@ -1,8 +1,8 @@
-"""Library of prompts: listing, checking, previewing, and saving of new versions.
+"""The prompt library: list, check and preview prompts, and save new versions.
 
-Built-in prompts are in judges/prompts and are never changed. Users' prompts are in a folder (on the
-page, beside its store), one file per version: `careful-v2.yaml`. An existing file is never
-overwritten, so that a study that names it always uses the same text.
+Built-in prompts are in judges/prompts and are never changed. Users' prompts are in a folder (for
+the page: beside its store), one file per version, such as `careful-v2.yaml`. An existing file is
+never overwritten, so that a study that names it always uses the same text.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PromptProblem:
 
 @dataclass(frozen=True, slots=True)
 class PromptCheck:
-    """A parsed prompt, None if parsing failed, and its problems."""
+    """The parsed prompt (None if parsing failed) and its problems."""
 
     prompt: Prompt | None
     problems: tuple[PromptProblem, ...]
@@ -67,14 +67,15 @@ class PromptCheck:
 
 @dataclass(frozen=True, slots=True)
 class LibraryPrompt:
-    """A prompt of the library and its file."""
+    """A prompt in the library, with the path of its file."""
 
     prompt: Prompt
     path: Path
     built_in: bool
 
     def reference_from(self, folder: Path) -> str:
-        """Return how a study file in `folder` refers to it: built-in by name, others by path."""
+        """Return how a study file in `folder` refers to this prompt: a built-in prompt by name,
+        others by path."""
         if self.built_in:
             return self.prompt.name
         path, base = self.path.resolve(), folder.resolve()
@@ -82,7 +83,7 @@ class LibraryPrompt:
 
 
 def prompts_folder(store: Path) -> Path:
-    """Return the folder of prompts saved on the page, beside the store."""
+    """Return the folder beside the store that contains the prompts saved on the page."""
     return store.parent / "prompts"
 
 
@@ -104,9 +105,9 @@ def preview_prompt(
     images: tuple[str, ...] = (),
     crossed: bool = False,
 ) -> list[dict[str, Any]]:
-    """Render the messages for an item; `images` are data URLs, for a judge with vision.
+    """Render a prompt's messages for an item; `images` are data URLs, for a judge with vision.
 
-    Without `contestants`, uses the first models with an answer, as many as the protocol shows.
+    Without `contestants`, the first models with an answer are used, as many as the protocol shows.
     """
     shown = _choose_contestants(prompt, item, contestants)
     labels = slot_labels(prompt, len(shown), crossed and prompt.supports_crossed_labels)
@@ -120,8 +121,8 @@ _SAMPLE_ASPECTS: Final = "(the aspects listed by the prompt creation-aspects)"
 
 
 def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[PromptProblem]]:
-    """List the built-in prompts by name, then those of a folder, newest version first; and the
-    folder's unusable files."""
+    """List the built-in prompts by name, then a folder's prompts, newest version first; also return
+    the problems of the folder's unusable files."""
     found = [
         LibraryPrompt(load_prompt(name), path, True) for name, path in built_in_prompts().items()
     ]
@@ -130,9 +131,10 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
 
 
 def save_prompt(text: str, folder: Path) -> Prompt:
-    """Save a new version of a prompt, numbered after the last one of its name (built-in included).
+    """Save a new version of a prompt, numbered after the last version with its name (built-in ones
+    included).
 
-    Never overwrites a file. A text identical to the last version returns that version.
+    No file is overwritten. If the text is identical to the last version, that version is returned.
     """
     checked = check_prompt(text)
     if checked.prompt is None or not checked.usable:
@@ -147,7 +149,7 @@ def save_prompt(text: str, folder: Path) -> Prompt:
 
 
 def prompt_path(prompt: Prompt, folder: Path) -> Path:
-    """Return the file of a saved version."""
+    """Return the path of the file in which a prompt version is saved."""
     return folder / f"{prompt.name}-v{prompt.version}.yaml"
 
 
@@ -219,7 +221,7 @@ def _last_version(name: str, folder: Path) -> Prompt | None:
 
 
 def _set_version(text: str, version: int) -> Prompt:
-    """Return the prompt with another version number, keeping comments and layout if possible."""
+    """Return the prompt with another version number; comments and layout are kept if possible."""
     line = f"version: {version}"
     if _VERSION_LINE.search(text):
         changed = _VERSION_LINE.sub(line, text, count=1)

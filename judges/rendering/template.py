@@ -1,6 +1,7 @@
-"""Templates of judge prompts: the known variables, and filling them in a single pass.
+"""Templates of judge prompts: the known variables, and their replacement in a single pass.
 
-A single pass, because judged text may contain `$closing` or `{question}`, which must not expand.
+A single pass is needed because judged answers may contain `$closing` or `{question}`, which must
+not be replaced in turn.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ _PLACEHOLDER: Final = re.compile(
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Insert values into a template in one pass; text that is no variable stays unchanged."""
+    """Insert values into a template in one pass; text that is not a known variable stays
+    unchanged."""
     return "".join(
         [values[name] if is_variable else name for name, is_variable in split_template(text)]
     )
@@ -43,7 +45,7 @@ def fill_template(text: str, values: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1024)
 def split_template(text: str) -> tuple[tuple[str, bool], ...]:
-    """Split a template into (literal text, False) and (variable name, True) in turn."""
+    """Split a template into its parts in order: (literal text, False) or (variable name, True)."""
     found, end = [], 0
     for match in _PLACEHOLDER.finditer(text):
         if (name := _find_variable(match)) is not None:
@@ -60,15 +62,16 @@ def variables_in(texts: tuple[str, ...]) -> frozenset[str]:
 
 
 def unknown_variables(text: str) -> list[str]:
-    """Return words with a dollar sign that are no variables, as written."""
+    """Return the words after a dollar sign that are not known variables, with their dollar sign."""
     names = (match["dollar"] for match in _PLACEHOLDER.finditer(text))
     return [f"${name}" for name in names if name and name not in VARIABLES]
 
 
 def misspelt_braces(text: str) -> list[tuple[str, str]]:
-    """Return unknown words in braces that resemble a variable, as (written, probably meant).
+    """Return unknown words in braces that resemble a known variable, as pairs (word, probable
+    variable).
 
-    Braces also occur in JSON and code, so other unknown words are not reported.
+    Other unknown words are not reported, because braces also occur in JSON and code.
     """
     found = []
     for match in _PLACEHOLDER.finditer(text):

@@ -1,4 +1,5 @@
-"""The command `python -m judges allow`, and the prompt before a variable goes to a new host."""
+"""The command `python -m judges allow`, and the question before an environment variable is sent to
+a new host."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ OPTION: Final = "--allow-keys"
 
 
 def add_allow_option(sub: argparse.ArgumentParser) -> None:
-    """Add the option that gives consent without a terminal, for scripts."""
+    """Add the command-line option that gives consent without a question, for scripts."""
     sub.add_argument(
         OPTION,
         action="store_true",
@@ -46,7 +47,8 @@ def allow(options: argparse.Namespace) -> int:
 
 
 def confirm(study: Study, store: Store, options: argparse.Namespace) -> None:
-    """Obtain consent for every variable a study sends: by option or terminal prompt, else raise."""
+    """Obtain consent for every environment variable that a study sends: by option or by a question
+    on the terminal; raise an error without consent."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     confirm_judges(judges, consents_in(store.folder), allowed=options.allow_keys)
 
@@ -62,7 +64,7 @@ def confirm_judges(judges: Iterable[JudgeSpec], consents: Consents, *, allowed: 
 
 
 def _ask(pair: Pair) -> bool:
-    """Ask on the terminal; without a terminal the answer is no."""
+    """Ask the user on the terminal; without a terminal the answer is no."""
     if not sys.stdin.isatty():
         return False
     words = f"This study wants to send ${pair.variable} to {pair.origin}. Send it? [y/N] "

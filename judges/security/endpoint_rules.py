@@ -1,9 +1,9 @@
 """Rules for endpoint URLs: a visitor's base URL must not reach this machine's private network.
 
 Two checks protect runs, judge tests and image descriptions alike. First, the URL must match a
-strict pattern that leaves no part for URL parsers to read differently. Second, the host name is
-resolved once, every returned address is checked, and the connection uses only those addresses, so
-a later change of the DNS record (DNS rebinding) has no effect.
+strict pattern, so that different URL parsers cannot read it differently. Second, the host name is
+resolved once, every returned address is checked, and the connection uses only those addresses, so a
+later change of the DNS record (DNS rebinding) has no effect.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _INTERNAL_SUFFIXES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EndpointRules:
-    """Conditions that a base URL and its addresses must meet."""
+    """Conditions that a base URL and the addresses of its host must meet."""
 
     strict: bool
     """Require https, a host name (no IP address) and public addresses; use no proxy; quote no
@@ -78,7 +78,8 @@ Also used for the embedded judge, whose server this process starts on loopback."
 
 
 def current_endpoint_rules() -> EndpointRules:
-    """Return the rules of this process, from its environment and the list of providers."""
+    """Return the rules of this process, from its environment variables and the list of
+    providers."""
     if not is_public():
         return LOCAL_RULES
     listed = [part.lower() for part in settings.ENDPOINTS.read()]
@@ -89,7 +90,7 @@ def current_endpoint_rules() -> EndpointRules:
 
 @cache
 def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
-    """Read the allowed hosts from judges/providers.yaml."""
+    """Read the hosts of known providers, which may be called, from judges/providers.yaml."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     hosts = values.get("hosts") if isinstance(values, dict) else None
     if not isinstance(hosts, list) or not all(isinstance(host, str) and host for host in hosts):
@@ -98,7 +99,7 @@ def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
 
 
 def check_url(url: str, rules: EndpointRules | None = None) -> None:
-    """Raise EndpointRefused for a base URL that is not allowed; makes no DNS lookup."""
+    """Raise EndpointRefused for a base URL that is not allowed; no DNS lookup is made."""
     rules = rules or current_endpoint_rules()
     if not rules.strict:
         _check_no_credentials(url)
@@ -123,7 +124,8 @@ def check_url(url: str, rules: EndpointRules | None = None) -> None:
 
 
 def _check_no_credentials(url: str) -> None:
-    """Refuse a URL with user information: URLs are stored with every request, keys must not be."""
+    """Raise EndpointRefused for a URL with a user name or password, because URLs are stored with
+    every request."""
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise _endpoint_refused(
             url.rpartition("@")[2],
@@ -189,7 +191,8 @@ def why_not_public(text: str) -> str:
 
 
 def _unwrap_address(address: IPAddress) -> Iterator[IPAddress]:
-    """Yield the embedded IPv4 addresses of an IPv6 address, or the address itself."""
+    """Yield the IPv4 addresses embedded in an IPv6 address, or the address itself if there are
+    none."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return
@@ -226,7 +229,7 @@ def _nonpublic_reason(address: IPAddress) -> str:
 
 
 class PinnedResolver(AbstractResolver):
-    """A resolver that caches checked addresses, so the connection uses the addresses checked."""
+    """A DNS resolver that caches the checked addresses, so that the connection uses only these."""
 
     def __init__(
         self,
@@ -251,9 +254,10 @@ class PinnedResolver(AbstractResolver):
             return list(found)
 
     def _check_addresses(self, host: str, found: list[ResolveResult]) -> None:
-        """Refuse the host if any of its addresses is refused: a mixed answer suggests an attack."""
+        """Raise EndpointRefused if any address of the host is refused: a mixture of public and
+        private addresses suggests an attack."""
         if not found:
-            raise EndpointRefused(f"the endpoint's host {host} has no address")
+            raise EndpointRefused(f"the endpoint's host {host} has no address; check base_url")
         for result in found:
             if reason := self._refusal_reason(str(result["host"])):
                 raise EndpointRefused(

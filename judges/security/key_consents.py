@@ -1,9 +1,10 @@
-"""Consent to send an environment variable to an endpoint, requested once and stored.
+"""Consent to send an environment variable to an endpoint; requested once, then stored.
 
-A study file names a variable (`api_key_env`) and an address (`base_url`). A file from another
-person can pair a variable of this machine with that person's own address. So a variable is read
-only for an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
-Confirmed pairs are stored beside the store, by variable name and origin; the file holds no key.
+A study file names a variable (`api_key_env`) and an address (`base_url`). A file written by another
+person can pair a variable of this machine with that person's own address. A variable is therefore
+read only for an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
+Confirmed pairs are stored in a file beside the store, by variable name and origin; it contains no
+key.
 """
 
 from __future__ import annotations
@@ -63,14 +64,15 @@ def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Consents:
-    """Allowed pairs of variable and origin: fixed ones, plus those of a file if there is one."""
+    """Allowed pairs of variable and origin: built-in pairs, plus those in a file if one is
+    given."""
 
     given: frozenset[Pair] = frozenset()
     path: Path | None = None
     """File of confirmed pairs; None: no further pair can be confirmed."""
 
     def allow(self, pair: Pair) -> None:
-        """Add a pair to the file."""
+        """Add a pair to the file of confirmed pairs."""
         if self.path is None:
             raise PlanError("a public page sends no environment variables; type your key instead")
         known = bool(pair.origin) and origin_of(pair.origin) == pair.origin
@@ -98,14 +100,15 @@ class Consents:
             )
 
     def missing(self, judges: Iterable[JudgeSpec]) -> tuple[Pair, ...]:
-        """Return the pairs of these judges that still need the user's consent, each once."""
+        """Return the pairs of variable and origin that still need the user's consent for these
+        judges, without duplicates."""
         if self.path is None:
             return ()
         pairs = (pair_of(judge) for judge in judges)
         return tuple(dict.fromkeys(p for p in pairs if p is not None and not self.allows(p)))
 
     def _stored(self) -> frozenset[Pair]:
-        """Read the confirmed pairs; a missing or damaged file gives none."""
+        """Read the confirmed pairs from the file; none if the file is missing or damaged."""
         try:
             lines = json.loads(self.path.read_text("utf-8")) if self.path is not None else []
             return frozenset(Pair(str(variable), str(origin)) for variable, origin in lines)
@@ -118,12 +121,13 @@ NO_CONSENTS: Final = Consents()
 
 
 def consents_in(folder: Path) -> Consents:
-    """Return the consents of the user whose store is in a folder."""
+    """Return the consents stored in the folder of a store."""
     return Consents(listed_pairs(), folder / FILE)
 
 
 def pair_of(judge: JudgeSpec) -> Pair | None:
-    """Return the variable and the origin of a judge; None if it needs no variable."""
+    """Return the environment variable and the origin of a judge; None if the judge uses no
+    variable."""
     if judge.kind != "endpoint" or not judge.api_key_env:
         return None
     return Pair(judge.api_key_env, origin_of(judge.endpoint))

@@ -1,7 +1,7 @@
-"""Keys typed on the page, each bound to the origin it was typed for.
+"""API keys typed on the page, each bound to the origin it was typed for.
 
-Another study file can use the same judge name for another address. So a key is returned only for
-the pair (judge, origin) it was typed for.
+Another study file can use the same judge name for another address. A key is therefore returned only
+for the judge and the origin that it was typed for.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def read_typed(sent: str | None) -> dict[str, TypedKey]:
 
 
 def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
-    """Return the keys of some judges; raise KeyRefused if one was typed for another origin."""
+    """Return the typed keys of these judges; raise KeyRefused if one was typed for another
+    origin."""
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:
@@ -52,7 +53,7 @@ def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
 
 
 def key_at(key: TypedKey, origin: str, name: str) -> str:
-    """Return the key, checked; raise KeyRefused unless it was typed for this origin."""
+    """Check a key and return it; raise KeyRefused if it was typed for another origin."""
     if not origin or key.origin != origin:
         raise KeyRefused(
             f"{name}: the key was typed for {key.origin or 'no valid address'}, not for "

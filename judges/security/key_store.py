@@ -39,7 +39,7 @@ def idle_seconds() -> float:
 
 
 class SecretKey:
-    """One API key. Its repr hides the value, and it cannot be pickled or copied."""
+    """One API key. Its repr hides the value, and the object cannot be pickled or copied."""
 
     __slots__ = (
         "__weakref__",
@@ -55,7 +55,8 @@ class SecretKey:
     def __init__(
         self, value: str, idle: float | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`idle`: seconds without use until the key is deleted; None: kept until `discard`."""
+        """`idle`: seconds without use after which the key is deleted; None: kept until
+        `discard`."""
         self._value: str | None = value
         self._idle, self._clock = idle, clock
         self._last = clock()
@@ -67,7 +68,7 @@ class SecretKey:
                 _ACTIVE_KEYS.add(self)
 
     def use(self) -> str:
-        """Return the key for one call and restart its idle time."""
+        """Return the key's value for one call, and restart its idle time."""
         if self.is_expired():
             raise KeyExpired(
                 f"{EXPIRED_MESSAGE}: keys are kept in memory only, and deleted after "
@@ -78,7 +79,7 @@ class SecretKey:
         return self._value
 
     def is_expired(self) -> bool:
-        """Return whether the key is deleted; delete it first if its idle time is over."""
+        """Return whether the key has been deleted; delete it now if its idle time is over."""
         if self._value is not None and self.seconds_left() <= 0:
             self.discard()
         return self._value is None
@@ -100,7 +101,7 @@ class SecretKey:
         return bool(_present(self._pieces, self._sizes, text))
 
     def redact(self, text: str) -> str:
-        """Mask the API key, its encoded forms, and parts of it with PIECE_LENGTH or more
+        """Mask this API key in a text, with its encoded forms and any part of PIECE_LENGTH or more
         characters."""
         for whole in self._wholes:
             text = text.replace(whole, KEY_MASK)
@@ -126,14 +127,14 @@ def active_keys() -> list[SecretKey]:
 
 
 def make_typed_key(value: str) -> SecretKey:
-    """Make a key from typed text, with the configured idle time."""
+    """Make a SecretKey from typed text, with the configured idle time."""
     return SecretKey(checked_key(value), idle_seconds())
 
 
 def checked_key(value: str) -> str:
-    """Strip white space around a typed key; raise KeyRefused if it is malformed.
+    """Return a typed key without white space around it; raise KeyRefused if it is malformed.
 
-    The message never quotes the key: it is shown on the page and written to the log.
+    The error message never quotes the key, because it is shown on the page and written to the log.
     """
     key = value.strip()
     if len(key) > LONGEST:
@@ -150,7 +151,7 @@ def checked_key(value: str) -> str:
 
 
 def make_typed_keys(typed: Mapping[str, str]) -> dict[str, SecretKey]:
-    """Make keys from typed texts, by judge."""
+    """Make a SecretKey for each judge from the typed texts."""
     return {judge: make_typed_key(value) for judge, value in typed.items()}
 
 
@@ -166,10 +167,11 @@ def register_keys(values: Iterable[str]) -> Iterator[None]:
 
 
 def key_forms(value: str) -> tuple[str, ...]:
-    """Return the forms of a key that a text may contain: plain, percent-encoded, base64 and hex.
+    """Return the forms in which a text may contain a key: plain, percent-encoded, base64 and hex;
+    longest first.
 
-    Longest first. Base64 of a longer text that contains the key depends on the key's offset modulo
-    3, so there are three base64 forms.
+    If the key is part of a longer text in base64, its form depends on its offset modulo 3; so there
+    are three base64 forms.
     """
     if len(value) < MIN_KEY_LENGTH:
         return ()
@@ -186,7 +188,8 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Return every part of PIECE_LENGTH consecutive characters; a shorter form as a whole."""
+    """Return every part of PIECE_LENGTH consecutive characters; a shorter form is returned
+    whole."""
     return frozenset(
         form[start : start + PIECE_LENGTH]
         for form in forms
@@ -197,8 +200,8 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
 def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
     """Return the pieces that occur in a text.
 
-    Searches the text for each piece, or looks up every window of the text in the set of pieces,
-    whichever takes fewer steps.
+    Either searches the text for each piece, or looks up every part of the text in the set of
+    pieces, whichever takes fewer steps.
     """
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]

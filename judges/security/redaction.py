@@ -1,8 +1,8 @@
 """Removal of API keys from everything this process prints or logs.
 
-Libraries log requests, print tracebacks and issue warnings outside our code. So keys are masked
-where all of this output passes: when a log record is created, for every logger and handler, and
-when text is written to standard output or standard error.
+Libraries log requests, print tracebacks and issue warnings outside this project's code. Keys are
+therefore masked where all of this output passes: when a log record is created, for every logger and
+handler, and when text is written to standard output or standard error.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _redact_value(value: Any) -> Any:
 
 
 class RedactingStream:
-    """A text stream that masks keys in what it writes; other methods are the wrapped stream's."""
+    """A text stream that masks keys in what it writes; all other methods are those of the wrapped
+    stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

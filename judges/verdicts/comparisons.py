@@ -1,4 +1,4 @@
-"""Reading of a sentence that compares two labels: "[[A]] is better than [[B]]" chooses A."""
+"""Reading of sentences that compare two labels: "[[A]] is better than [[B]]" chooses A."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ _LOWER: Final = re.compile(r"(?<!\w)(?:worse|less|weaker|lower|inferior|poorer|f
 
 
 def compared_side(between: str) -> int | None:
-    """Return which of two labels the lower-case text between them prefers: 0, 1, or None.
+    """Return which of two labels is preferred by the text between them (in lower case): 0 for the
+    first, 1 for the second, None for neither.
 
-    Text that is no comparison gives 1, since the last marker of a reply counts.
+    Text that is no comparison gives 1, since the last label in a reply counts as its verdict.
     """
     if len(between) > _MAX_LENGTH:
         return 1

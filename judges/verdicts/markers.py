@@ -1,6 +1,7 @@
-"""Matching of the parts of a verdict marker: label, number, double brackets, JSON object.
+"""Find the parts of a verdict marker in a reply: label, number, double brackets, JSON object.
 
-Every function takes time linear in the length of the reply.
+A marker is the text that states a verdict, such as `[[A]]`. Every function takes time linear in the
+length of the reply.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _SECOND_SCORE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MarkerMatch:
-    """Result of a format's reader: the verdict or the reason for none, and its span in the text."""
+    """Result of reading a reply: the verdict or the reason for none, and its span in the text."""
 
     verdict: Verdict | None = None
     reason: str = NO_MARKER
@@ -78,14 +79,15 @@ class MarkerMatch:
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match, in linear time: a search for `.*marker` would backtrack."""
+    """Return the last match of a pattern in linear time; a search for `.*marker` would
+    backtrack."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )
 
 
 def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
-    """Return the single label at a position and its end; None for "A or B" or "a tie"."""
+    """Return the single label at a position, and where it ends; None for "A or B" or "a tie"."""
     match = _LABEL_LETTER.match(text.lower, position)
     if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
         return None
@@ -103,10 +105,10 @@ def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """Content and span of `[[content]]`.
+    """Content and span of `[[content]]` in a reply.
 
-    The content is None if the reply ends before the closing brackets, and for two different
-    bracketed values in one sentence that does not choose between them ("[[A]] or [[B]]").
+    The content is None in two cases: the reply ends before the closing brackets, or one sentence
+    contains two different values in brackets without choosing between them ("[[A]] or [[B]]").
     """
 
     content: str | None
@@ -114,7 +116,7 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]`, or the one that a comparison of the last two prefers."""
+    """Return the last `[[…]]`; if a sentence compares the last two, return the preferred one."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -129,9 +131,9 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
-    """Return the score at a position and its end; `/top` may follow the number.
+    """Return the score at a position, and where it ends; `/top` may follow the number.
 
-    None for a range, another denominator, or a number of another kind (80 %, 8th).
+    None for a range, another denominator, or another kind of number (80 %, 8th).
     """
     number = _NUMBER.match(text, position)
     if number is None:
@@ -147,10 +149,10 @@ def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
 
 
 def find_json_values(text: str, key: str) -> list[list[object]]:
-    """Return, for each JSON object with this key (any case), its values. Objects are in the order
-    in which they end.
+    """Return, for each JSON object that has this key in any case, the values of the key; objects
+    are in the order in which they end.
 
-    Nested objects count, also inside an outer object that is malformed further on. Text that only
+    Nested objects count, even inside an outer object that is malformed further on. Text that only
     resembles JSON does not count.
     """
     found: list[list[object]] = []
@@ -179,11 +181,11 @@ brace is tried; if it fails later, the search resumes where it failed."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
-    """Try to parse an object at a position; return how many characters to advance.
+    """Try to parse a JSON object at a position; return how many characters to advance.
 
-    The parser gets a bounded piece of the text, since its error counts the lines before the
-    failure. A short piece is tried first: in a reply full of braces, a long piece would be copied
-    at each of them.
+    The parser gets only a part of the text, since on an error it counts all lines before the
+    failure. A short part is tried first, because in a reply full of braces a long part would be
+    copied at each brace.
     """
     try:
         return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]

@@ -1,4 +1,5 @@
-"""Readers for the selected option of N: the default rule and the Grade Score authors' rule."""
+"""Readers for a choice of one among N options: the default rule and the Grade Score authors'
+rule."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ _WORSE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the first option on the last `Selection:` line, or on the next line if that is empty."""
+    """Read the first option named on the last `Selection:` line; if that line is empty, on the next
+    line."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -55,9 +57,10 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _value_end(text: str, position: int) -> int:
-    """Return the end of the line, or of the next line if nothing follows on this one.
+    """Return the end of the line at a position; if nothing follows on that line, the end of the
+    next line.
 
-    Blank lines were removed by the cleaning.
+    Blank lines were removed when the reply was cleaned.
     """
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
@@ -86,7 +89,8 @@ _GRADE_OF: Final = re.compile(
 
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
-    """Read the grades 0-5 that prompt 4 of Grade Score requests; empty unless all are there."""
+    """Read the grades 0-5 that prompt 4 of Grade Score requests; empty unless every option has
+    one."""
     selection = last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = last_match(_GRADING, text, 0, end)

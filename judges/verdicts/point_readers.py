@@ -1,4 +1,4 @@
-"""Readers of verdicts on one answer: pass or fail, and an option of a declared scale.
+"""Readers of verdicts on one answer: pass or fail, or an option of a declared scale.
 
 The last marker counts, as in judges/verdicts/readers.py. A reply that names two options after its
 marker ("PASS or FAIL") is unreadable; it never counts as a fail or as the lowest score.
@@ -41,7 +41,8 @@ def read_pass_fail(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def read_scale_option(text: CleanedReply, options: Sequence[str]) -> MarkerMatch:
-    """Read `Score: <option>`; `options` are those of the scale, from the lowest to the highest."""
+    """Read `Score: <option>`; `options` are the options of the scale, from the lowest to the
+    highest."""
     marker = last_match(_SCORE, text.lower)
     if marker is None or not options:
         return MarkerMatch()
@@ -54,7 +55,8 @@ def read_scale_option(text: CleanedReply, options: Sequence[str]) -> MarkerMatch
 
 @lru_cache(maxsize=256)
 def option_values(options: tuple[str, ...]) -> dict[str, float]:
-    """Return the score of each option: its number, or its place from 1 if not all are numbers."""
+    """Return the score of each option: the number it states, or its rank from 1 if not all options
+    are numbers."""
     try:
         return {option: float(option) for option in options}
     except ValueError:
@@ -64,7 +66,8 @@ def option_values(options: tuple[str, ...]) -> dict[str, float]:
 def _match_option(
     text: CleanedReply, start: int, values: Mapping[str, float]
 ) -> tuple[float, int] | None:
-    """Return the score of the option at a position and its end; None for none or two."""
+    """Return the score of the option at a position, and where it ends; None if no option or two are
+    named."""
     opening = _OPENING_MARKS.match(text.lower, start)
     start = opening.end() if opening else start
     if named := _option_at(text.lower, start, values):
@@ -79,8 +82,8 @@ def _match_option(
 
 
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
-    """Return the longest option at a position, "" if there is none or the word or number goes on:
-    "4.5" is not 4, and "4/5" is left to `score_at`."""
+    """Return the longest option at a position; "" if there is none, or if the word or number
+    continues: "4.5" is not 4, and "4/5" is read by `score_at`."""
     found = [name for name in values if text.startswith(lower_ascii(name), start)]
     longest = max(found, key=len, default="")
     return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""

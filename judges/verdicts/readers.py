@@ -1,7 +1,8 @@
 """Readers of verdicts from cleaned replies, one function per verdict format.
 
-The last marker of a reply counts. If its value cannot be read, the reply is unreadable, since an
-earlier marker may be a quotation. Readers for N options: judges/verdicts/option_readers.py.
+The last marker (text that states a verdict, such as `[[A]]`) counts. If its value cannot be read,
+the reply is unreadable, since an earlier marker may be a quotation. Readers for N options:
+judges/verdicts/option_readers.py.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ _NOT_STATED_LENGTH: Final = 40
 
 
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read "Response X is better"; unreadable if two responses are named (one may be a quote)."""
+    """Read "Response X is better"; if a reply states this of two responses, it is unreadable, as
+    one may be a quotation."""
     sentences = _find_sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return MarkerMatch(reason="more than one response is called better", rule="exactly-one")
@@ -64,7 +66,8 @@ def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
 
 
 def _is_stated(text: str, start: int) -> bool:
-    """Whether a sentence is a statement, not denied or conditional ("I doubt whether …")."""
+    """Whether the sentence at `start` is a plain statement, neither denied nor conditional ("I
+    doubt whether …")."""
     return not _NOT_STATED.search(text[max(0, start - _NOT_STATED_LENGTH) : start])
 
 
@@ -89,7 +92,8 @@ _WHOLE_LABEL: Final = re.compile(
 
 
 def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read a reply that consists of a label alone, else the label after the last `Answer:`."""
+    """Read a reply that consists of a label alone; otherwise read the label after the last
+    `Answer:`."""
     whole = _WHOLE_LABEL.fullmatch(text.lower)
     if whole:
         return MarkerMatch(
@@ -114,7 +118,8 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 
 
 def _read_five_level(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the brackets after `Final Verdict is:`, else those before it on the same line."""
+    """Read the brackets after `Final Verdict is:`; if there are none, those before it on the same
+    line."""
     marker = last_match(_FINAL_VERDICT, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -160,7 +165,7 @@ def _read_rating(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 
 def _read_rating_pair(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read `[[x, y]]`, two ratings of which the higher wins."""
+    """Read `[[x, y]]`, the ratings of two answers; the higher rating wins."""
     brackets = last_brackets(text.lower)
     if brackets is None:
         return MarkerMatch()
@@ -180,7 +185,8 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response; a later line replaces an earlier one, readable or not."""
+    """Read one score per response; a later line for the same response replaces an earlier one, even
+    if it is unreadable."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):
@@ -218,7 +224,8 @@ _PRONOUN: Final = re.compile(
 
 
 def _read_grade_letter(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read `GRADE: C`, `P` or `I` (correct, partly, incorrect), as written by Inspect's graders."""
+    """Read `GRADE: C`, `P` or `I` (correct, partially correct, incorrect), as graders of the
+    package Inspect write it."""
     marker = last_match(_GRADE, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -236,7 +243,8 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the last JSON object with a "winner"; unreadable if it has two different winners."""
+    """Read the last JSON object with a "winner"; the reply is unreadable if it has two different
+    winners."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()
@@ -280,7 +288,8 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """Remove spaces, and "Response" or "Assistant" before a label, from bracket content."""
+    """Return bracket content without spaces, and without "Response" or "Assistant" before the
+    label."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

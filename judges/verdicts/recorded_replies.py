@@ -1,4 +1,5 @@
-"""Reader of verdicts in imported replies, registered with the sources, which cannot import it."""
+"""Reader of verdicts in imported replies. It registers itself with studies/sources, which may not
+import this package."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ MIN_DETECTED_SHARE: Final = 0.8
 
 
 class RecordedReplyReader:
-    """Verdict reader of the sources: all verdict formats of the judges."""
+    """The reader that data sources use for imported replies; it reads all verdict formats."""
 
     formats: Final = tuple(name for name in FORMATS if name != "none")
 

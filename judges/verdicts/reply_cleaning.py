@@ -1,8 +1,8 @@
-"""Cleaning of a reply before its verdict is read, and mapping of spans back to the original.
+"""Cleaning of a reply before its verdict is read, and mapping of spans back to the original text.
 
-Each step replaces the matches of one pattern and takes linear time. Reading a verdict uses the
-steps without recording the edits. Highlighting the verdict on the page uses the same steps and
-records the edits.
+Each cleaning step replaces the matches of one pattern in linear time. The same steps are used
+twice: to read a verdict, without recording the edits, and to highlight the verdict on the page,
+with the edits recorded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ TextEdit = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class CleanedReply:
-    """A cleaned reply. `lower` is `text` with only A-Z lowered, so that offsets agree."""
+    """A cleaned reply. `lower` is `text` with only A-Z in lower case, so that both have the same
+    offsets."""
 
     text: str
     lower: str
@@ -29,7 +30,8 @@ class CleanedReply:
 
 
 def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
-    """Clean a reply for reading. JSON keeps its emphasis marks, which may be part of values."""
+    """Clean a reply before it is read. For JSON use `emphasis=False`: asterisks and underscores are
+    kept, as they may be part of values."""
     for pattern, replacement in _SPACE_STEPS if reply.isascii() else _UNICODE_STEPS + _SPACE_STEPS:
         reply = pattern.sub(replacement, reply)
     tags = _REASONING_TAG.findall(reply)
@@ -45,8 +47,8 @@ def clean_reply(reply: str, *, emphasis: bool = True) -> CleanedReply:
 def split_reasoning(reply: str, *, cut_off: bool = False) -> tuple[str, str]:
     """Split a reply that begins with a reasoning block into the reasoning and the answer.
 
-    A closing tag without an opening one ends a block that the chat template opened. A block that is
-    not closed stays part of the reply, unless the reply was `cut_off` inside it.
+    A closing tag without an opening one ends a block that the chat template opened. A block without
+    a closing tag stays part of the reply, unless the reply was `cut_off` inside it.
     """
     tags = _REASONING_TAG.finditer(reply)
     first = next(tags, None)
@@ -61,7 +63,7 @@ def split_reasoning(reply: str, *, cut_off: bool = False) -> tuple[str, str]:
 
 
 def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -> tuple[int, int]:
-    """Map a span of the cleaned text to the span of the original reply."""
+    """Map a span of the cleaned text to the corresponding span of the original reply."""
     history = []
     steps = (*_UNICODE_STEPS, *_SPACE_STEPS, _REASONING_STEP)
     for pattern, replacement in (*steps, *_EMPHASIS_STEPS) if emphasis else steps:
@@ -77,7 +79,7 @@ def original_span(reply: str, span: tuple[int, int], *, emphasis: bool = True) -
 
 
 def lower_ascii(text: str) -> str:
-    """Lower A-Z only, so that look-alike letters of other alphabets stay different."""
+    """Put only A-Z in lower case, so that look-alike letters of other alphabets stay different."""
     return text.translate(_ASCII_LOWER)
 
 
@@ -91,7 +93,7 @@ def _find_edits(
 
 
 def _span_before_edits(position: int, edits: list[TextEdit]) -> tuple[int, int]:
-    """Map a character of the edited text back to its span in the text before the edits."""
+    """Map one character of the edited text to its span in the text before the edits."""
     starts, shift = [], 0
     for start, end, replacement in edits:
         starts.append(start - shift)

@@ -1,6 +1,6 @@
-"""Parsing of a verdict from a reply, or from the probabilities of its labels.
+"""Parsing of a verdict from the text of a reply, or from the probabilities of its labels.
 
-Parsing never raises because of a reply and takes linear time. Replies are cleaned first
+Parsing never raises an error because of a reply and takes linear time. Replies are cleaned first
 (reply_cleaning.py), then read by one function per format (readers.py, option_readers.py).
 """
 
@@ -26,7 +26,8 @@ something else, so no verdict is read."""
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A verdict in label order, the rule that gave it, and the reason if there is no verdict."""
+    """A verdict in label order (A, B, …), the rule that gave it, and the reason if there is no
+    verdict."""
 
     verdict: Verdict | None
     rule: str
@@ -43,7 +44,8 @@ def parse_verdict(
     rule: str = "default",
     scale: Sequence[str] = (),
 ) -> ParsedVerdict:
-    """Parse a reply; pick and scores are in label order: 0 is A or 1, 1 is B or 2.
+    """Parse a reply. Choice and scores are in label order: index 0 is label A or 1, index 1 is B or
+    2.
 
     `scale`: the options of a prompt with a declared scale, from the lowest to the highest.
     """

@@ -1,4 +1,4 @@
-"""Verdict formats as data: closing instruction, labels, pre-filled start of the reply, grammar.
+"""Verdict formats: closing instruction, labels, pre-filled start of the reply, grammar.
 
 Replies are parsed by judges/verdicts/verdict.py.
 """
@@ -20,11 +20,11 @@ SCALE_FORMAT: Final = "score-scale"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to state a verdict.
+    """A way in which a prompt asks for a verdict and a reply states it.
 
-    `closing` and `closing_prefilled` may contain `$labels` ("A or B"). The prefilled form is for a
+    `closing` and `closing_prefilled` may contain `$labels` ("A or B"). `closing_prefilled` is for a
     judge whose reply is pre-filled up to the label. It names the labels and contains no
-    placeholder, which small models copy.
+    placeholder, because small models copy placeholders.
     """
 
     name: str
@@ -59,11 +59,13 @@ class Format:
         return tuple(string.ascii_uppercase[:n_options])
 
     def prefill_for(self, n_options: int = 2) -> str | None:
-        """Return the reply text up to a single-token label; None if labels take several tokens."""
+        """Return the start of the reply up to the label; None if some label takes more than one
+        token."""
         return self.prefill if n_options <= self.single_tokens else None
 
     def gbnf(self, n_options: int = 2) -> str | None:
-        """Return a grammar for llama.cpp if the verdict cannot be one token after a prefill."""
+        """Return a llama.cpp grammar, if the verdict cannot be a single token after a pre-filled
+        start."""
         if self.grammar is None or self.prefill_for(n_options) is not None:
             return None
         quoted = " | ".join(f'"{label}"' for label in self.labels_for(n_options))

@@ -31,7 +31,8 @@ class CohenKappa:
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> CohenKappa:
     """Compute Cohen's κ of two raters with the Fleiss–Cohen–Everitt standard error.
 
-    With one category only, chance agreement is 1 and κ undefined; the observed agreement is given.
+    If both raters use one category only, chance agreement is 1 and κ is undefined (None); the
+    observed agreement is returned all the same.
     """
     a, b = np.asarray(first), np.asarray(second)
     if len(a) == 0:
@@ -43,7 +44,8 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> CohenKappa:
 
 
 def cohen_kappa_from_table(table: ArrayLike) -> CohenKappa:
-    """Compute Cohen's κ from a square table of counts."""
+    """Compute Cohen's κ from a square contingency table: [category of rater 1, category of rater
+    2]."""
     counts = np.asarray(table, np.float64)
     n = counts.sum()
     if n == 0:
@@ -68,7 +70,10 @@ def _kappa_standard_error(p: Floats, kappa: float, n: int) -> float:
 
 
 def fleiss_kappa(table: ArrayLike) -> float | None:
-    """Compute Fleiss' κ from (subjects, categories) counts, equally many raters per subject."""
+    """Compute Fleiss' κ from counts of shape (subjects, categories).
+
+    None if the subjects do not all have the same number of raters, two or more.
+    """
     counts = np.asarray(table, np.float64)
     raters = counts.sum(axis=1)
     if len(counts) == 0 or raters[0] < 2 or not (raters == raters[0]).all():
@@ -81,7 +86,8 @@ def fleiss_kappa(table: ArrayLike) -> float | None:
 
 
 def krippendorff_alpha(ratings: ArrayLike, level: MeasurementLevel = "nominal") -> float | None:
-    """Compute Krippendorff's α of (raters, units) ratings, nan where a rater skipped a unit.
+    """Compute Krippendorff's α from ratings of shape (raters, units), nan where a rater skipped a
+    unit.
 
     None if no unit has two ratings or all values are equal.
     """
@@ -107,7 +113,8 @@ def _nominal_distance(values: Floats, totals: Floats) -> Floats:
 
 
 def _ordinal_distance(values: Floats, totals: Floats) -> Floats:
-    """Squared number of ratings between two values; ratings equal to either value count half."""
+    """Compute Krippendorff's ordinal distance between values: the squared number of ratings between
+    two values, where ratings equal to either value count half."""
     middle = np.cumsum(totals) - totals / 2
     gap: Floats = np.subtract.outer(middle, middle) ** 2
     return gap
@@ -150,13 +157,15 @@ def _correlation(
 
 
 def mean_absolute_error(judge: ArrayLike, people: ArrayLike) -> float | None:
-    """Compute the mean absolute difference |J − P| of a judge's and people's scores (−2…2)."""
+    """Compute the mean absolute difference of a judge's and people's scores (each from −2 to 2)."""
     gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
     return float(gap.mean()) if len(gap) else None
 
 
 def share_within_one(judge: ArrayLike, people: ArrayLike) -> float | None:
-    """Compute Creation-MMBench's Consistency: the share of |J − P| ≤ 1, with J the judge's and P
-    people's score."""
+    """Compute the share of cases in which the judge's score differs from people's by at most 1.
+
+    Creation-MMBench calls this share Consistency.
+    """
     gap = np.abs(np.asarray(judge, np.float64) - np.asarray(people, np.float64))
     return float((gap <= 1 + 1e-9).mean()) if len(gap) else None

@@ -1,9 +1,10 @@
-"""Judges as replacements of human annotators: leave one voter out and use the judge instead.
+"""Test whether a judge can replace a human annotator: leave one voter out and use the judge
+instead.
 
 For every vote on a case with other voters, two shares are computed: the share of the other voters
-who agree with this voter, and the share who agree with the judge. Both use the same cases and the
-same other voters, so the difficulty of a case cancels (the alternative annotator test of Calderon,
-Reichart and Dror 2025, as a difference).
+who agree with the voter left out, and the share who agree with the judge. Both use the same cases
+and the same other voters, so the difficulty of a case cancels. This is the alternative annotator
+test of Calderon, Reichart and Dror (2025), reported as a difference of the two shares.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ NO_COMMON_CASES_NOTE: Final = "no case judged by this judge and at least two peo
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsAnnotator:
-    """Agreement of a judge, and of the people it replaces, with the remaining people.
+    """Agreement with the remaining people: of a judge, and of the person whom the judge replaces.
 
-    `advantage` is judge − person on the same cases: above 0 the judge agrees more than a person.
-    `best` is the share of item bootstrap rounds in which no other judge has a larger advantage,
-    on the cases that all judges have; None if there are none.
+    `advantage` is `with_judge` − `with_person` on the same cases: above 0 the judge agrees more
+    than a person does. `best` is the share of item bootstrap rounds in which no other judge has a
+    larger advantage, on the cases that all judges have; None if there are no such cases.
     """
 
     judge: str
@@ -55,7 +56,8 @@ class JudgeAsAnnotator:
 def judges_as_annotators(
     frame: pd.DataFrame, rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> list[JudgeAsAnnotator]:
-    """Estimate every judge's agreement in place of a person, the largest advantage first.
+    """Estimate each judge's agreement with people when it replaces one of them; largest advantage
+    first.
 
     All readable verdicts of a judge on a case count, in all orders, with equal weight. A verdict's
     agreement is the share of people with the same choice, ties included.
@@ -89,19 +91,20 @@ def _value_or_lowest(value: float | None) -> float:
 
 
 def _people_agreement_share(counts: Ints) -> Floats:
-    """Return, for each case, the mean share of other voters who agree with a voter.
+    """Return, for each case, the share of the other voters who agree with a voter, averaged over
+    voters.
 
-    nan with fewer than two votes.
+    The share is nan for cases with fewer than two votes.
     """
     n = counts.sum(axis=1)
     return safe_divide((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
-    """Return, for each case, the mean share of the remaining voters who agree with the judge.
+    """Return, for each case, the share of the remaining voters who agree with the judge.
 
-    The mean is over the voter left out. Each voter is left out equally often, so it equals the
-    share of all voters who agree with the judge.
+    It is the mean over the voter left out. As each voter is left out equally often, the mean equals
+    the share of all voters who agree with the judge.
     """
     n = counts.sum(axis=1)
     agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])
@@ -125,8 +128,10 @@ def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> J
 def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
-    """Return the share of bootstrap rounds in which each judge leads, on cases that all judges
-    have."""
+    """Return, for each judge, the share of bootstrap rounds in which it has the largest advantage.
+
+    Only cases that all judges have are used; None for each judge if there are none.
+    """
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():
         return [None] * len(advantage)

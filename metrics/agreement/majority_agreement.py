@@ -28,7 +28,7 @@ NO_CHOICE = -2
 
 @dataclass(frozen=True)
 class CaseVerdicts:
-    """Readable verdicts of a frame that pick an answer or a tie, with the case and choice of
+    """Readable verdicts that pick an answer or a tie, with the case and the chosen contestant of
     each."""
 
     rows: pd.DataFrame
@@ -39,7 +39,8 @@ class CaseVerdicts:
 
 
 def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
-    """Extract the readable picks with their cases and chosen contestants."""
+    """Extract the verdicts that pick an answer or a tie, with their cases and chosen
+    contestants."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame))
     case, count = row_selection.group_codes(rows, CASE_KEY)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -47,7 +48,8 @@ def build_case_verdicts(frame: pd.DataFrame) -> CaseVerdicts:
 
 
 def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
-    """Return the modal choice of each case; TIE if there are several, NO_CHOICE without votes."""
+    """Return the most frequent choice in each case; TIE if several are most frequent, NO_CHOICE
+    without votes."""
     width = int(chosen.max(initial=0)) + 2
     votes, code = unique_codes(case * width + chosen + 1)
     counts = np.bincount(code, minlength=len(votes))
@@ -62,7 +64,8 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
 
 
 def people_majority_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the people's majority as rows of a frame, one per case, by a judge named "people"."""
+    """Return the majority of people on each case as one row of a frame, under the judge name
+    "people"."""
     data = build_case_verdicts(frame.loc[row_selection.people_mask(frame)])
     winner = majority_choices(data.case, data.chosen, data.cases)
     rows = data.rows.iloc[row_selection.first_rows(data.case, data.cases)]
@@ -75,7 +78,8 @@ def people_majority_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
-    """Return (judges' rows on cases with votes, slot picked, slot of the people's majority)."""
+    """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
+    of the people's majority."""
     data = build_case_verdicts(evidence.frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -98,9 +102,10 @@ def _apply_tie_rule(
 
 
 def people_agreement_measure(ties: TieRule = "keep") -> Measure:
-    """Define the share of a judge's verdicts that equal people's majority (without one, a tie).
+    """Define the measure: share of a judge's verdicts that equal the people's majority.
 
-    keep: ties count as verdicts. drop: only cases where both are decisive.
+    Without a single most frequent choice, the people's majority is a tie. `ties`: "keep" counts
+    ties as verdicts; "drop" uses only cases where both judge and people are decisive.
     """
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
@@ -116,7 +121,8 @@ def people_agreement_measure(ties: TieRule = "keep") -> Measure:
 
 
 def people_kappa_measure(ties: TieRule = "keep") -> Measure:
-    """Define Cohen's κ of a judge with the people's majority, by slot (first, second, tie)."""
+    """Define the measure: Cohen's κ of a judge with the people's majority; the categories are the
+    slots (first, second) and the tie."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows, mine, theirs = _apply_tie_rule(*_judge_and_people_slots(evidence), ties)
@@ -143,7 +149,7 @@ def _kappa_tally(rows: pd.DataFrame, a: Ints, b: Ints) -> MeasureTally:
 def people_agreement_table(
     frame: pd.DataFrame, by: Sequence[str] = ("judge",)
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Compute agreement and κ with the people's majority, with and without ties, by cell."""
+    """Compute each cell's agreement and κ with the people's majority, with ties and without."""
     evidence = GroupedFrame(frame, by)
     measures = (
         people_agreement_measure(),
@@ -165,10 +171,11 @@ def people_agreement_table(
 def judge_agreement_matrix(
     frame: pd.DataFrame, ties: TieRule = "keep", people: bool = True
 ) -> dict[str, dict[str, Estimate]]:
-    """Compute the share of equal verdicts of every two judges on the same order of the same case.
+    """Compute, for every two judges, the share of equal verdicts on the same order of the same
+    case.
 
-    Repeats are reduced to their mode. With `people`, their majority is one more judge, compared
-    with both orders.
+    Repeats are reduced to the most frequent verdict. With `people`, the people's majority is added
+    as a further judge; its choice is compared with a judge's verdicts in every order.
     """
     machine = frame.loc[~row_selection.people_mask(frame)]
     data = build_case_verdicts(machine)
@@ -193,8 +200,8 @@ def judge_agreement_matrix(
 
 
 def _pick_grid(rows: pd.DataFrame) -> tuple[Ints, Ints, list[str]]:
-    """Return the slots picked [judge, call] (NO_CHOICE without a call), items of the calls,
-    judges."""
+    """Return the slot picked by each judge in each call ([judge, call], NO_CHOICE if not called),
+    the item of each call, and the judges' names."""
     ask, asks = row_selection.group_codes(rows, ("item", "comparison", "prompt", "shown"))
     judges = sorted({str(name) for name in rows["judge"]})
     code = {name: k for k, name in enumerate(judges)}

@@ -1,8 +1,9 @@
-"""Agreement of any two raters on the same calls: share of equal verdicts, Cohen's κ, α, by items.
+"""Agreement of any two raters on the same calls: share of equal verdicts, Cohen's κ, Krippendorff's
+α.
 
-A call is here one case (the compared answers to one item) in one order. A rater is a value of the
-column `judge` (relabel it to separate prompts); `people` is the majority of the people who voted on
-the same answers.
+All intervals are clustered by item. A call is here one case (the compared answers to one item) in
+one order. A rater is a value of the column `judge` (relabel it to separate prompts); `people` is
+the majority of the people who voted on the same answers.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Mask = row_selection.Mask
 PEOPLE: Final = "people"
 ASK_KEY: Final = (*CASE_KEY, "shown")
 _READ_COLUMNS: Final = (*row_selection.ORDER_KEY, "options", "status", "noise", "pick")
-"""Columns needed here. Of millions of rows the other columns take most of the memory."""
+"""Columns that are copied; the other columns of millions of rows would take most of the memory."""
 FEW_DISAGREEMENTS: Final = 12
 """Below this number of disagreements κ and α are widened; from it on the jackknife covers 93 %."""
 NOTHING_COMMON_NOTE: Final = "no case judged by both"
@@ -67,9 +68,10 @@ def pair_agreement(
     note: str = "",
     weigh: Callable[[Mask], Floats] | None = None,
 ) -> PairAgreement:
-    """Compare two arrays of verdicts on the same asks (slots or TIE); `item` is each ask's item.
+    """Compute the agreement of two arrays of verdicts (slots or TIE) on the same calls.
 
-    `weigh` returns the weights of the comparisons that a mask selects (default: 1 each).
+    `item` is the item of each call. `weigh` returns the weights of the calls that a mask selects
+    (default: 1 each).
     """
     decided = (first >= 0) & (second >= 0)
     parts = []
@@ -101,14 +103,15 @@ def _agreement_coefficients(
 
 
 def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
-    """Share of equal verdicts, from the contingency table of each item."""
+    """Estimate the share of equal verdicts from the raters' contingency table of each item."""
     one = np.zeros(len(sums), np.int64)
     equal, counts = sums[:, :: size + 1].sum(axis=1), sums.sum(axis=1)
     return replace(proportions(equal, counts, one, 1, note=note)[0], n=n)
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
-    """Sum the cells of the two raters' contingency table for each item."""
+    """Count the cells of the two raters' contingency table separately for each item: [item,
+    cell]."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -126,7 +129,8 @@ def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, not
 
 
 def _disagreement_effect(totals: Floats) -> float:
-    """Change of κ or α if all verdicts disagreed in place of agreeing: 1/(1 − expected)."""
+    """Change of κ or α if all verdicts disagreed instead of agreeing: 1/(1 − expected
+    agreement)."""
     table = _as_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
@@ -147,10 +151,10 @@ def _kappa_statistic(size: int) -> Statistic:
 
 
 def _alpha_statistic(size: int) -> Statistic:
-    """Make the statistic of Krippendorff's α: 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k.
+    """Return the function that computes Krippendorff's α from summed contingency tables.
 
-    o_ck is the number of coincidences of the verdicts c and k, n_c the number of verdicts c, and n
-    the number of all verdicts.
+    α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k, with o_ck the number of coincidences of the
+    verdicts c and k, n_c the number of verdicts c, and n the number of all verdicts.
     """
 
     def statistic(totals: Floats) -> Floats:
@@ -169,7 +173,7 @@ def _alpha_statistic(size: int) -> Statistic:
 
 @dataclass(frozen=True, eq=False)
 class VerdictGrid:
-    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if not called."""
+    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if there is none."""
 
     raters: list[str]
     picks: NDArray[np.int8]
@@ -184,7 +188,10 @@ class VerdictGrid:
 
 
 def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
-    """Build the grid from the judges' modal verdicts per order; the people's majority is first."""
+    """Build the grid of verdicts: the people's majority as first row, then one row for each judge.
+
+    A judge's repeats in one order are reduced to the most frequent verdict.
+    """
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
     human = row_selection.people_mask(rows)
     machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
@@ -204,7 +211,8 @@ def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
 
 
 def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
-    """Return the slot of people's majority on each call; NO_CHOICE without votes."""
+    """Return, for each call, the slot of the answer that most people chose; NO_CHOICE without
+    votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK_KEY, "category"))
     case, cases = row_selection.group_codes(both, CASE_KEY)
@@ -218,7 +226,8 @@ def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]
 
 
 def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Compute the agreement of every two raters; symmetric, without a diagonal."""
+    """Compute the agreement of every two different raters, as [rater][rater]; the matrix is
+    symmetric."""
     grid = build_verdict_grid(frame)
     table: dict[str, dict[str, PairAgreement]] = {name: {} for name in grid.raters}
     for first, second in combinations(grid.raters, 2):
@@ -232,7 +241,8 @@ def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """Agreement of pairs of people (`pair`) and of each person with the others' majority."""
+    """Agreement among people: of any two people (`pair`), and of a person with the others' majority
+    (`others`)."""
 
     pair: PairAgreement
     others: PairAgreement
@@ -244,7 +254,10 @@ class PeopleAgreement:
 
 @dataclass(frozen=True, eq=False)
 class PeopleVotes:
-    """People's votes: voter, case, item, and choice (index in the case's sorted names, or TIE)."""
+    """People's votes as arrays: case, item, voter and choice of each vote.
+
+    `choice` is the index of the answer's model in the sorted model names of the case, or TIE.
+    """
 
     case: Ints
     cases: int
@@ -254,9 +267,10 @@ class PeopleVotes:
 
 
 def extract_votes(frame: pd.DataFrame) -> PeopleVotes:
-    """Extract people's votes, coded by the sorted names of their case, whatever the slots.
+    """Extract people's votes, coded by the sorted model names of their case, independent of the
+    slots.
 
-    Only the first vote of a person on a case counts, so that a repeat is not a second person.
+    Only the first vote of a person on a case counts: a repeated vote is not a second person.
     """
     rows = row_selection.select_picks(
         row_selection.select_rows(frame, row_selection.people_mask(frame))
@@ -284,7 +298,7 @@ def extract_case_votes(
 
 
 def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
-    """Convert each pick to an index in the sorted names of the answers shown."""
+    """Convert the slot picked in each row to an index in the sorted names of the models shown."""
     if len(rows) == 0:
         return np.zeros(0, np.int64)
     names = row_selection.contestants(rows)
@@ -295,7 +309,7 @@ def picks_by_sorted_name(rows: pd.DataFrame) -> Ints:
 
 
 def agreement_among_people(frame: pd.DataFrame) -> PeopleAgreement:
-    """Compute the agreement among people, the reference for a judge that replaces one of them."""
+    """Compute the agreement among people: the reference for a judge that replaces one of them."""
     return agreement_among_votes(extract_votes(frame))
 
 
@@ -303,7 +317,7 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
     """Compute the agreement among people from votes that are already extracted."""
     a, b = vote_pairs(votes)
     item = votes.item[a]
-    # Each pair in both directions, so that the result does not depend on its order.
+    # Each pair in both directions, so that κ does not depend on which vote comes first.
     left, right = np.concatenate([a, b]), np.concatenate([b, a])
     pair = pair_agreement(
         votes.choice[left],
@@ -323,17 +337,17 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
 
 
 def _coincidence_weights(votes: Ints) -> Floats:
-    """Krippendorff's weight 1/(m − 1) of each pair of votes, m the votes on its case.
+    """Return the weight ½·1/(m − 1) of each pair of votes, with m the number of votes on its case.
 
-    `votes` is the first vote of each pair, in both directions. Every vote then has weight 1,
-    however many votes its case has: a case with 12 votes would count 66 times as pairs. The weights
-    returned are half of that, as each pair occurs in both directions.
+    `votes` is the first vote of each pair; each pair occurs in both directions, hence the ½. With
+    Krippendorff's weight 1/(m − 1) every vote has weight 1 in total, however many votes its case
+    has. Unweighted, a case with 12 votes would count as 66 pairs.
     """
     return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)
 
 
 def _halve_n(pair: PairAgreement) -> PairAgreement:
-    """Halve n: every pair of votes was counted in both directions."""
+    """Halve n in all estimates, because every pair of votes was counted in both directions."""
     parts = {
         name: replace(getattr(pair, name), n=getattr(pair, name).n // 2)
         for name in ("share", "kappa", "alpha", "decisive", "kappa_decisive")
@@ -342,7 +356,8 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
 
 
 def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
-    """Return the row numbers of all pairs of votes of different people on one case."""
+    """Return the row numbers of both votes, for all pairs of votes by different people on one
+    case."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -356,7 +371,8 @@ def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
 
 
 def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
-    """Compare each vote with the majority of the other votes on its case (no mode: tie)."""
+    """Compare each vote with the majority of the other votes on its case; several most frequent
+    choices count as a tie."""
     counts = count_votes(votes)
     own = counts[votes.case]
     own[np.arange(len(own)), votes.choice + 1] -= 1
@@ -368,7 +384,8 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
-    """Count the votes of each case for a tie (column 0), the first name, the second, …"""
+    """Count the votes in each case: column 0 for a tie, then one column for each model in sorted
+    order."""
     wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
     flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
     return flat.reshape(votes.cases, wide).astype(np.int64)

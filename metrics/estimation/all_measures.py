@@ -1,4 +1,4 @@
-"""Estimate several measures in every cell of a frame, whatever its size."""
+"""Estimate several measures in every cell of a frame, in blocks of items if the frame is large."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from studies.domain import Estimate
 def estimate_all(
     measures: Iterable[Measure], frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[str, dict[CellKey, Estimate]]:
-    """Return name of the measure -> cell -> estimate.
+    """Estimate the measures in every cell of `by`; returns measure name -> cell -> estimate.
 
-    Rows are counted once for all measures. A large frame is counted in blocks of items, which gives
-    the same numbers with less memory.
+    The rows are grouped once for all measures. A large frame is counted in blocks of items, which
+    gives the same numbers with less memory.
     """
     wanted = list(measures)
     if exceeds_block(frame):

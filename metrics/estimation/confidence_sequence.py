@@ -1,8 +1,8 @@
 """Confidence sequences: intervals of a share that hold at every moment of a running study.
 
-A 95 % interval for a fixed number of verdicts excludes the truth in 5 % of studies at one look, and
-far more often at some look of many. A confidence sequence contains the truth at all looks together
-with 95 % probability, so that a run may be stopped on it.
+A usual 95 % interval excludes the true value in 5 % of studies if it is looked at once, and in far
+more studies if it is looked at again and again. A confidence sequence contains the true value at
+all looks together with 95 % probability, so a run may be stopped because of it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ NO_VOTES_NOTE: Final = "no item has a vote yet"
 
 
 def confidence_sequence(wins: int, n: int) -> Estimate:
-    """Share of wins among n votes, one per item, with bounds that hold at every n.
+    """Estimate the share of wins among n votes, one per item, with bounds that hold at every n.
 
-    The set of p with B(w + ½, n − w + ½)/B(½, ½) < 20·pʷ(1 − p)ⁿ⁻ʷ: the e-value against p has not
-    reached 20 (Krichevsky–Trofimov mixture, Ville's inequality).
+    The bounds enclose all p with B(w + ½, n − w + ½)/B(½, ½) < 20·pʷ(1 − p)ⁿ⁻ʷ, where w is the
+    number of wins and B the beta function: the e-value against p is below 20 (Krichevsky–Trofimov
+    mixture, Ville's inequality).
     """
     if n == 0:
         return unknown_estimate(NO_VOTES_NOTE, "share")
@@ -33,7 +34,8 @@ def confidence_sequence(wins: int, n: int) -> Estimate:
     mixture = float(betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5))
 
     def excess(p: float) -> float:
-        """Log of the e-value against p over the threshold: negative inside the sequence."""
+        """Log of the ratio of the e-value against p to its threshold; negative inside the
+        bounds."""
         return mixture - _log_likelihood(p, wins, n) - math.log(E_VALUE_THRESHOLD)
 
     edge = 1e-12

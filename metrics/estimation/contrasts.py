@@ -1,4 +1,7 @@
-"""Paired differences between judges, prompts or settings on the same items, raw and adjusted."""
+"""Contrasts: paired differences between judges, prompts or settings on the same items.
+
+Each has a raw interval and one adjusted for the whole family of comparisons.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,16 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family of all pairs and measures whose quantile is bootstrapped."""
+"""Largest family (pairs times measures) whose quantile is bootstrapped."""
 MIN_DISCORDANT = 10
-"""From this many differing units on, the t interval of a difference of shares keeps its level."""
+"""Number of differing units from which the t interval of a difference of shares is reliable."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Difference left − right of a measure, on the items that both cells have.
+    """Difference left − right of a measure between two cells, on the items that both cells have.
 
-    `adjusted` is the interval that holds simultaneously for all contrasts of the family.
+    `adjusted` has the interval that holds simultaneously for all contrasts of the family.
     """
 
     measure: str
@@ -54,7 +57,7 @@ class Contrast:
 
 
 class PairedMeasure(Protocol):
-    """The attributes of a measure that its paired differences depend on."""
+    """Attributes that a measure must have for its paired differences to be computed."""
 
     @property
     def name(self) -> str: ...
@@ -67,7 +70,8 @@ class PairedMeasure(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairedTotals:
-    """Item totals of two cells side by side, over the items both have."""
+    """Item totals of a measure for two cells, in adjacent columns, on the items that both cells
+    have."""
 
     measure: PairedMeasure
     left: CellKey
@@ -76,16 +80,17 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Size of the difference of one unit that differs; 1 for verdicts that are right or wrong."""
+    """Change of the share by one unit that differs; 1 for verdicts that are right or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
-        """left − right, from the totals of both sides next to each other."""
+        """Compute left − right; the first half of `totals` belongs to the left cell, the second to
+        the right."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 
     @property
     def n(self) -> int:
-        """Number of counted units (such as verdicts) on the side that has fewer."""
+        """Number of counted units (such as verdicts) on the side with fewer units."""
         totals = self.sums.sum(axis=0)
         return round(float(min(totals[len(totals) // 2 - 1], totals[-1])))
 
@@ -99,11 +104,12 @@ def paired_contrasts(
     rounds: int = BOOTSTRAP_ROUNDS,
     critical: float = 0.0,
 ) -> list[Contrast]:
-    """Paired differences of every measure between cells of `by`, over the items both have.
+    """Estimate the differences of every measure between cells of `by`, on the items both cells
+    have.
 
-    `pairs` names the cells to compare (default: all); all pairs times all measures form the family
-    of the adjustment. The unit of pairing and of resampling is the item. `critical` is the normal
-    quantile of a larger family that the pairs were chosen from (`max_t_of_all_pairs`).
+    `pairs` lists the cells to compare (default: all pairs); all pairs times all measures form the
+    family of the adjustment. Differences are paired, and resampled, by item. If the pairs were
+    chosen from a larger family, `critical` is that family's normal quantile (`max_t_of_all_pairs`).
     """
     evidence = GroupedFrame(frame, by)
     chosen = list(combinations(evidence.cells, 2)) if pairs is None else list(pairs)
@@ -118,10 +124,11 @@ def max_t_of_all_pairs(
     cells: Sequence[CellKey] | None = None,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> float:
-    """95 % quantile of the largest |z| over all pairs of cells (default: all) and all measures.
+    """Estimate the 95 % quantile of the largest |z| over all pairs of cells and all measures.
 
-    For two cells that were chosen because of their values, such as the highest and the lowest.
-    Families of more than MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
+    It widens the interval of two cells that were chosen because of their values, such as the
+    highest and the lowest. `cells` limits the cells (default: all). Families of more than
+    MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
     """
     evidence = GroupedFrame(frame, by)
     known = [cell for cell in evidence.cells if cells is None or cell in cells]
@@ -142,9 +149,9 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Paired differences for several lists of pairs; each list is adjusted as a family of its own.
+    """Estimate paired differences for several lists of pairs, each list adjusted as its own family.
 
-    A family contains all measures of its pairs.
+    A family contains all measures for all its pairs.
     """
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
@@ -175,7 +182,11 @@ def adjust_family(
     rounds: int = BOOTSTRAP_ROUNDS,
     least: float = 0.0,
 ) -> list[Contrast]:
-    """Differences of a family of paired totals, raw and adjusted for all its members."""
+    """Estimate the differences of a family, each with a raw interval and one adjusted for the
+    family.
+
+    `least` is the smallest critical value that the adjustment may use.
+    """
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95
@@ -219,7 +230,7 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Change of the difference if every unit of one side had another outcome."""
+    """Largest change of the difference if every unit of one side had another outcome."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
     sides = totals[:width], totals[width:]
@@ -227,10 +238,11 @@ def _side_effect(one: PairedTotals) -> float:
 
 
 def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
-    """Widen a t interval to Tango's score interval where few units differ between the sides.
+    """Widen a t interval to Tango's score interval if few units differ between the two sides.
 
-    With few of them the standard error misses the differences that a sample of this size does not
-    show. The score interval uses the effective n by items; without any spread that is the items.
+    The standard error is then too small, because a sample of this size may miss rare differences.
+    The score interval uses the effective number of pairs (`_effective_pairs`); if nothing varies
+    between items, that is the number of items.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -250,8 +262,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Absolute difference of the two sides' shares in an item, averaged over the items weighted by
-    their number of units."""
+    """Mean over items of |share on the left − share on the right|, items weighted by their
+    units."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
@@ -260,7 +272,7 @@ def _discordant_share(one: PairedTotals) -> float:
 
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
-    """Number of independent pairs that would give the observed standard error; at most `one.n`."""
+    """Number of independent pairs that would give the observed standard error, at most `one.n`."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:
@@ -270,7 +282,8 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
-    """Critical value of the max-t adjustment; all members use the same draws of items."""
+    """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
+    items for all members."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):
@@ -291,7 +304,7 @@ def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contra
 
 
 def _side_values(one: PairedTotals) -> tuple[float | None, float | None]:
-    """The measure of each side on the common items."""
+    """Values of the measure on the left and on the right side, on the common items."""
     if len(one.items) == 0:
         return None, None
     totals = one.sums.sum(axis=0)

@@ -1,4 +1,5 @@
-"""Entropy of choices: the maximum-likelihood form the page shows, and small-sample corrections."""
+"""Entropy of choices: the maximum-likelihood estimate shown on the page, and small-sample
+corrections."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ LN2: Final = math.log(2)
 
 
 def entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy in nats over the last axis; nan where nothing was counted."""
+    """Maximum-likelihood entropy in nats of counts along the last axis; nan where all counts are
+    0."""
     c = np.asarray(counts, np.float64)
     n = c.sum(axis=-1, keepdims=True)
     p = np.divide(c, n, out=np.zeros_like(c), where=n > 0)
@@ -28,8 +30,10 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy divided by log N, with N bins: 1 = no slot preferred; nan for N =
-    1."""
+    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1.
+
+    1 means that all slots were chosen equally often.
+    """
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 
@@ -41,8 +45,10 @@ def miller_madow_entropy(counts: ArrayLike) -> float:
 
 
 def jackknife_entropy(counts: ArrayLike) -> float:
-    """Jackknife entropy: N·H − (N − 1)·(mean H with one draw left out), H maximum likelihood, N
-    draws."""
+    """Jackknife entropy N·H − (N − 1)·H̄ of N draws, with H the maximum-likelihood entropy.
+
+    H̄ is the mean maximum-likelihood entropy with one draw left out.
+    """
     c = np.asarray(counts, np.float64)
     n = c.sum()
     left = c - np.eye(len(c))
@@ -52,9 +58,9 @@ def jackknife_entropy(counts: ArrayLike) -> float:
 
 
 def grassberger_entropy(counts: ArrayLike) -> float:
-    """Grassberger's entropy (2003): log N − (1/N) Σ n·G(n), with n of N draws in a bin.
+    """Grassberger's entropy (2003) of N draws: log N − (1/N) Σ n·G(n), summed over bins of n draws.
 
-    G(n) = ψ(n) + ½(−1)ⁿ(ψ((n+1)/2) − ψ(n/2)).
+    G(n) = ψ(n) + ½(−1)ⁿ(ψ((n+1)/2) − ψ(n/2)), with ψ the digamma function.
     """
     c = np.asarray(counts, np.float64)
     c = c[c > 0]
@@ -64,7 +70,7 @@ def grassberger_entropy(counts: ArrayLike) -> float:
 
 
 def chao_shen_entropy(counts: ArrayLike) -> float:
-    """Chao–Shen: coverage-adjusted Horvitz–Thompson entropy."""
+    """Chao–Shen entropy: Horvitz–Thompson estimator, adjusted for the coverage of the sample."""
     c = np.asarray(counts, np.float64)
     c = c[c > 0]
     n, singles = c.sum(), float((c == 1).sum())
@@ -74,9 +80,11 @@ def chao_shen_entropy(counts: ArrayLike) -> float:
 
 
 def expected_entropy(options: int, draws: int, correction: bool = False) -> float:
-    """Mean normalised entropy of `draws` independent uniform choices: the value without any bias.
+    """Expected normalised entropy of `draws` independent uniform choices: the value without any
+    bias.
 
-    Exact, over all possible counts. Maximum likelihood, or Miller–Madow with `correction`.
+    Computed exactly over all possible counts; with maximum-likelihood entropy, or Miller–Madow
+    entropy if `correction`.
     """
     total = 0.0
     for counts in compositions(draws, options):
@@ -87,7 +95,7 @@ def expected_entropy(options: int, draws: int, correction: bool = False) -> floa
 
 
 def compositions(total: int, parts: int) -> list[tuple[int, ...]]:
-    """All ways to write `total` as an ordered sum of `parts` counts."""
+    """List all ways to write `total` as an ordered sum of `parts` counts, zeros included."""
     if parts == 1:
         return [(total,)]
     return [
@@ -96,12 +104,12 @@ def compositions(total: int, parts: int) -> list[tuple[int, ...]]:
 
 
 def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Split the entropy of the verdict, in bits: H(V) = E[H(V | order)] + I(V; order).
+    """Split the entropy of the verdict, in bits, into H(V) = E[H(V | order)] + I(V; order).
 
     V is the winner of one comparison over its orders and repeats (a tie is an outcome); I(V; order)
-    is the part due to the order. Counted are comparisons read in all orders with at least two
-    repeats each; the result is their mean, clustered by item. Estimated by maximum likelihood: with
-    few repeats the part due to the order is biased upward.
+    is the part due to the order. Only comparisons read in all orders, with at least two repeats in
+    each, are counted; the result is their mean, clustered by item. The estimates are of maximum
+    likelihood: with few repeats the part due to the order is biased upward.
     """
     rows = row_selection.select_complete_sets(frame)
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -120,7 +128,7 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
-    """(H(V), E[H(V|order)], item) per comparison."""
+    """Return H(V), E[H(V | order)] and the item code of each comparison."""
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

@@ -14,8 +14,8 @@ from studies.frames.frame import QUESTION_COLUMN
 def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFrame:
     """Stack the frames of several studies; `column` names the study of each row.
 
-    For example, a study with images and one with context texts. Items with the same id are the same
-    item, so contrasts pair them across studies.
+    Items with the same id count as the same item, so contrasts can pair them across studies (for
+    example, a study with images and one with context texts).
     """
     if any(QUESTION_COLUMN in frame for frame in frames.values()):
         frames = {name: _with_questions(frame) for name, frame in frames.items()}
@@ -33,12 +33,13 @@ def stack_frames(frames: Mapping[str, pd.DataFrame], column: str) -> pd.DataFram
 
 
 def _with_questions(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the question of each row to a frame whose items are questions of their own."""
+    """Return the frame with the question of each row; without such a column, each item is a
+    question."""
     return frame if QUESTION_COLUMN in frame else frame.assign(**{QUESTION_COLUMN: frame["item"]})
 
 
 def _stack_categorical(parts: Sequence[pd.DataFrame], name: str) -> pd.Categorical[str]:
-    """Concatenate a categorical column by its codes: as objects, two million rows take minutes."""
+    """Concatenate a categorical column by its integer codes, much faster than by its texts."""
     columns = [part[name].astype("category").cat if name in part else None for part in parts]
     used = {
         str(one.categories[code])

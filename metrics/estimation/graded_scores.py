@@ -1,7 +1,8 @@
-"""Graded scores of verdicts on pairs, from −1 (second slot) to 1 (first slot).
+"""Graded scores of verdicts on pairs: from −1 (for the second slot) to 1 (for the first slot).
 
-By label probabilities (difference of the two), else by five-level margins (better ½, much better
-1), else by scores (their difference over the range of scores that the judge gave).
+The score is the difference of the label probabilities if there are any; else the margin of a
+five-level verdict (better ½, much better 1); else the difference of the two answers' scores,
+divided by the range of all scores that the judge gave.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from studies.frames.frame import NO_PICK
 
 
 def first_slot_scores(frame: pd.DataFrame) -> Floats:
-    """Graded score of each row for the first slot; nan where the reply is not graded."""
+    """Graded score of each row in favour of the first slot; nan where the reply is not graded."""
     score = np.full(len(frame), np.nan)
     if {"score_0", "score_1"} <= set(frame.columns):
         score = _score_differences(frame)
@@ -32,7 +33,8 @@ def first_slot_scores(frame: pd.DataFrame) -> Floats:
 
 
 def _score_differences(frame: pd.DataFrame) -> Floats:
-    """First score minus second, over the range of the scores that the judge gave."""
+    """First score minus second, divided by the range of all scores that the judge gave with the
+    prompt."""
     scores = frame[["score_0", "score_1"]].to_numpy(np.float64)
     group, groups = row_selection.group_codes(frame, ("judge", "prompt"))
     high, low = np.full(groups, -np.inf), np.full(groups, np.inf)

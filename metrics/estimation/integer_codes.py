@@ -1,7 +1,7 @@
 """Dense integer codes for groups of rows, by counting tables instead of hashing.
 
-Five million rows have as many different orders of comparisons. A hash of them takes ten times the
-memory of the rows; a table with an entry for every possible combination takes half.
+Five million rows can form as many different groups. Hashing them takes ten times the memory of the
+rows; a counting table with an entry for every possible combination takes half of it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
-"""Integer codes of the narrowest sufficient type."""
+"""Integer codes in the smallest integer type that suffices."""
 
 
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
-    """(codes, offset that makes them non-negative, number of possible codes) of a column.
+    """Return a column's codes, the offset that makes them non-negative, and the number of possible
+    codes.
 
-    A missing value is a code too. Codes of a categorical are not copied: they are as narrow as they
-    can be.
+    A missing value has a code of its own. The codes of a categorical column are not copied, as
+    pandas already stores them in the smallest integer type.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), 1, len(column.cat.categories) + 1
@@ -31,12 +32,15 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
 
 
 def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]:
-    """One code per combination of values, and the number of possible codes; not dense."""
+    """Return one code for each row's combination of values, and the number of possible codes.
+
+    The codes are not dense: some possible codes do not occur.
+    """
     found = sorted((narrow_codes(column) for column in columns), key=lambda one: one[2])
     key: Codes = np.zeros(rows, np.int32)
     size = 1
     for codes, shift, count in found:
-        # Most combinations do not occur: close the gaps before the table becomes too large.
+        # Most combinations do not occur: make the codes dense before the table grows too large.
         if size * max(count, 1) > _max_table_size(rows):
             key, size = codes_by_appearance(key, size)
         size *= max(count, 1)
@@ -48,7 +52,8 @@ def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]
 
 
 def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
-    """Dense codes 0…n−1 of keys below `size`, in order of appearance, and n."""
+    """Convert keys below `size` to dense codes 0…n−1 in order of appearance; returns the codes and
+    n."""
     if size > _max_table_size(len(key)):
         codes, values = pd.factorize(key)
         return codes, len(values)
@@ -61,9 +66,9 @@ def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
 
 
 def unique_codes(key: Ints) -> tuple[Ints, Ints]:
-    """Distinct keys and the index of each key among them, as np.unique returns them.
+    """Return the distinct keys and, for each key, its index among them, like np.unique.
 
-    Where keys are dense, a counting table replaces the sort.
+    Dense keys are counted in a table, which is faster than sorting.
     """
     least, top = int(key.min(initial=0)), int(key.max(initial=-1)) + 1
     if least < 0 or top > _max_table_size(len(key)):
@@ -77,5 +82,6 @@ def unique_codes(key: Ints) -> tuple[Ints, Ints]:
 
 
 def _max_table_size(rows: int) -> int:
-    """Largest table for this number of rows; beyond it a hash is smaller."""
+    """Largest useful counting table for this number of rows; beyond this size, hashing takes less
+    memory."""
     return 4 * rows + 1000

@@ -1,4 +1,4 @@
-"""Confidence intervals in which the item, not the verdict, is the unit of resampling."""
+"""Confidence intervals clustered by item: the item, not the verdict, is the unit of resampling."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ carry *more* information than independent ones. With few items that gain is esti
 verdict counts as more than 1/.3 independent ones."""
 
 FEW_ITEMS_BELOW: Final = 5
-"""Below this number of items the interval of a share is wider than its level implies
-(docs/coverage.md): the page hatches such cells."""
+"""Below this number of items the interval of a share may miss its 95 % coverage (docs/coverage.md);
+the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
 
 NO_SPREAD: Final = 1e-9
-"""A standard error below this is zero but for rounding."""
+"""Standard errors below this count as zero; they are rounding errors."""
 
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
@@ -41,19 +41,20 @@ ONE_ITEM_NOTE: Final = "one item: no interval"
 
 
 def unknown_estimate(note: str, unit: str = "") -> Estimate:
-    """An estimate without a value, with the reason as its note."""
+    """Return an estimate without a value whose note gives the reason."""
     return Estimate(None, unit=unit, note=note)
 
 
 def student_t_quantile(items: ArrayLike) -> Floats:
-    """Two-sided 95 % quantile of Student's t with items − 1 degrees of freedom; inf below two."""
+    """Two-sided 95 % quantile of Student's t with items − 1 degrees of freedom; inf for fewer than
+    two items."""
     degrees = np.asarray(items, np.float64) - 1
     t = stats.t.ppf(0.975, np.maximum(degrees, 1))
     return np.where(degrees < 1, np.inf, t)
 
 
 def safe_divide(total: ArrayLike, n: ArrayLike) -> Floats:
-    """total / n, nan where n is not positive."""
+    """Compute total / n; nan where n is not positive."""
     total, n = np.asarray(total, np.float64), np.asarray(n, np.float64)
     if total.shape != n.shape:
         total, n = np.broadcast_arrays(total, n)
@@ -62,7 +63,8 @@ def safe_divide(total: ArrayLike, n: ArrayLike) -> Floats:
 
 
 def sum_by_item(values: Floats, items: Ints) -> tuple[Ints, Floats]:
-    """Sum the rows of each item: (item codes present, sums of shape (G, k))."""
+    """Sum the rows of each item; returns the item codes that occur and their sums, [item,
+    column]."""
     present, code = _unique_items(items)
     columns = values.T if values.ndim == 2 else values[None, :]
     sums = [np.bincount(code, column, minlength=len(present)) for column in columns]
@@ -80,7 +82,7 @@ def _unique_items(items: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
 
 
 def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tuple[Floats, Floats]:
-    """Plain Wilson bounds; `n` may be fractional (an effective n) and must be positive."""
+    """Wilson score interval; `n` may be fractional (an effective n) and must be positive."""
     n, z = np.asarray(n, np.float64), np.asarray(z, np.float64)
     p = np.asarray(successes, np.float64) / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -90,7 +92,7 @@ def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tup
 
 
 def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact binomial interval, for comparison with other tools: it ignores the items."""
+    """Exact binomial interval, not clustered by item; for comparison with other tools."""
     tail = (1 - level) / 2
     low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
     high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
@@ -100,11 +102,11 @@ def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple
 def proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
-    """Mean of 0/1 outcomes (ties may be ½), with the Wilson interval at the effective n.
+    """Estimate the mean of 0/1 outcomes (a tie may be ½) with a Wilson interval at the effective n.
 
-    `effective_sample_size` corrects for several verdicts per item; with one verdict per item this
-    is plain Wilson. For a share of 0 or 1 the sample size is the number of items, not of verdicts.
-    One item has no interval.
+    `effective_sample_size` corrects for several verdicts per item; with one verdict per item the
+    interval is plain Wilson. For a share of 0 or 1 the sample size is the number of items, not of
+    verdicts. With one item only there is no interval.
     """
     y = np.asarray(successes, np.float64)
     if len(y) == 0:
@@ -118,17 +120,18 @@ def proportion(
 def effective_sample_size(
     successes: Floats, counts: Floats, group: Ints, groups: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """(share p, verdicts n, items G, effective n) of each group; p is nan where n is 0.
+    """Return share p, verdicts n, items G and effective n of each group; p is nan where n is 0.
 
     n_eff = n/deff·(1.96/t)², with corrections for few items:
-    - deff is the design effect, at least MIN_DESIGN_EFFECT: a/(1 + a/n), with a the variance by
-      items over that of independent verdicts. Each item's residual is its difference to the share
-      of the *other* items (delete-one; where all items are equally large, the factor G/(G−1)). The
-      divisor 1 + a/n corrects p(1−p), which is too small by the variance of p itself.
-    - t has n²/Σn_i² − 1 degrees of freedom for n_i verdicts per item (G − 1 where all items are
-      equally large), times m/(m−1): of the m 0/1 verdicts of an item, the variance of one follows
-      from p and is not estimated. With m = 1, t is the normal quantile. Items with fractional
-      totals (ties, means) count as fully estimated.
+    - deff is the design effect, at least MIN_DESIGN_EFFECT: a/(1 + a/n), where a is the ratio of
+      the variance clustered by item to the variance of independent verdicts. An item's residual is
+      its difference to the share of the *other* items (delete-one; the factor G/(G−1) if all items
+      are equally large). The divisor 1 + a/n corrects p(1−p), which is too small by the variance
+      of p itself.
+    - t is Student's quantile with n²/Σn_i² − 1 degrees of freedom for n_i verdicts on item i (G − 1
+      if all items are equally large), times m/(m−1), with m the 0/1 verdicts of an item: the
+      variance of one of the m follows from p and is not estimated. With m = 1, t is the normal
+      quantile. Items with fractional totals (ties, means) count as fully estimated.
     - For p = 0 or 1, deff = n/G.
     """
     filled = counts > 0
@@ -161,7 +164,8 @@ def proportions(
     unit: str = "share",
     note: str = "",
 ) -> list[Estimate]:
-    """`proportion` of many groups at once, from one row of sums per (group, item)."""
+    """Estimate the proportions of many groups at once, from sums for each (group, item); see
+    `proportion`."""
     p, n, items, effective = effective_sample_size(successes, counts, group, groups)
     low, high = wilson_bounds(np.nan_to_num(p) * effective, np.maximum(effective, 1e-12))
     return [
@@ -186,7 +190,8 @@ def _share_estimate(
 
 
 def has_few_items(estimate: Estimate) -> bool:
-    """Whether an interval rests on too few items to keep its level; the page hatches such cells."""
+    """Whether an interval has too few items for reliable 95 % coverage; the page hatches such
+    cells."""
     return 0 < estimate.items < FEW_ITEMS_BELOW
 
 
@@ -205,9 +210,9 @@ def mean_estimate(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
 ) -> Estimate:
-    """Mean over rows with the cluster-robust t interval of its items, clipped to `bounds`.
+    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`.
 
-    Where nothing varies the interval has the width of `no_spread_half_width`.
+    If all items have the same mean, the half-width is `no_spread_half_width`.
     """
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -227,10 +232,11 @@ def mean_estimate(
 
 
 def no_spread_half_width(items: int, effect: float) -> float:
-    """Half-width where all items have the same value: equal items do not prove a zero variance.
+    """Half-width of an interval when all items have the same value, which does not prove zero
+    variance.
 
-    The share of items of another kind may be as high as Wilson's upper limit for 0 of `items`;
-    `effect` is the change of the estimate if all items were of that kind.
+    The share of items with another value may be as high as Wilson's upper limit for 0 of `items`;
+    `effect` is the change of the estimate if all items had another value.
     """
     return effect * unseen_share(items)
 
@@ -238,12 +244,12 @@ def no_spread_half_width(items: int, effect: float) -> float:
 def widen_by_rare_share(
     estimate: Estimate, events: Floats, counts: Floats, fewer_than: int
 ) -> Estimate:
-    """Widen the t interval of 1 − c·(share of rare events) to the Wilson interval of the share.
+    """Widen the t interval of 1 − c·(share of rare events) to the Wilson interval of that share.
 
-    For kappa and alpha the events are disagreements, and c is 1/(1 − expected agreement). With few
-    of them the standard error varies too much from sample to sample: while an interval from two
-    disagreements looks narrow, Wilson's at the effective n keeps its level. `events` and `counts`
-    are sums by item; from `fewer_than` events on the t interval keeps its level.
+    For κ and α the events are disagreements, and c is 1/(1 − expected agreement). With few events
+    the standard error varies too much between samples, and the t interval is often too narrow;
+    Wilson's interval at the effective n keeps 95 % coverage. `events` and `counts` are sums by
+    item. Nothing is widened from `fewer_than` events on.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or not 0 < events.sum() < fewer_than:
@@ -260,7 +266,8 @@ def widen_by_rare_share(
 def paired_difference(
     first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
 ) -> Estimate:
-    """Mean of first − second over matched rows, with the item-cluster t interval."""
+    """Estimate the mean of first − second over matched rows, with a t interval clustered by
+    item."""
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     return mean_estimate(gap, items, unit, note="" if len(gap) else "nothing in common")
 
@@ -274,9 +281,10 @@ def jackknife_estimate(
     note: str = "",
     effect: float | None = None,
 ) -> Estimate:
-    """A statistic of item totals with its delete-one-item t interval; `sums` is [item, total].
+    """Estimate a statistic of item totals (`sums`: [item, total]) with a delete-one-item t
+    interval.
 
-    Where leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
+    If leaving out items changes nothing, the half-width is `no_spread_half_width` with `effect`
     (default: the distance to the farther bound).
     """
     groups = len(sums)
@@ -308,16 +316,17 @@ def jackknife_error(sums: Floats, statistic: Statistic) -> float:
 
 
 def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
-    """Deviations of the leave-one-item-out values from their mean; all nan if one is undefined."""
+    """Deviations of the leave-one-item-out values from their mean; all nan if one value is
+    undefined."""
     left = statistic(sums.sum(axis=0) - sums)
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 
 
 def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -> Estimate:
-    """Turn a 95 % interval into one of `tests` intervals that hold together at a level.
+    """Widen a 95 % interval to one of `tests` intervals that hold together at `level` (Bonferroni).
 
-    Bonferroni; both arms are multiplied by the ratio of Student's t quantiles. A claim of
-    equivalence uses the level .9.
+    Both arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
+    equivalence uses `level` 0.9.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return estimate
@@ -333,25 +342,25 @@ def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -
 
 
 def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
-    """Draw how often each item occurs in each round of the bootstrap: (rounds, items)."""
+    """Draw how often each item occurs in each bootstrap round: [round, item]."""
     return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
 
 
 def bootstrap_statistic(
     sums: Floats, statistic: Statistic, rng: np.random.Generator, rounds: int = 1000
 ) -> Floats:
-    """The statistic in each round of the item bootstrap; nan where a round leaves it undefined."""
+    """Compute the statistic in each round of the item bootstrap; nan where it is undefined."""
     return statistic(draw_item_weights(len(sums), rounds, rng) @ sums)
 
 
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
-    """95 % quantile of the largest |z| of a family whose members share their items.
+    """Estimate the 95 % quantile of the largest |z| in a family of estimates on the same items.
 
-    `deviations` is (items, family): the change of each member when an item is left out. Item
-    bootstrap with normal multipliers: a round draws one weight per item for all members, which
-    preserves their dependence. With few items (G) the correlations appear stronger than they are,
-    so a share 1/G of independent variation is mixed in. Members without variation count as
-    independent ones.
+    `deviations` is [item, member of the family]: the change of each member when an item is left
+    out. It is a multiplier bootstrap by item: each round draws one normal weight per item for all
+    members, which preserves their dependence. With few items (G) the correlations appear stronger
+    than they are, so a share 1/G of independent variation is mixed in. Members without variation
+    count as independent.
     """
     size = np.sqrt((deviations**2).sum(axis=0))
     varied = deviations[:, size > 1e-12] / size[size > 1e-12]
@@ -367,14 +376,14 @@ def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1
 
 
 MAX_DRAWN_ITEMS: Final = 2_000
-"""Items up to which max-t draws one weight for each; a million items would take eight gigabytes."""
+"""Maximum items for which max-t draws a weight each; a million items would take eight gigabytes."""
 
 
 def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:
-    """Sums of the columns under normal weights, [round, column].
+    """Draw sums of the columns weighted by one standard normal number per item: [round, column].
 
-    The sums are normal with the columns' products as covariance, so for many items they are drawn
-    from that distribution directly.
+    The sums are normal with covariance `varied.T @ varied`, so for many items they are drawn from
+    that distribution directly.
     """
     items, members = varied.shape
     if items <= MAX_DRAWN_ITEMS:
@@ -385,6 +394,7 @@ def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t (items − 1 degrees of freedom) with the tail area of the normal z."""
+    """Quantile of Student's t (items − 1 degrees of freedom) with the same tail area as the normal
+    z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)

@@ -1,4 +1,4 @@
-"""Item totals of several measures, counted once, then filtered and pooled.
+"""Item totals of several measures, counted once and then filtered and pooled.
 
 A measure is a statistic of item totals, so filtering by judge or category needs no second pass over
 the rows: the totals of the remaining cells are sufficient.
@@ -46,11 +46,12 @@ class _MeasureTotals:
 
 
 class MeasureCube:
-    """Item totals of a frame, for every cell of some of its columns.
+    """Item totals of several measures in every cell of a frame, where a cell is a combination of
+    the columns `by`.
 
-    Gives the same numbers as `Measure.by_cell` on the filtered frame: a filter that keeps whole
-    cells changes nothing inside them. Pooled over cells it is the measure of all their rows; only
-    the note "judged in one order only" is decided cell by cell.
+    Estimates equal those of `Measure.by_cell` on the filtered frame if the filter keeps or drops
+    whole cells. Pooled over several cells, an estimate is the measure of all their rows; only the
+    note "judged in one order only" is decided cell by cell.
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
@@ -80,7 +81,8 @@ class MeasureCube:
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by` among the cells that match `where`."""
+        """Estimate one measure for every combination of `by`, in the cells whose values match
+        `where`."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {
@@ -91,10 +93,9 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, cached.
+        """Estimate one measure for every combination of `by`, and cache the result.
 
-        A filter keeps a combination whole or drops it, so later filters only select from this
-        table.
+        A filter keeps or drops whole combinations, so later filters only select from this result.
         """
         key = (name, by)
         if key not in self._estimate_cache:
@@ -102,7 +103,7 @@ class MeasureCube:
         return self._estimate_cache[key]
 
     def _empty_estimate(self, name: str) -> Estimate:
-        """The estimate of a measure where a filter leaves no cell."""
+        """Return an estimate without a value, for a filter that no cell matches."""
         measure = self._totals[name].measure
         return unknown_estimate(measure.empty, measure.unit)
 
@@ -131,7 +132,7 @@ class MeasureCube:
         return self.by_cell(name, (), where)[()]
 
     def items(self, name: str, where: Mapping[str, str] | None = None) -> int:
-        """Count the items that have a total of this measure under the filter."""
+        """Count the items with data for this measure in the cells that match `where`."""
         code, _ = self._group_cells((), where or {})
         totals = self._totals[name]
         selected = code[totals.cell] >= 0 if len(code) else np.zeros(0, bool)
@@ -140,7 +141,8 @@ class MeasureCube:
     def _group_cells(
         self, by: Sequence[str], where: Mapping[str, str]
     ) -> tuple[Ints, list[CellKey]]:
-        """Return the group of every cell (−1: left out) and the groups in order of appearance."""
+        """Return the group of every cell (−1: excluded by the filter) and the groups in order of
+        appearance."""
         places = [self.by.index(name) for name in by]
         wanted = [(self.by.index(name), value) for name, value in where.items()]
         groups: dict[CellKey, int] = {} if by else {(): 0}
@@ -171,10 +173,10 @@ def _count_totals(measure: Measure, evidence: GroupedFrame) -> _MeasureTotals:
 
 
 def exceeds_block(frame: pd.DataFrame) -> bool:
-    """Whether a frame is too large to be counted at once.
+    """Whether a frame is so large that it is counted in blocks of items.
 
-    Only frames of pairs are counted in blocks: with more options some measures need all items of a
-    cell together.
+    Only frames of pairs are counted in blocks; with more than two options some measures need all
+    items of a cell together.
     """
     if len(frame) <= BLOCK_ROWS or not isinstance(frame["item"].dtype, pd.CategoricalDtype):
         return False  # blocks can be merged only if they share the item codes
@@ -182,7 +184,8 @@ def exceeds_block(frame: pd.DataFrame) -> bool:
 
 
 class _ItemBlock(GroupedFrame):
-    """Some items of a frame, with the cells and the cell flags of the whole frame."""
+    """Some items of a frame, with the cells of the whole frame and their flags (one order, unknown
+    order)."""
 
     def __init__(self, whole: GroupedFrame, rows: Mask, flags: GroupedFrame) -> None:
         self.cells, self.count = whole.cells, whole.count
@@ -194,7 +197,7 @@ class _ItemBlock(GroupedFrame):
 def _count_in_blocks(
     measures: list[Measure], whole: GroupedFrame, flags: GroupedFrame
 ) -> dict[str, _MeasureTotals]:
-    """Count the totals of all measures, one block of items after the other."""
+    """Count the item totals of all measures, one block of items after the other."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(whole.frame))
     blocks = len(item) // BLOCK_ROWS + 1
     block = (item * blocks // max(items, 1)).astype(np.int16)
@@ -210,7 +213,7 @@ def _count_in_blocks(
 
 
 def _share_indices(totals: Iterable[_MeasureTotals]) -> Iterator[_MeasureTotals]:
-    """Let totals with equal (cell, item) indices share the arrays: most measures count the same."""
+    """Make totals with equal (cell, item) indices use the same arrays, to save memory."""
     known: list[_MeasureTotals] = []
     for one in totals:
         same = [k for k in known if np.array_equal(k.cell, one.cell)]
@@ -232,7 +235,8 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
 
 
 def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Floats]:
-    """(cell, sums) with the totals of one item in one cell added up, sorted by cell."""
+    """Add up the totals of each (cell, item); returns the cell of each sum and the sums, sorted by
+    cell."""
     items = int(item.max(initial=0)) + 1
     present, code = unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]

@@ -1,7 +1,9 @@
-"""Measures as statistics of item totals, with one way to compute intervals and contrasts.
+"""Measures as statistics of item totals, which gives all of them intervals and contrasts in one
+way.
 
-Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item. Each
-estimate, jackknife replicate and bootstrap round is the same statistic of reweighted item totals.
+Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item.
+Estimates, jackknife replicates and bootstrap rounds apply the same statistic to item totals with
+different weights.
 """
 
 from __future__ import annotations
@@ -38,14 +40,15 @@ from studies.domain import Estimate
 
 Mask = row_selection.Mask
 CellKey = tuple[str, ...]
-"""Values of the `by` columns for one cell; () where everything is pooled."""
+"""Values of the `by` columns for one cell; () if all rows form one cell."""
 
 ONE_ORDER_NOTE = "judged in one order only: position and content are confounded"
 ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was shown first"
 
 
 class GroupedFrame:
-    """A frame divided into cells, with the row tables that measures count in, each built once."""
+    """A frame divided into cells, with the selections of rows that measures need, each computed
+    once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
@@ -57,7 +60,7 @@ class GroupedFrame:
 
     @cached_property
     def picks(self) -> pd.DataFrame:
-        """Readable rows that pick a slot or a tie."""
+        """Readable rows whose verdict is a slot or a tie."""
         return row_selection.select_picks(self.frame)
 
     @cached_property
@@ -72,13 +75,13 @@ class GroupedFrame:
 
     @cached_property
     def one_order_cells(self) -> Mask:
-        """Cells in which no comparison was planned in more than one order."""
+        """Mask of the cells in which no comparison was planned in more than one order."""
         several = self._count_picks(self.picks["orders"] > 1)
         return np.asarray((several == 0) & ~self.unknown_order_cells, np.bool_)
 
     @cached_property
     def unknown_order_cells(self) -> Mask:
-        """Cells whose records do not say which answer was shown first."""
+        """Mask of the cells whose records do not state which answer was shown first."""
         known = self._count_picks(self.picks["orders"] > 0)
         return np.asarray(
             (self._count_picks(self.picks["orders"] == 0) > 0) & (known == 0), np.bool_
@@ -91,32 +94,32 @@ class GroupedFrame:
 
     @cached_property
     def balanced_picks(self) -> pd.DataFrame:
-        """Picks of complete order sets; in cells asked in one order only, all picks.
+        """Picks of complete order sets; in cells judged in one order only, all picks.
 
-        Verdicts of unknown order are left out: they carry no information on position.
+        Verdicts of unknown order are left out, as they contain no information on position.
         """
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 
     @cached_property
     def comparable_picks(self) -> pd.DataFrame:
-        """`balanced_picks` and the verdicts of unknown order, for measures independent of
+        """`balanced_picks` plus the verdicts of unknown order, for measures that do not depend on
         position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep | (self.picks["orders"] == 0).to_numpy())
 
     @cached_property
     def order_sets(self) -> pd.DataFrame:
-        """One row per complete order set, with the agreement of its modal verdicts."""
+        """One row for each complete order set, with the counts behind consistency and flips."""
         return build_order_sets(row_selection.modal_verdicts(self.complete_picks))
 
 
 def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
     """Reduce complete order sets (one row per order) to the counts behind consistency and flips.
 
-    consistent: the same outcome in every order; hard: two different winners; soft: one winner and a
-    tie. lean: first-slot picks minus second-slot picks; for a pair its sign is the direction of the
-    flip.
+    Columns: consistent (same outcome in every order), hard (two different winners), soft (one
+    winner and a tie), lean (picks of the first slot minus picks of the second; for a pair, its sign
+    is the direction of the flip).
     """
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -137,16 +140,17 @@ def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
-    """Count how often each slot was picked in each group; at least two slots wide."""
+    """Count how often each slot was picked in each group, with at least two columns."""
     counts = row_selection.count_picks(rows, group, groups)[:, 1:]
     return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
 
 
 @dataclass(frozen=True)
 class MeasureTally:
-    """Counts of a measure: k sums for each unit (a verdict or a comparison), and their statistic.
+    """Counts of a measure: several sums for each unit (a verdict or a comparison), and their
+    statistic.
 
-    The last column is the number of units. By default the statistic is the first column over the
+    The last column is the number of units. The default statistic is the first column divided by the
     last: a share or a mean.
     """
 
@@ -156,7 +160,8 @@ class MeasureTally:
 
 
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Delete-one-item interval, for measures that are neither a share nor a mean."""
+    """Estimate with a delete-one-item interval, for measures that are neither a share nor a
+    mean."""
     n = round(float(sums[:, -1].sum()))
     effect = measure.unit_effect(sums.sum(axis=0), statistic)
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
@@ -164,10 +169,10 @@ def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> 
 
 @dataclass(frozen=True)
 class Measure:
-    """A named statistic of item totals.
+    """A named statistic of item totals, such as consistency.
 
-    `kind` selects the interval: Wilson at the effective n for a share, the cluster t for a mean,
-    the function `interval` for anything else.
+    `kind` selects the interval: "share" Wilson at the effective n, "mean" the t interval clustered
+    by item, "other" the function `interval`.
     """
 
     name: str
@@ -187,9 +192,10 @@ class Measure:
     """`interval` for all cells at once; returns None where the totals do not allow it."""
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Change of the measure if all units had another outcome: the width where nothing varies.
+        """Change of the measure if all units had another outcome; scales the interval when nothing
+        varies.
 
-        By default the distance from the value to the farther bound; 0 where a bound is infinite.
+        By default the distance from the value to the farther bound; 0 if a bound is infinite.
         """
         if self.effect is not None:
             return self.effect(totals)
@@ -244,17 +250,18 @@ class Measure:
 
 
 def note_missing_order(estimate: Estimate) -> Estimate:
-    """Give an estimate without data the note that the shown order is missing."""
+    """Add to an estimate without data the note that the shown order is not recorded."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 
 def first_over_last(totals: Floats) -> Floats:
-    """First column over last; nan where there is nothing to divide by."""
+    """Divide the first column by the last; nan where the last is 0."""
     return safe_divide(totals[..., 0], totals[..., -1])
 
 
 def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
-    """(cell, item, sums) of every (cell, item) that has rows, sorted by cell."""
+    """Sum a tally's rows; returns cell, item and sums of every (cell, item) that occurs, sorted by
+    cell."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(tally.rows))
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)
@@ -263,7 +270,7 @@ def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
 
 
 def build_tally(rows: pd.DataFrame, *columns: object) -> MeasureTally:
-    """Build a tally from one array (or number) per column."""
+    """Build a tally of `rows` from one array (or number) for each column of sums."""
     full = [np.broadcast_to(np.asarray(column, np.float64), len(rows)) for column in columns]
     return MeasureTally(rows, np.stack(full, axis=1))
 

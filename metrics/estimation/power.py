@@ -1,4 +1,4 @@
-"""Sample size planning: verdicts needed, which pair to sample next, and sequential testing."""
+"""Planning of sample sizes: battles needed, the pair to sample next, and sequential tests."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def _normal_quantile(probability: float) -> float:
 
 
 def expected_win_share(elo_gap: float) -> float:
-    """Win probability that an Elo gap implies."""
+    """Expected win share of a model that is `elo_gap` Elo points stronger."""
     return 1 / (1 + 10 ** (-elo_gap / 400))
 
 
 def design_effect(per_item: float, correlation: float) -> float:
-    """Design effect 1 + (m−1)ρ of m = `per_item` verdicts per item with correlation ρ, at least 0.
+    """Design effect 1 + (m−1)ρ, at least 0, of m = `per_item` verdicts per item with correlation ρ.
 
-    Both orders of all pairs by all judges are verdicts of one item. A negative ρ (orders that
-    cancel) gives a design effect below 1.
+    The verdicts of an item are those in both orders, on all pairs, by all judges. A negative ρ
+    (effects of the two orders that cancel) gives a design effect below 1.
     """
     return max(1 + (per_item - 1) * correlation, 0.0)
 
 
 def item_correlation(successes: ArrayLike, items: ArrayLike) -> float | None:
-    """Correlation ρ of verdicts on the same item, (deff − 1)/(m − 1), for planning.
+    """Estimate the correlation ρ = (deff − 1)/(m − 1) of verdicts on the same item, for planning.
 
-    m is the mean number of verdicts per item. None below two items, where no item has two verdicts,
-    or where all verdicts are the same.
+    deff is the design effect, m the mean number of verdicts per item. None with fewer than two
+    items, if no item has two verdicts, or if all verdicts are equal.
     """
     y, codes = np.asarray(successes, np.float64), np.asarray(items)
     if len(y) == 0:
@@ -62,10 +62,10 @@ def battles_needed(
     deff: float = 1.0,
     tie_rate: float = 0.0,
 ) -> int | None:
-    """Number of battles to distinguish a true decisive win share from ½; None at exactly ½.
+    """Number of battles needed to distinguish a true decisive win share from ½; None at exactly ½.
 
-    Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. All
-    battles: times the design effect, divided by the share of decisive battles.
+    Decisive battles: ((z_{α/2}/2 + z_β·√(pq))/(p − ½))², with p the win share and q = 1 − p. This
+    is multiplied by the design effect and divided by the share of decisive battles.
     """
     if share == 0.5 or tie_rate >= 1:
         return None
@@ -92,7 +92,7 @@ def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float
 def battles_for_half_width(
     elo: float, deff: float = 1.0, tie_rate: float = 0.0, level: float = 0.95
 ) -> int | None:
-    """Number of battles that give the gap of two contestants to ± `elo`.
+    """Number of battles needed to estimate the rating gap of two contestants to ± `elo`.
 
     For contestants of similar strength (p near ½) the standard error is 2/√n logits.
     """
@@ -112,8 +112,8 @@ def pairs_needed(
     """Number of pairs, judged in both orders, needed to detect a preference for one position.
 
     Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², with ψ the share of pairs that flip, p the
-    share of flips toward the first position and δ = ψ·(2p − 1); times the design effect where an
-    item holds several pairs.
+    share of flips toward the first position and δ = ψ·(2p − 1). If items have several pairs, n is
+    multiplied by the design effect.
     """
     lean = discordance * (2 * primacy_share - 1)
     if lean == 0:
@@ -130,12 +130,12 @@ def _round_up(n: float) -> int:
 def half_width_after(
     estimate: Estimate, more: int, correlation: float | None = None
 ) -> float | None:
-    """Half-width of an estimate after `more` further verdicts like those so far.
+    """Expected half-width of an estimate after `more` further verdicts like the present ones.
 
-    By default they are on new items, with as many verdicts per item as now: the half-width shrinks
-    by √(n/(n + more)) and by Student's t for the larger number of items. With a `correlation` ρ
-    they are on the *same* items (m verdicts each), where the variance is proportional to (1 +
-    (m−1)ρ)/n and cannot fall below ρ per item: repeats add less and less.
+    By default the further verdicts are on new items, with as many verdicts per item as now: the
+    half-width shrinks by √(n/(n + more)) and by Student's t for the larger number of items. With a
+    `correlation` ρ they are on the *same* items (m verdicts each): the variance is proportional to
+    (1 + (m−1)ρ)/n and cannot fall below ρ per item, so further repeats help less and less.
     """
     if estimate.low is None or estimate.high is None or estimate.n == 0:
         return None
@@ -153,11 +153,11 @@ def half_width_after(
 
 
 def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
-    """Sampling probabilities by expected gain (Chatbot Arena): P(pair) ∝ √(V/n) − √(V/(n+1)).
+    """Probability of sampling each pair next, by expected gain: P ∝ √(V/n) − √(V/(n+1)).
 
-    n is the number of battles so far, V = p(1 − p) with p the share of wins. Pairs without any
-    battle come first and share all the probability. Unequal sampling makes raw win rates depend on
-    opponents; Bradley–Terry accounts for it.
+    The rule is Chatbot Arena's; n is the number of battles so far, V = p(1 − p) with p the share of
+    wins. Pairs without any battle share all the probability. Unequal sampling makes raw win rates
+    depend on the opponents; Bradley–Terry ratings correct for that.
     """
     n, p = np.asarray(counts, np.float64), np.asarray(shares, np.float64)
     fresh = n <= 0
@@ -169,10 +169,11 @@ def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
 
 
 def e_value(wins: int, n: int) -> float:
-    """E-value against p = ½ that may be checked after every battle (Krichevsky–Trofimov).
+    """E-value against a win share of ½ that may be checked after every battle
+    (Krichevsky–Trofimov).
 
-    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n battles and B the beta function. Stop at 20.
-    Each item must count once, with both orders merged.
+    B(w + ½, n − w + ½)/B(½, ½)·2ⁿ, with w wins in n battles and B the beta function. At 20 the test
+    may be stopped. Each item must count once, with both orders merged.
     """
     log = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5) + n * math.log(2)
     return math.exp(min(float(log), 700.0))
@@ -183,12 +184,12 @@ MAX_BATTLES: Final = 10_000_000
 
 
 def battles_to_separate(gap: Estimate, power: float = 0.8) -> int | None:
-    """Further verdicts like those so far until the interval of a gap excludes zero.
+    """Number of further verdicts until the interval of a rating gap excludes zero.
 
-    The interval of the difference shrinks with 1/√n if items, indirect comparisons and ties keep
-    their proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now;
-    `power` is the probability that the interval then excludes zero. 0: the difference is
-    significant already. None: no interval, a gap of zero, or more than MAX_BATTLES.
+    Assumes that the interval shrinks with 1/√n, as items, indirect comparisons and ties keep their
+    proportions. Total verdicts: n' = n·(h·(1 + z_β/z)/gap)², with h the half-width now; `power` is
+    the probability that the interval then excludes zero. Returns 0 if the gap is already
+    significant; None without an interval, at a gap of zero, or beyond MAX_BATTLES.
     """
     if (gap.low is not None and gap.low > 0) or (gap.high is not None and gap.high < 0):
         return 0

@@ -1,7 +1,8 @@
 """Kind of each prompt (scoring, five-level), inferred from its verdicts.
 
-A frame holds verdicts, not prompt texts, and a study can mix protocols. An unreadable reply to a
-scoring prompt is not a missing verdict on a pair, and a verdict in three levels is not one in five.
+A frame has verdicts but no prompt texts, and a study can mix protocols. The kind decides what a row
+counts as: an unreadable reply to a scoring prompt is not a missing verdict on a pair, and a
+three-level verdict is not a five-level one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of all rows of prompts that score several answers and pick none.
+    """Mask of all rows of prompts that score each answer and pick none.
 
     Rows of unreadable replies are included.
     """
@@ -35,15 +36,16 @@ def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
 
 
 def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows of five-level prompts, recognised by a verdict of margin 2 or by their
-    name."""
+    """Mask of the rows of five-level prompts, recognised by a verdict "much better" (margin 2) or
+    by the prompt's name."""
     strong = row_selection.evidence_mask(frame) & (frame["margin"] == 2).to_numpy()
     kinds = _PromptCodes(frame)
     return kinds.rows(kinds.prompts_with(strong), FIVE_LEVEL_PREFIXES)
 
 
 class _PromptCodes:
-    """The prompts of a frame as codes, so that each name is inspected once, not once per row."""
+    """Integer codes of the prompts in a frame, so that each prompt name is tested once, not once
+    per row."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         prompt = frame["prompt"].astype("category").cat
@@ -51,13 +53,14 @@ class _PromptCodes:
         self.codes = prompt.codes.to_numpy()
 
     def prompts_with(self, rows: row_selection.Mask) -> row_selection.Mask:
-        """Mask of the prompts that have at least one of these rows."""
+        """Mask of the prompts that have at least one of the selected rows."""
         found: row_selection.Mask = np.zeros(len(self.names), np.bool_)
         found[self.codes[rows]] = True
         return found
 
     def rows(self, prompts: row_selection.Mask, prefixes: Sequence[str]) -> row_selection.Mask:
-        """Mask of the rows of these prompts and of those whose names have one of the prefixes."""
+        """Mask of the rows of the selected prompts, and of all prompts whose names start with a
+        prefix."""
         named = np.array([name.startswith(tuple(prefixes)) for name in self.names], np.bool_)
         wanted = prompts | named
         return wanted[self.codes] if len(wanted) else np.zeros(len(self.codes), np.bool_)

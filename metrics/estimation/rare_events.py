@@ -1,8 +1,8 @@
 """Intervals for samples in which (almost) nothing varies.
 
-A standard error estimated from such a sample is zero or far too small: ten equal items are no proof
-that every item is equal. The widths here come from the score test of a share instead, which stays
-open for the events that a sample of this size would often miss.
+A standard error estimated from such a sample is zero or far too small: ten equal items do not prove
+that all items are equal. The widths here come from the score test of a share, which allows for
+events that a sample of this size often misses.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 Z95: Final = float(norm.ppf(0.975))
-"""Usually rounded to 1.96; the published Wilson examples use the exact quantile."""
+"""Two-sided 95 % quantile of the normal distribution (1.96), unrounded as in published examples."""
 
 TANGO_METHOD: Final = "Tango score, effective n by items"
 
 
 def unseen_share(n: float, z: float = Z95) -> float:
-    """Upper limit of the share of an event that n draws did not show: z²/(n + z²), Wilson's."""
+    """Wilson's upper limit z²/(n + z²) for the share of an event that did not occur in n draws."""
     return z * z / (n + z * z)
 
 
 def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
-    """Distance from a value to the farther of its bounds; 0 where a bound is infinite."""
+    """Distance from a value to the farther of its two bounds; 0 if a bound is infinite."""
     distance = max(value - bounds[0], bounds[1] - value)
     return distance if math.isfinite(distance) else 0.0
 
@@ -34,8 +34,8 @@ def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
 def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
     """Tango's score interval for a difference of paired shares, (more − less)/n.
 
-    `more` and `less` count the units that only the first, or only the second, has; counts and n may
-    be fractional (an effective n). Without any such unit it is ±z²/(n + z²).
+    `more` and `less` count the units with the event on the first side only, or on the second only;
+    counts and n may be fractional (an effective n). If both are 0 the interval is ±z²/(n + z²).
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n
@@ -45,14 +45,15 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
 
 
 def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
-    """Zero of a falling curve between two differences; the limit if it has none there."""
+    """Find the zero of a falling curve between `start` and `stop`; return `limit` if there is
+    none."""
     if start >= stop or curve(start) * curve(stop) > 0:
         return limit
     return float(brentq(curve, start, stop))
 
 
 def _tango_score(more: float, less: float, n: float) -> Callable[[float], float]:
-    """The score statistic as a function of the difference under test (Tango 1998)."""
+    """Return Tango's score statistic (1998) as a function of the hypothesised difference."""
 
     def score(delta: float) -> float:
         linear = -more - less + (2 * n - more + less) * delta

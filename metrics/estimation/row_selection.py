@@ -1,4 +1,4 @@
-"""Row selection: which rows of a frame count for which kind of measure."""
+"""Selection of the rows of a frame that count for each kind of measure."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ NO_SLOT: Final = -2
 
 
 def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
-    """Select rows by a positional mask.
+    """Select rows by a Boolean mask with one entry per row.
 
-    A mask that keeps all rows copies none: of five million rows that would be half a gigabyte.
+    A mask that is true everywhere returns a shallow copy: a full copy of five million rows would
+    take half a gigabyte.
     """
     selected = np.asarray(mask, np.bool_)
     return frame.copy(deep=False) if selected.all() else frame.loc[selected]
@@ -53,12 +54,14 @@ def evidence_mask(frame: pd.DataFrame) -> Mask:
 
 
 def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a usable status, without noise-floor repeats, which enter the noise floor only."""
+    """Rows with a usable status, without noise-floor repeats (calls repeated only to measure
+    noise)."""
     return select_rows(frame, evidence_mask(frame) & ~frame["noise"].to_numpy())
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable rows with a pick (a slot or a tie); rows that contain only scores are left out."""
+    """Readable rows whose verdict is a slot or a tie; rows that contain only scores are left
+    out."""
     rows = select_readable(frame)
     return select_rows(rows, rows["pick"] != NO_PICK)
 
@@ -70,7 +73,7 @@ def select_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows whose shown order is known; imported files may lack it."""
-    if "orders" not in frame:  # tables of battles: the columns give the order
+    if "orders" not in frame:  # tables of battles: their two model columns give the order
         return frame
     known = (frame["orders"] != 0).to_numpy()
     return frame if known.all() else select_rows(frame, known)
@@ -85,7 +88,8 @@ def people_mask(frame: pd.DataFrame) -> Mask:
 
 
 def suspect_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the rows with a suspected prompt injection; most studies have no such column."""
+    """Mask of the rows with a suspected prompt injection; all false if the frame has no such
+    column."""
     return (
         np.asarray(frame[SUSPECT_COLUMN], np.bool_)
         if SUSPECT_COLUMN in frame
@@ -118,8 +122,8 @@ def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
 
 
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """Verdicts of these judges. None: of all judges that are not people; if there are none, of
-    people."""
+    """Verdicts of the given judges; by default of all language-model judges, or of people if there
+    are no others."""
     if judges is not None:
         return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
     human = people_mask(frame)
@@ -127,21 +131,21 @@ def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> p
 
 
 def pool_people(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Give all rows one judge, and keep the judges so far in the column `person`."""
+    """Give all rows the judge `name`, and store their former judges in the column `person`."""
     codes = np.zeros(len(frame), np.int8)
     pooled = pd.Categorical.from_codes(codes, pd.Index([name], dtype="str"))
     return frame.assign(judge=pooled, **{PERSON_COLUMN: frame["judge"]})
 
 
 def present_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """Return the columns, and the columns `person` and `question` if the frame has them."""
+    """Return `columns`, plus `person` and `question` if the frame has them."""
     return [*columns, *(name for name in (PERSON_COLUMN, QUESTION_COLUMN) if name in frame)]
 
 
 def add_item_column(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
-    """Add a categorical column to split by (task, single or multi image), from item -> value."""
+    """Add a categorical column to group by (such as the task), from a mapping item -> value."""
     item = frame["item"].astype("category")
     names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
     known = sorted(set(names))
@@ -152,10 +156,11 @@ def add_item_column(
 
 
 def probability_points(frame: pd.DataFrame) -> Floats:
-    """Points of each slot by the verdict's label probabilities, ties shared out evenly.
+    """Points of each slot from the label probabilities of a verdict; a tie's probability is shared
+    out evenly.
 
-    Shape (rows, largest N); nan without label probabilities. The probabilities of all labels sum to
-    1, so the rest after the slots is the probability of a tie.
+    Shape (rows, largest number of slots); nan without label probabilities. The probabilities of all
+    labels sum to 1, so what the slots leave is the probability of a tie.
     """
     width = int(frame["options"].max()) if len(frame) else 0
     columns = [f"p_{slot}" for slot in range(width)]
@@ -170,7 +175,8 @@ def probability_points(frame: pd.DataFrame) -> Floats:
 
 
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
-    """Integer codes of a column and the number of possible codes; a missing value is a code too."""
+    """Integer codes of a column and the number of possible codes; a missing value has its own
+    code."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes = np.add(column.cat.codes.to_numpy(), 1, dtype=np.int64)
         return codes, len(column.cat.categories) + 1
@@ -179,9 +185,10 @@ def column_codes(column: pd.Series) -> tuple[Ints, int]:
 
 
 def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
-    """Dense codes 0…n−1 of the rows' combinations of `columns`, in order of appearance, and n.
+    """Dense codes 0…n−1 of each row's combination of `columns`, in order of appearance, and n.
 
-    Comparisons of pooled people are by person: two people who differ are not one who changes.
+    With people pooled as one judge, comparisons still differ by person: two people who disagree
+    must not look like one person who changed the verdict.
     """
     by_person = {"judge", "comparison"} <= set(columns) and PERSON_COLUMN in frame
     names = (*columns, PERSON_COLUMN) if by_person else columns
@@ -191,7 +198,7 @@ def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]
 
 
 def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Combinations of some categorical columns that occur, in the order of their categories."""
+    """List the combinations of values that occur in some categorical columns, in category order."""
     code, count = group_codes(frame, columns)
     first = first_rows(code, count)
     known = [frame[name].cat for name in columns]
@@ -204,7 +211,7 @@ def observed_combinations(frame: pd.DataFrame, columns: Sequence[str]) -> list[t
 
 
 def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
-    """Number of items of each value of a categorical column, in the order of its categories."""
+    """Count the items for each value of a categorical column, in category order."""
     group, groups = column_codes(frame[column])
     item, items = column_codes(resampling_unit(frame))
     both, _ = unique_codes(group * items + item)
@@ -214,12 +221,13 @@ def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
 
 
 def resampling_unit(frame: pd.DataFrame) -> pd.Series:
-    """Column of the unit that intervals resample: the question if several items share one."""
+    """The column of the unit that intervals resample: `question` if several items share one, else
+    `item`."""
     return frame[QUESTION_COLUMN] if QUESTION_COLUMN in frame else frame["item"]
 
 
 def item_codes(frame: pd.DataFrame) -> Ints:
-    """Item code of each row: the resampling unit."""
+    """Code of each row's resampling unit (item or question)."""
     return column_codes(resampling_unit(frame))[0]
 
 
@@ -242,14 +250,14 @@ def count_picks(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
 
 
 def first_rows(group: Ints, groups: int) -> Ints:
-    """Row number of each group's first row; codes are dense."""
+    """Row number of the first row of each group; group codes are dense."""
     first = np.zeros(groups, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     return first
 
 
 def complete_set_mask(rows: pd.DataFrame) -> Mask:
-    """Mask of the rows of comparisons all of whose planned orders (two or more) were read."""
+    """Mask of the rows of comparisons whose planned orders (two or more) were all read."""
     comparison, count = group_codes(rows, COMPARISON_KEY)
     order, orders = group_codes(rows, ORDER_KEY)
     read = np.bincount(comparison[first_rows(order, orders)], minlength=count)
@@ -258,7 +266,7 @@ def complete_set_mask(rows: pd.DataFrame) -> Mask:
 
 
 def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
-    """Picks of complete order sets: every order that was planned has been read."""
+    """Picks of complete order sets: comparisons in which every planned order was read."""
     rows = select_picks(frame)
     return select_rows(rows, complete_set_mask(rows))
 
@@ -270,13 +278,14 @@ def contestants(frame: pd.DataFrame) -> list[str]:
 
 
 def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
-    """Contestant in each slot: (rows, widest N) indices into `names`; NO_SLOT marks none."""
+    """Contestant in each slot as an index into `names`, [row, slot]; NO_SLOT where a row has fewer
+    slots."""
     codes, table = _slot_table(frame, names)
     return table[codes]
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """(arrangement of each row, contestant in each slot of each arrangement)."""
+    """Return each row's arrangement code, and the contestant in each slot of each arrangement."""
     shown = frame["shown"].astype("category")
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0
@@ -289,7 +298,7 @@ def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]
 
 
 def chosen_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
-    """The contestant picked in each row as an index into `names`; TIE stays TIE."""
+    """The contestant picked in each row as an index into `names`; a tie is TIE."""
     pick = frame["pick"].to_numpy()
     if len(frame) == 0:
         return pick.astype(np.int64)

@@ -1,7 +1,7 @@
-"""Variance components of a crossed design (generalizability study), and gains of a larger one.
+"""Variance components of a crossed design (generalizability study), and the gain from enlarging it.
 
 Balanced analysis of variance with random effects: items × judges × prompts × orders, with repeats
-in each cell. Estimates below zero count as zero.
+in each cell. Negative estimates count as zero.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Effect = frozenset[str]
 class VarianceComponents:
     """Variance of each effect, and the number of levels of each facet.
 
-    `repeat` is the variance of one reply around its cell; None where no cell has two replies: then
-    it is a part of the effect of all facets together.
+    `repeat` is the variance of single replies within a cell; None if no cell has two replies, as it
+    is then part of the effect of all facets together.
     """
 
     facets: Mapping[str, int]
@@ -36,9 +36,10 @@ class VarianceComponents:
     repeats: float
 
     def error_variance(self, times: Mapping[str, float] | None = None) -> float:
-        """Variance of the grand mean over new items, with `times` as many levels of a facet.
+        """Variance of the mean over all verdicts, for a new sample of items.
 
-        Judges, prompts and orders are those of the study: only effects that involve items count.
+        `times` gives, for a facet, the factor by which its number of levels grows. Judges, prompts
+        and orders are taken as fixed: only effects that involve items count.
         """
         factor = dict(times or {})
         size = {name: n * factor.get(name, 1.0) for name, n in self.facets.items()}
@@ -51,14 +52,14 @@ class VarianceComponents:
         return total + (self.repeat or 0.0) / replies
 
     def narrowing(self, facet: str, times: float = 2.0) -> float:
-        """Share by which the interval narrows with `times` as many levels of a facet."""
+        """Share by which the interval becomes narrower with `times` as many levels of a facet."""
         now = self.error_variance()
         if now <= 0:
             return 0.0
         return 1 - float(np.sqrt(self.error_variance({facet: times}) / now))
 
     def shares(self) -> dict[str, float]:
-        """Share of the variance of one reply by effect, such as "item × judge"."""
+        """Share of each effect, such as "item × judge", in the variance of a single reply."""
         named = {effect_name(effect): variance for effect, variance in self.effects.items()}
         named[REPEAT] = self.repeat or 0.0
         total = sum(named.values())
@@ -66,7 +67,7 @@ class VarianceComponents:
 
 
 def effect_name(effect: Effect) -> str:
-    """Name of an effect: its facets, the item first."""
+    """Name of an effect: its facets joined by ×, the item first."""
     return " × ".join(sorted(effect, key=_facet_rank))
 
 
@@ -81,11 +82,13 @@ def variance_components(
     within: float | None = None,
     repeats: float = 1.0,
 ) -> VarianceComponents:
-    """Estimate the components from cell means; one axis for each facet, without missing cells.
+    """Estimate the components from cell means, an array with one axis per facet and no missing
+    cells.
 
-    `within` is the variance of single replies inside a cell, `repeats` their number per cell.
-    E MS_S = Σ_{T ⊇ S} σ²_T·Π_{f ∉ T} n_f for the mean square of the effect S, hence σ²_S =
-    Σ_{T ⊇ S} (−1)^{|T∖S|}·MS_T / Π_{f ∉ S} n_f. A facet with one level has no effect of its own.
+    `within` is the variance of single replies inside a cell, `repeats` their number per cell. With
+    σ²_T the variance of effect T and n_f the levels of facet f, the mean square MS_S of effect S
+    has expectation Σ_{T ⊇ S} σ²_T·Π_{f ∉ T} n_f, hence σ²_S = Σ_{T ⊇ S} (−1)^{|T∖S|}·MS_T / Π_{f ∉
+    S} n_f. A facet with one level has no effect of its own.
     """
     size = dict(zip(facets, means.shape, strict=True))
     varied = [name for name in facets if size[name] > 1]
@@ -107,11 +110,11 @@ def variance_components(
 
 
 def _mean_square(means: Floats, facets: Sequence[str], effect: Effect) -> float:
-    """Mean square of one effect of a full crossed design, from its cell means."""
+    """Mean square of one effect of a fully crossed design, from its cell means."""
     own = [axis for axis, name in enumerate(facets) if name in effect]
     other = tuple(axis for axis in range(means.ndim) if axis not in own)
     table = means.mean(axis=other, keepdims=True)
-    for axis in own:  # remove all effects of fewer facets
+    for axis in own:  # subtract the effects of fewer facets
         table = table - table.mean(axis=axis, keepdims=True)
     degrees = prod(means.shape[axis] - 1 for axis in own)
     repeats = prod(means.shape[axis] for axis in other)

@@ -1,4 +1,4 @@
-"""Sections of the summary that measure verdicts on single answers against their labels."""
+"""Sections of the summary that compare verdicts on single answers with their labels."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PassFailResult:
 
 
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
-    """Pass/fail measures by judge and prompt."""
+    """Compute the pass/fail measures for each judge and prompt."""
     return {
         cell: _result(rows, _rows_by_contestant(frame, cell))
         for cell, rows in pass_fail_cells(frame).items()
@@ -78,7 +78,11 @@ def _rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str,
 
 
 def pass_fail_section(frame: pd.DataFrame) -> Json:
-    """judge -> prompt -> sentence, rates, true pass rate, confusion table, unusable replies."""
+    """Build the section of pass/fail measures, as judge -> prompt -> values.
+
+    The values are a sentence, the rates, the true pass rate, the confusion table and the unusable
+    replies.
+    """
     nested: Json = {}
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}
@@ -96,7 +100,10 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
 
 
 def scores_section(frame: pd.DataFrame) -> Json:
-    """judge -> prompt -> agreement of scores with labels, where answers have labels."""
+    """Build the section on agreement of scores with labels, as judge -> prompt -> estimates.
+
+    Judges and prompts without labelled answers are left out.
+    """
     nested: Json = {}
     for (judge, prompt), rows in score_cells(frame).items():
         if np.isfinite(rows.label).any():
@@ -106,12 +113,13 @@ def scores_section(frame: pd.DataFrame) -> Json:
 
 
 def asdict_estimates(found: Any) -> dict[str, Estimate]:
-    """Estimates of a dataclass by the names of its fields."""
+    """Return the estimates in the fields of a dataclass as field name -> estimate."""
     return {name: getattr(found, name) for name in found.__dataclass_fields__}
 
 
 def pass_fail_sentence(found: PassFailResult) -> str:
-    """One sentence: passes among good and bad answers, true and observed pass rate."""
+    """Write one sentence: shares of good and of bad answers that pass, true and observed pass
+    rate."""
     rates, true = found.rates, found.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
@@ -124,7 +132,8 @@ def pass_fail_sentence(found: PassFailResult) -> str:
 
 
 def errors_text(sensitivity: float | None, specificity: float | None) -> str:
-    """Share of passes among good and among bad answers, as far as labels show them."""
+    """Write which share of good and of bad answers the judge passes; a share without labels is left
+    out."""
     if sensitivity is not None and specificity is not None:
         bad = _percent(1 - specificity)
         return f"It passes {_percent(sensitivity)} of good answers and {bad} of bad ones"

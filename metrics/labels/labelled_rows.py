@@ -1,4 +1,4 @@
-"""Rows of a frame that judge one answer, by judge and prompt, beside their labels."""
+"""Verdicts on single answers with the labels of the answers, by judge and prompt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Rows = TypeVar("Rows")
 
 @dataclass(frozen=True, eq=False)
 class ScoreRows:
-    """Scores of one answer each, their labels and item codes; nan: unusable, or no label."""
+    """Scores of single answers with their labels and item codes; nan for an unusable reply or a
+    missing label."""
 
     score: Floats
     label: Floats
@@ -29,18 +30,19 @@ class ScoreRows:
 
 
 def pass_fail_cells(frame: pd.DataFrame) -> dict[JudgePrompt, PassFailRows]:
-    """Pass/fail verdicts by judge and prompt, without noise-floor repeats."""
+    """Return the pass/fail verdicts of each judge and prompt, without noise-floor repeats."""
     return _cells(frame, pass_fail_rows(frame), pass_fail_codes)
 
 
 def score_cells(frame: pd.DataFrame) -> dict[JudgePrompt, ScoreRows]:
-    """Scores of single answers by judge and prompt, without noise-floor repeats."""
+    """Return the scores of single answers by each judge and prompt, without noise-floor repeats."""
     points = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     return _cells(frame, points, _score_rows)
 
 
 def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
-    """Verdict and label of each row as codes; an unusable reply is no verdict."""
+    """Convert verdict and label of each row to PASS or FAIL; UNKNOWN for an unusable reply or no
+    label."""
     score = usable_scores(rows)
     verdict = np.where(np.isnan(score), UNKNOWN, np.where(score >= 0.5, PASS, FAIL))
     gold = _labels(rows)
@@ -49,7 +51,7 @@ def pass_fail_codes(rows: pd.DataFrame) -> PassFailRows:
 
 
 def usable_scores(rows: pd.DataFrame) -> Floats:
-    """Score of the one answer of each row; nan for an unusable reply."""
+    """Score of the single answer in each row; nan for an unusable reply."""
     if "score_0" not in rows:
         return np.full(len(rows), np.nan)
     score = rows["score_0"].to_numpy(np.float64)
@@ -81,7 +83,8 @@ def _cells(
 
 
 def checked_rows(frame: pd.DataFrame, checked: str) -> np.ndarray:
-    """Mask of the rows of one cell of the confusion table, such as "pass_bad" (false passes)."""
+    """Mask of the rows in one cell of the confusion table, such as "pass_bad" (bad answers that
+    passed)."""
     codes = pass_fail_codes(frame)
     verdict, _, label = checked.partition("_")
     known = {"pass": PASS, "good": PASS, "fail": FAIL, "bad": FAIL}

@@ -1,7 +1,8 @@
-"""Effect of the order of the options (pass and fail, or scores) on verdicts on one answer.
+"""Effect of the order in which a prompt lists the options of a verdict (pass and fail, or scores).
 
-Arrangements are compared within the same item and contestant. Repeats in one arrangement are
-averaged first; noise-floor repeats enter the noise floor only.
+An arrangement is one order of the options. Arrangements are compared on the same answer (item and
+contestant). Repeats in one arrangement are averaged first; noise-floor repeats enter the noise
+floor only.
 """
 
 from __future__ import annotations
@@ -27,22 +28,23 @@ _SAME_SCORE: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class OptionOrder:
-    """Order effects of one judge with one prompt."""
+    """Effects of the order of the options on the verdicts of one judge with one prompt."""
 
     changed: Estimate
     """Share of answers whose score depends on the order of the options."""
     noise_floor: Estimate
     """Share of repeats in the same order whose score differs from the first verdict."""
     first_place: Estimate
-    """Share of verdicts for the option offered first."""
+    """Share of verdicts for the option listed first."""
     expected_first: Estimate
-    """That share if the same verdicts did not depend on the order."""
+    """Expected value of `first_place` if the same verdicts did not depend on the order."""
     shift: Mapping[str, Estimate]
-    """Mean score in an arrangement − mean score in the others, on the same answers."""
+    """Arrangement -> its mean score − mean score in the other arrangements, on the same answers."""
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[tuple[str, str], OptionOrder]:
-    """Order effects by judge and prompt, for prompts whose options were offered in two orders."""
+    """Estimate the effects of the options' order for each judge and prompt that used at least two
+    orders."""
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     found: dict[tuple[str, str], OptionOrder] = {}
     if not len(rows):
@@ -56,7 +58,7 @@ def option_order_effects(frame: pd.DataFrame) -> dict[tuple[str, str], OptionOrd
 
 
 def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """judge -> prompt -> order effects of the options."""
+    """Build the section on the order of the options, as judge -> prompt -> estimates."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in option_order_effects(frame).items():
         nested.setdefault(judge, {})[prompt] = {
@@ -67,7 +69,8 @@ def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _score_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Usable scores with their item, contestant, arrangement and place of the chosen option."""
+    """Build the table of usable scores with judge, prompt, item, contestant and arrangement of the
+    options."""
     table = pd.DataFrame(
         {
             "judge": rows["judge"].astype(str).to_numpy(),
@@ -110,7 +113,8 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _shifts(cells: pd.DataFrame) -> dict[str, Estimate]:
-    """Arrangement -> its mean score minus the mean of the others, paired by item and contestant."""
+    """Return, for each arrangement, its mean score minus that of the other arrangements, paired by
+    answer."""
     wide = cells.pivot(index=_CASE, columns="arrangement", values="score")
     found = {}
     for name in wide.columns:
@@ -125,10 +129,11 @@ def _shifts(cells: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _first_place(main: pd.DataFrame) -> tuple[Estimate, Estimate]:
-    """Share of verdicts for the option offered first, and its value without an order effect.
+    """Estimate the share of verdicts for the option listed first, and the share expected without an
+    order effect.
 
-    Without one, an answer's verdicts have the same distribution in every arrangement: that of all
-    its verdicts together.
+    The expected share assumes that an answer's verdicts have the same distribution in every
+    arrangement: that of all verdicts on this answer together.
     """
     offered = [_option_score(name, passes) for name, passes in zip(
         main["arrangement"], main["pass_fail"], strict=True)]  # fmt: skip
@@ -149,7 +154,8 @@ def _first_place(main: pd.DataFrame) -> tuple[Estimate, Estimate]:
 
 
 def _option_score(arrangement: str, pass_fail: bool) -> float:
-    """Score of the option offered first; nan for named levels, whose order the frame lacks."""
+    """Return the score of the option listed first; nan for named levels, as the frame lacks their
+    order."""
     first = arrangement.split(SEP)[0]
     if pass_fail:
         return float(first == PASS)

@@ -1,7 +1,7 @@
-"""Pass/fail verdicts of a judge against labels: confusion table and the rates made from it.
+"""Pass/fail verdicts of a judge against labels: confusion table and the rates computed from it.
 
-A row is one verdict on one answer; the item is the unit of every interval. Unusable replies are no
-verdicts: they are counted apart and enter no rate.
+A row is one verdict on one answer; intervals are clustered by item. Unusable replies are counted
+separately and enter no rate.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_SIDE_NOTE: Final = "needs labels of both kinds"
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of verdicts by their label."""
+    """Confusion table: number of verdicts (pass, fail) on good and on bad answers."""
 
     pass_good: int
     pass_bad: int
@@ -52,7 +52,8 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class PassFailRates:
-    """How often a judge is right about good and about bad answers, and how often it passes."""
+    """Sensitivity, specificity and further rates of a judge's pass/fail verdicts, with the
+    confusion table."""
 
     confusion: Confusion
     sensitivity: Estimate
@@ -99,7 +100,7 @@ class PassFailRows:
 
 
 def pass_fail_rates(rows: PassFailRows) -> PassFailRates:
-    """All rates of one judge with one prompt."""
+    """Compute all rates of one judge with one prompt."""
     known, usable = rows.labelled, rows.usable
     good, bad = known.label == PASS, known.label == FAIL
     passed = known.verdict == PASS
@@ -133,7 +134,7 @@ def _empty_note(known: PassFailRows, chosen: np.ndarray) -> str:
 
 
 def _kappa_estimate(known: PassFailRows) -> Estimate:
-    """Cohen's κ of verdict and label, with its interval from leaving out one item at a time."""
+    """Estimate Cohen's κ of verdict and label, with a jackknife interval over items."""
     if not len(known.verdict):
         return unknown_estimate(NO_LABEL_NOTE, "kappa")
     cells = np.stack(
@@ -148,7 +149,7 @@ def _kappa_estimate(known: PassFailRows) -> Estimate:
 
 
 def _kappa_of_totals(totals: Floats) -> Floats:
-    """κ from totals (…, [fail bad, fail good, pass bad, pass good])."""
+    """Compute κ from counts whose last axis is [fail bad, fail good, pass bad, pass good]."""
     n = totals.sum(axis=-1)
     fail, bad = totals[..., 0] + totals[..., 1], totals[..., 0] + totals[..., 2]
     observed = safe_divide(totals[..., 0] + totals[..., 3], n)
@@ -157,10 +158,10 @@ def _kappa_of_totals(totals: Floats) -> Floats:
 
 
 def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
-    """Sensitivity + specificity − 1, with limits combined from those of the two shares.
+    """Estimate Youden's index J = sensitivity + specificity − 1 from the two estimates.
 
-    The two come from different answers and are independent, so that the squared distances to their
-    limits add up (Donner and Zou 2012).
+    Sensitivity and specificity come from different answers and are independent, so the squared
+    distances to their limits add up (Donner and Zou 2012).
     """
     if sensitivity.value is None or specificity.value is None:
         return unknown_estimate(NO_SIDE_NOTE, "share")
@@ -180,7 +181,10 @@ def youden_index(sensitivity: Estimate, specificity: Estimate) -> Estimate:
 
 
 def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) -> float | None:
-    """Distance from a weighted sum of independent estimates to its limit; None if one has none."""
+    """Distance from a weighted sum of independent estimates to its lower or upper limit.
+
+    None if one of the estimates lacks that limit.
+    """
     total = 0.0
     for weight, one in parts:
         limit = one.low if lower else one.high
@@ -193,7 +197,7 @@ def _combined_distance(parts: Sequence[tuple[float, Estimate]], *, lower: bool) 
 def combine_independent(
     parts: Sequence[tuple[float, Estimate]], unit: str, method: str, note: str = ""
 ) -> Estimate:
-    """Weighted sum of independent estimates (positive weights), limits combined as in
+    """Estimate a weighted sum of independent estimates (positive weights); limits as in
     `youden_index`."""
     value = sum(weight * (one.value or 0.0) for weight, one in parts)
     low, high = (_combined_distance(parts, lower=side) for side in (True, False))
@@ -211,10 +215,12 @@ def combine_independent(
 
 
 def errors_differ(tables: Sequence[Confusion]) -> float | None:
-    """p-value of "sensitivity and specificity are the same for all contestants"; None if unknown.
+    """p-value of the hypothesis that all contestants have the same sensitivity and specificity.
 
-    Two likelihood-ratio tests, of passes among good and of fails among bad answers, each at twice
-    its p-value. If the rates differ, one correction for all contestants can reverse their order.
+    Two tests are made, of passes among good and of fails among bad answers: Fisher's exact test for
+    two contestants, likelihood-ratio tests for more. The smaller p-value is multiplied by the
+    number of tests; None if there is none. If the rates differ, one correction for all contestants
+    can reverse their order.
     """
     by_label = [
         [(t.pass_good, t.fail_good) for t in tables if t.pass_good + t.fail_good],

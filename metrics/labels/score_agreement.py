@@ -1,4 +1,4 @@
-"""Scores of a judge against labels on the same scale: distance, direction, rank correlation."""
+"""Agreement of a judge's scores with labels on the same scale: error, bias, rank correlation, κ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metrics.estimation.intervals import (
 from studies.domain import Estimate
 
 MAX_GROUPS: Final = 100
-"""Groups of items left out in turn: enough for the interval, and fast for large studies."""
+"""Maximum number of groups of items that the jackknife leaves out in turn, to limit its time."""
 GROUPED_METHOD: Final = "groups of items left out in turn, t"
 NO_SPREAD_NOTE: Final = "all scores or all labels are equal"
 NO_LABEL_NOTE: Final = "no score has a label"
@@ -30,7 +30,7 @@ NO_LABEL_NOTE: Final = "no score has a label"
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    """Agreement of scores with labels."""
+    """Estimates of the agreement of a judge's scores with the labels."""
 
     mae: Estimate
     """Mean absolute difference."""
@@ -45,7 +45,8 @@ class ScoreAgreement:
 
 
 def score_agreement(scores: ArrayLike, labels: ArrayLike, items: ArrayLike) -> ScoreAgreement:
-    """Agreement of scores and labels (nan: missing); one row per score, intervals by items."""
+    """Estimate the agreement of scores with labels (nan: missing); one row per score, clustered by
+    item."""
     score, label = np.asarray(scores, np.float64), np.asarray(labels, np.float64)
     known = np.isfinite(score) & np.isfinite(label)
     score, label, item = score[known], label[known], np.asarray(items, np.int64)[known]
@@ -64,9 +65,9 @@ def score_agreement(scores: ArrayLike, labels: ArrayLike, items: ArrayLike) -> S
 
 
 def quadratic_kappa(score: Floats, label: Floats) -> float:
-    """Cohen's κ with quadratic weights: 1 − mean squared difference over its chance value.
+    """Cohen's κ with quadratic weights: 1 − (mean squared difference)/(its value by chance).
 
-    Chance pairs every score with every label. nan if all scores and labels are equal.
+    The value by chance pairs every score with every label. nan if all scores and labels are equal.
     """
     by_chance = score.var() + label.var() + (score.mean() - label.mean()) ** 2
     if by_chance < 1e-12:
@@ -89,7 +90,7 @@ def _kendall(score: Floats, label: Floats) -> float:
 def _correlation(
     score: Floats, label: Floats, item: Ints, statistic: Callable[[Floats, Floats], float]
 ) -> Estimate:
-    """A statistic of score and label with the interval from leaving out groups of items.
+    """Estimate a statistic of scores and labels with a jackknife interval over groups of items.
 
     Groups are drawn with a fixed seed, so that the same data give the same interval.
     """
@@ -105,7 +106,7 @@ def _correlation(
         note = join_notes("too few items for an interval")
         return Estimate(value, None, None, len(score), count, "correlation", 0.95,
                         GROUPED_METHOD, note)  # fmt: skip
-    # On Fisher's scale, which keeps the limits inside −1 and 1.
+    # The interval is computed on Fisher's z scale, which keeps the limits between −1 and 1.
     z, left_z = (np.arctanh(np.clip(one, -0.999999, 0.999999)) for one in (value, left))
     error = np.sqrt((groups - 1) / groups * ((left_z - left_z.mean()) ** 2).sum())
     half = float(student_t_quantile(groups)) * float(error)

@@ -1,8 +1,8 @@
 """True pass rate: the share of good answers, corrected for the judge's errors.
 
 Rogan and Gladen (1978): (observed + specificity − 1) / J on verdicts without a label, where J is
-sensitivity + specificity − 1 and both are estimated on labelled verdicts. Labelled verdicts enter
-with their labels. The correction assumes that the judge errs equally often on labelled and on
+sensitivity + specificity − 1; both are estimated on labelled verdicts. For a labelled answer the
+label itself counts. The correction assumes that the judge errs equally often on labelled and on
 unlabelled answers of the same quality.
 """
 
@@ -34,7 +34,7 @@ from metrics.labels.pass_fail import (
 from studies.domain import Estimate
 
 MIN_YOUDEN: Final = 0.2
-"""Below this J the correction divides by nearly nothing."""
+"""Smallest J with a correction; dividing by a smaller one makes the estimate unstable."""
 LABELS_METHOD: Final = "share of good labels, Wilson, effective n by items"
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
@@ -43,10 +43,10 @@ NO_VERDICTS_NOTE: Final = "no verdicts"
 
 
 def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Estimate:
-    """Share of good answers among all judged ones, from labels and corrected verdicts.
+    """Estimate the share of good answers among all judged ones, from labels and corrected verdicts.
 
-    Refused, with the reason as note, if unlabelled verdicts would have to be corrected and J is
-    below MIN_YOUDEN or its interval covers 0.
+    Returns no value, with the reason as note, if there are verdicts to correct and Youden's index J
+    is below MIN_YOUDEN or its interval contains 0.
     """
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
@@ -66,7 +66,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
 
 
 def refusal_reason(rates: PassFailRates) -> str:
-    """Reason why verdicts cannot be corrected, or ""."""
+    """Return the reason why verdicts cannot be corrected, or an empty text."""
     youden = rates.youden
     if youden.value is None:
         return f"no correction: {youden.note}"
@@ -81,10 +81,10 @@ def refusal_reason(rates: PassFailRates) -> str:
 
 
 def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Estimate:
-    """Rogan–Gladen estimate on unlabelled verdicts with the limits of Lang and Reiczigel (2014).
+    """Rogan–Gladen estimate on unlabelled verdicts, with the limits of Lang and Reiczigel (2014).
 
-    Their limits add pseudo-counts to the three shares and shift the centre, so that they keep their
-    level for small calibration sets. Sample sizes are effective ones by items.
+    These limits add pseudo-counts to the three shares and shift the centre, which keeps their
+    coverage for few labels. Sample sizes are effective ones, clustered by item.
     """
     observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
     good, bad = labelled.label == PASS, labelled.label == FAIL
@@ -106,7 +106,7 @@ def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Est
 
 
 def _share_and_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
-    """Share and effective sample size by items."""
+    """Return the share of successes and the effective sample size, clustered by item."""
     counted = np.stack([successes.astype(np.float64), np.ones(len(item))], axis=1)
     _, sums = sum_by_item(counted, item)
     p, _, _, effective = effective_sample_size(
@@ -137,7 +137,7 @@ def _lang_reiczigel_limits(
 
 
 def _clip(estimate: Estimate) -> Estimate:
-    """Limit value and interval to 0 and 1, with a note if the value had to be moved."""
+    """Limit value and interval to 0 … 1; add a note if the value was outside."""
     value, low, high = (
         None if one is None else min(1.0, max(0.0, one))
         for one in (estimate.value, estimate.low, estimate.high)
@@ -152,8 +152,9 @@ def _clip(estimate: Estimate) -> Estimate:
 def power_tuned_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
-    Labels, plus the weighted difference of the pass rates on unlabelled and on labelled verdicts.
-    It needs no J, but the labelled answers must be a random sample of all.
+    It is the share of good labels plus a weighted difference: pass rate on unlabelled minus pass
+    rate on labelled answers. It is valid for any judge, but the labelled answers must be a random
+    sample of all.
     """
     usable = rows.usable
     known = usable.label != UNKNOWN
@@ -178,7 +179,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
 
 
 def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:
-    """Weight of the verdicts that minimises the variance, between 0 and 1."""
+    """Compute the weight of the verdicts, between 0 and 1, that minimises the variance of the
+    estimate."""
     spread = float(np.var(np.concatenate([on_labelled, on_others])))
     if spread < 1e-12:
         return 0.0

@@ -1,6 +1,6 @@
 """Measures of verifications: people's checks of single answers (follows, fault, harmful).
 
-A verification rates one answer and compares nothing, so it is not a judgement. Measured are the
+A verification rates one answer and compares nothing, so it is not a judgement. The measures are the
 share of answers that fail, the agreement of the verifiers, and whether a judge prefers an answer
 that follows the instruction to one that does not.
 """
@@ -44,10 +44,10 @@ UNVERIFIED: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class VerificationShares:
-    """Shares of some verifications: answers that follow the instruction, faults, harmful answers.
+    """Shares of verifications that say: follows the instruction, kind of fault, harmful.
 
-    n is the number of verifications; the resampling unit is the item. Faults are shares of the
-    verifications that say an answer does not follow the instruction.
+    n is the number of verifications; the resampling unit is the item. The kinds of fault are shares
+    of the verifications that say an answer does not follow the instruction.
     """
 
     follows: Estimate
@@ -59,7 +59,8 @@ class VerificationShares:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAgreement:
-    """Number of verifiers and their agreement: share and κ over pairs of people, and α over all."""
+    """Number of verifiers and their agreement: equal share and κ over pairs of people, α over all
+    people."""
 
     people: int
     answers: int
@@ -71,7 +72,10 @@ class VerifierAgreement:
 
 
 class VerificationArrays:
-    """The verifications of a study as arrays with one entry each; names are sorted."""
+    """The verifications of a study as arrays with one entry per verification.
+
+    Items, contestants and people are coded by their sorted names.
+    """
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
@@ -115,7 +119,7 @@ class VerificationArrays:
 
     @cached_property
     def answer(self) -> tuple[Ints, int]:
-        """Codes of the verified answers, and their number."""
+        """Code of the verified answer in each verification, and the number of different answers."""
         whole = self.item * max(len(self.contestants), 1) + self.contestant
         present, code = np.unique(whole, return_inverse=True)
         return code.astype(np.int64), len(present)
@@ -136,11 +140,11 @@ class VerificationArrays:
         return VerifierAgreement(len(self.people), answers, twice, *estimates)
 
     def _alpha(self) -> Estimate:
-        """Compute Krippendorff's α over the answers yes and no: 1 − (n − 1)·o / (yes·no).
+        """Estimate Krippendorff's α of "follows" (yes or no): 1 − (n − 1)·o / (yes·no).
 
-        n is the number of verifications, yes and no their numbers by answer. o is the number of
-        coincidences of a yes with a no; each pair of an answer with m verifications counts 1/(m −
-        1).
+        n is the number of verifications, yes and no the number of each reply. o is the number of
+        coincidences of a yes with a no on one answer; on an answer with m verifications each pair
+        counts 1/(m − 1).
         """
         answer, answers = self.answer
         yes = np.bincount(answer, self.follows, answers)
@@ -160,7 +164,8 @@ class VerificationArrays:
 
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
-        """(item, contestant) -> whether most verifiers say that the answer follows the instruction.
+        """Return (item, contestant) -> whether most verifiers say that the answer follows the
+        instruction.
 
         Answers with as many yes as no are left out.
         """
@@ -173,9 +178,11 @@ class VerificationArrays:
         }
 
     def mixed_pairs(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Select readable verdicts on pairs in which exactly one answer follows the instruction.
+        """Select readable verdicts on mixed pairs: exactly one of the two answers follows the
+        instruction.
 
-        The column `right` is 1 if that answer is preferred, 0 if the other one is, else TIE.
+        The column `right` is 1 if the answer that follows is preferred, 0 if the other answer is,
+        else TIE.
         """
         rows = row_selection.select_pairs(row_selection.select_picks(frame))
         if rows.empty:
@@ -202,10 +209,11 @@ class VerificationArrays:
 
     @property
     def prefers_following(self) -> Measure:
-        """Share of decisive verdicts that prefer the answer that follows the instruction, on pairs
-        in which only one answer does.
+        """Define the measure: share of decisive verdicts on mixed pairs for the answer that follows
+        the instruction.
 
-        Chance is one half. Each order counts; the resampling unit is the item.
+        A mixed pair has exactly one such answer, so chance is one half. Every order counts; the
+        resampling unit is the item.
         """
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
@@ -217,7 +225,8 @@ class VerificationArrays:
 
     @property
     def mixed_pair_ties(self) -> Measure:
-        """Share of verdicts on mixed pairs that are ties, although only one answer follows."""
+        """Define the measure: share of ties among verdicts on mixed pairs (only one answer follows
+        the instruction)."""
 
         def tally(evidence: GroupedFrame) -> MeasureTally:
             rows = self.mixed_pairs(evidence.frame)
@@ -229,8 +238,8 @@ class VerificationArrays:
 def verification_summary(
     checks: Mapping[str, Sequence[AnswerCheck]], frame: pd.DataFrame
 ) -> dict[str, Any]:
-    """Compute all measures of a study's verifications: judges separately by prompt, people
-    pooled."""
+    """Compute all measures of a study's verifications, for each judge and prompt and for all people
+    together."""
     verified = VerificationArrays(checks)
     if not len(verified):
         return {}

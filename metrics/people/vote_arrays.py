@@ -1,4 +1,4 @@
-"""People's votes as arrays by person: the basis of the voters' measures and flags."""
+"""People's votes as arrays, grouped by person: the input of the voters' measures and flags."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ these alone."""
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Agreement of each person with the others, and of those others with each other.
+    """Agreement of each person with the others, and of these others with each other.
 
-    `own` and `rest` are sums of shares over `n` and `m` comparisons. `pairs` is the number of
-    disjoint pairs of others, the independent observations behind `rest`.
+    `own` is a sum of shares over `n` comparisons, `rest` a sum of shares over `m` comparisons.
+    `pairs` is the number of disjoint pairs of others: the independent observations behind `rest`.
     """
 
     own: Floats
@@ -50,7 +50,7 @@ class PeerAgreement:
 
 
 class VotesByPerson:
-    """The votes of a frame by person; codes 0…n−1 are the sorted names."""
+    """The votes of a frame grouped by person; person codes 0…n−1 follow the sorted names."""
 
     def __init__(self, picked: pd.DataFrame) -> None:
         rows = row_selection.select_rows(picked, row_selection.people_mask(picked))
@@ -66,7 +66,10 @@ class VotesByPerson:
         self.case, self.cases = row_selection.group_codes(rows, CASE_KEY)
 
     def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
-        """Estimate each person's mean over some votes, by items; `note` if a person has none."""
+        """Estimate each person's mean of `values` over the selected votes, clustered by item.
+
+        `note` is used for a person without such votes.
+        """
         return self._share(values[selected], self.who[selected], self.item[selected], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:
@@ -85,7 +88,7 @@ class VotesByPerson:
 
     @cached_property
     def decisive_known_order(self) -> row_selection.Mask:
-        """Mask of the decisive votes with a recorded order."""
+        """Mask of the votes that are no tie and whose order is recorded."""
         known = np.ones(len(self.rows), bool)
         if "orders" in self.rows:
             known = (self.rows["orders"] != 0).to_numpy()
@@ -105,14 +108,15 @@ class VotesByPerson:
         ]
 
     def mean_of(self, values: Floats, selected: row_selection.Mask) -> Floats:
-        """Return each person's mean over some votes; nan without votes."""
+        """Return each person's mean of `values` over the selected votes; nan without votes."""
         return safe_divide(
             np.bincount(self.who[selected], values[selected], len(self.names)), self.count(selected)
         )
 
     @cached_property
     def chance(self) -> Floats:
-        """Each person's mean of 1/N, the share of first picks by chance."""
+        """Expected share of first picks by chance, for each person: the mean of 1/N over votes on N
+        answers."""
         return self.mean_of(1 / self.options, self.decisive_known_order)
 
     @cached_property
@@ -143,14 +147,17 @@ class VotesByPerson:
 
     @cached_property
     def one_vote(self) -> Ints:
-        """Row numbers of `votes` in `rows`."""
+        """Row numbers, in `rows`, of the votes in `votes`."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """For each of `votes`: share of the others who agree with it (nan without others), and the
-        agreement of those others with each other (nan with fewer than two)."""
+        """Return two shares for each vote in `votes`: agreement of the others with the vote, and of
+        the others with each other.
+
+        The first share is nan without other votes on the case, the second with fewer than two.
+        """
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
         own = counts[self.votes.case, self.votes.choice + 1]
@@ -165,11 +172,11 @@ class VotesByPerson:
 
     @cached_property
     def peer_agreement(self) -> PeerAgreement:
-        """Agreement of a person and of the others on the same comparisons.
+        """Agreement of each person with the others, and of the others with each other.
 
-        On the same comparisons, difficult ones count for both. With fewer than MIN_SAME_CASES
-        comparisons of at least three votes, the others' agreement on all other comparisons is
-        included.
+        Both are taken on the same comparisons, so difficult comparisons lower both. If a person has
+        fewer than MIN_SAME_CASES comparisons with at least three votes, the others' agreement on
+        all other comparisons is added.
         """
         own, rest = self.side_shares
         votes, people = self.votes, len(self.names)
@@ -197,8 +204,7 @@ class VotesByPerson:
 
     @cached_property
     def rest(self) -> list[float | None]:
-        """Mean agreement of the others with each other, by person; None without such
-        comparisons."""
+        """Mean agreement among the other people, for each person; None without such comparisons."""
         return [
             float(t / m) if m else None
             for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)
@@ -208,7 +214,7 @@ class VotesByPerson:
 
     @cached_property
     def seconds(self) -> Floats:
-        """Seconds of each vote; nan if not timed."""
+        """Duration of each vote in seconds; nan if not timed."""
         if "seconds" not in self.rows:
             return np.full(len(self.rows), np.nan)
         seconds = self.rows["seconds"].to_numpy(np.float64)
@@ -216,7 +222,7 @@ class VotesByPerson:
 
     @cached_property
     def length(self) -> Floats:
-        """Total characters of the answers shown; nan if unknown."""
+        """Total characters of the answers shown in each vote; nan if unknown."""
         columns = [name for name in self.rows if str(name).startswith("length_")]
         if not columns:
             return np.full(len(self.rows), np.nan)
@@ -226,16 +232,17 @@ class VotesByPerson:
         return np.where(known, np.where(here, table, 0).sum(axis=1), np.nan)
 
     def vote_timing(self, code: int) -> tuple[float | None, int]:
-        """Return a person's median seconds and number of timed votes."""
+        """Return a person's median seconds per vote and number of timed votes."""
         timed = self.seconds[(self.who == code) & np.isfinite(self.seconds)]
         return (float(np.median(timed)) if len(timed) else None), len(timed)
 
     @cached_property
     def expected_first(self) -> Floats:
-        """For each vote, the share of the others' decisive votes for the answer shown first here.
+        """For each vote, the share of other people's decisive votes for the answer shown first in
+        this vote.
 
-        1/N without decisive votes of others. The reference for position bias, since preferring the
-        first answer where it is the better one is no bias.
+        It is 1/N (N answers) if no others voted decisively. It is the reference for position bias,
+        as preferring the first answer is no bias if that answer is better.
         """
         votes = self.votes
         counts = count_votes(votes)
@@ -249,7 +256,8 @@ class VotesByPerson:
         return np.where(np.isfinite(share), share, 1 / self.options)
 
     def _index_of_first(self) -> Ints:
-        """Return the index of the answer shown first in the sorted names."""
+        """Return, for each row, the index of the answer shown first in the sorted names of the
+        models shown."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])
@@ -257,7 +265,7 @@ class VotesByPerson:
 
 
 def _first_slot_bias(share: Estimate, chance: float) -> Estimate:
-    """Rescale a share of first picks to (share − chance)/(1 − chance)."""
+    """Rescale a share of first picks to bias = (share − chance)/(1 − chance)."""
     if share.value is None:
         return replace(share, unit="bias")
 

@@ -1,6 +1,6 @@
 """Flags for voters who differ from the others, by four rules, each with its reason in words.
 
-Flagged voters stay in every result; a flag is no reason to remove them.
+A flag removes nothing: flagged voters stay in every result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Votes that a rule needs; `unsteady` needs MIN_REPEATED comparisons seen twice."""
+"""Minimum votes for a rule; the rule `unsteady` needs MIN_REPEATED comparisons seen twice."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
 """Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
@@ -35,7 +35,8 @@ MIN_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class VoterFlag:
-    """A rule that applies to a voter; `p` is adjusted, None for a rule without a test."""
+    """A rule that applies to a voter, with its reason; `p` is adjusted (Holm), None for a rule
+    without a test."""
 
     rule: FlagRule
     reason: str
@@ -57,11 +58,11 @@ def flag_voters(people: VotesByPerson) -> list[tuple[VoterFlag, ...]]:
 
 
 def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people who agree with the others less than those agree with each other.
+    """Flag people who agree with the others less than the others agree with each other.
 
-    Fisher's exact test. Each comparison counts once for the person, however many others voted on
-    it, and once for every disjoint pair of the others. Counts are rounded in the person's favour,
-    so the test is conservative.
+    The test is Fisher's exact test. Each comparison counts once for the person, however many others
+    voted on it, and once for every disjoint pair of the others. Counts are rounded in the person's
+    favour, so the test is conservative.
     """
     peers = people.peer_agreement
     lines = [
@@ -91,10 +92,8 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people whose votes change when swapped more often than those of the others.
-
-    Fisher's exact test.
-    """
+    """Flag people whose votes change when swapped more often than the others' (Fisher's exact
+    test)."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.steady]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]
@@ -128,8 +127,8 @@ def _significant_flag(
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
     """Flag people who prefer a position: exact binomial test of their share of first picks.
 
-    The reference is the share expected from the others' votes, or chance if that is nearer to the
-    person's share.
+    The share is tested against the one expected from the others' votes, or against chance if chance
+    is nearer to the person's share.
     """
     hits, n = (
         people.count(people.decisive_known_order & (people.pick == 0)),
@@ -146,7 +145,7 @@ def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
 
 @dataclass(frozen=True, slots=True)
 class _SidePicks:
-    """Number of a person's picks of the first answer, and the share expected from the others and by
+    """A person's picks of the first answer among n, and the shares expected from others and by
     chance."""
 
     first: int
@@ -187,7 +186,7 @@ class _SidePicks:
 
 
 def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people most of whose timed votes were faster than the answers can be read."""
+    """Flag people who cast most of their timed votes faster than the answers can be read."""
     timed = np.isfinite(people.seconds)
     least = np.where(np.isfinite(people.length), people.length / MAX_READING_SPEED, MIN_SECONDS)
     fast = people.count(timed & (np.nan_to_num(people.seconds) < least))
@@ -208,7 +207,7 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _fisher_p(k: int, n: int, rest: int, m: int) -> float:
-    """Return the one-sided p of Fisher's exact test that k of n is less than rest of m."""
+    """One-sided p-value of Fisher's exact test that the share k/n is smaller than rest/m."""
     return float(stats.hypergeom.cdf(k, n + m, k + rest, n))
 
 

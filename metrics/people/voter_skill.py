@@ -1,11 +1,11 @@
-"""Estimation of voters' accuracy without known answers, from pairwise agreement.
+"""Estimation of voters' accuracy from their agreement with each other, without known right answers.
 
-For two people who are right with probabilities s and s′ and err independently, the agreement above
-chance is the product of their skills: with c = (N·s − 1)/(N − 1) for N answers, (N·agree − 1)/(N −
-1) = c·c′. Three people who share comparisons give three products, hence three skills (the one-coin
-model of Dawid and Skene 1979, by moments). The model assumes independent errors: positions are
-drawn separately for each person, and there is no common preference, such as for length. People with
-a common bias are estimated as too accurate.
+If two people are right with probabilities s and s′ and err independently, their agreement above
+chance is the product of their skills: with skill c = (N·s − 1)/(N − 1) for N answers, (N·agree −
+1)/(N − 1) = c·c′. Three people who share comparisons give three products, hence three skills (the
+one-coin model of Dawid and Skene 1979, fitted by moments). Independent errors are an assumption:
+positions are drawn separately for each person, but a preference that people share, such as for long
+answers, makes their estimated accuracy too high.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from studies.domain import Estimate
 
 SKILL_METHOD: Final = "pairwise agreement, one-coin model, jackknife over groups of items"
 MIN_SHARED_COMPARISONS: Final = 10
-"""Comparisons shared with others that an estimate needs."""
+"""Minimum number of comparisons that a person shares with others to get an estimate."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
-"""Maximum number of people for whom skills are computed: the tables grow with its square."""
+"""Maximum number of people for whom skills are computed: tables grow with the square of it."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
 """Bound of a fitted skill's absolute value. Above 1 (perfect accuracy), because sampling error can
@@ -42,7 +42,7 @@ NOT_SHARED_NOTE: Final = (
 
 
 def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimate]:
-    """Estimate each person's probability to be right in a decisive vote.
+    """Estimate each person's probability of being right in a decisive vote.
 
     `options` is the number of answers N in the comparison of each vote.
     """
@@ -73,9 +73,10 @@ def voter_skills(votes: PeopleVotes, options: Ints, people: int) -> list[Estimat
 
 
 def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Floats, Floats]:
-    """Sum the agreement above chance of every two people, and count their shared comparisons.
+    """Sum the agreement above chance of every two people, and count their common comparisons.
 
-    Only comparisons where both are decisive. Shape (groups of items, people, people), symmetric.
+    Only comparisons where both people are decisive count. Both arrays have the shape (groups of
+    items, people, people) and are symmetric.
     """
     a, b = vote_pairs(votes)
     decided = (votes.choice[a] >= 0) & (votes.choice[b] >= 0)
@@ -95,13 +96,17 @@ def _pair_agreements(votes: PeopleVotes, options: Ints, people: int) -> tuple[Fl
 
 
 def _leave_one_group_out(tables: Floats) -> Floats:
-    """Return the total over all groups, then the total without each group."""
+    """Return the total over all groups, followed by the total without each single group."""
     whole = tables.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - tables])
 
 
 def _fit_skills(above: Floats, met: Floats) -> Floats:
-    """Fit the skills by least squares on the products, alternating, with damped (half) steps."""
+    """Fit each person's skill so that products of skills match the pairwise agreement (least
+    squares).
+
+    Skills are updated in turn with half steps, until they converge.
+    """
     skill = np.full(above.shape[:2], 0.5)
     for _ in range(MAX_STEPS):
         top = (above @ skill[..., None])[..., 0]

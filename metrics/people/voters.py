@@ -1,8 +1,7 @@
 """Measures of each voter: number of votes, speed, consistency, position bias, agreement, skill.
 
-A person is a judge `human:<name>`. No voter is ever removed: those who differ from the others are
-flagged with a reason (metrics.people.voter_flags) and stay in every result. Results without them
-are shown beside the full ones.
+A person is a judge `human:<name>`. Voters who differ from the others are flagged with a reason
+(metrics.people.voter_flags) but stay in every result; results without them are shown in addition.
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ class Voter:
 def list_voters(frame: pd.DataFrame) -> list[Voter]:
     """Measure all voters of a frame; flagged people first, then by number of votes.
 
-    `seconds` may be a column of the frame (nan or 0: not timed). Of repeated votes on a comparison,
-    the first is compared with the others.
+    An optional column `seconds` gives the time of each vote (nan or 0: not timed). If a person
+    voted repeatedly on a comparison, only the first vote is compared with other people's.
     """
     people = VotesByPerson(row_selection.select_picks(frame))
     if not people.names:
@@ -65,13 +64,14 @@ def list_voters(frame: pd.DataFrame) -> list[Voter]:
 
 
 def _voter_sort_key(one: Voter) -> tuple[bool, int, float, str]:
-    """Sort by flags, then votes, then least agreement with the others, then name."""
+    """Sort key of a voter: flagged first, then most votes, then least agreement with the others,
+    then name."""
     agreement = 1.0 if one.others.value is None else one.others.value
     return (not one.flags, -one.votes, agreement, one.name)
 
 
 def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """Return the frame without the votes of some people."""
+    """Return the frame without the votes of the named people."""
     judges = {HUMAN_PREFIX + name for name in names}
     return row_selection.select_rows(
         frame, ~frame["judge"].astype(str).isin(list(judges)).to_numpy()

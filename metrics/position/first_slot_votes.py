@@ -1,7 +1,7 @@
-"""One vote per item for or against the first slot, in the order of arrival.
+"""One vote per item for or against the first slot, in the order in which verdicts arrive.
 
-A confidence sequence needs votes that are independent and never change. Verdicts of one item are
-not independent, so each item votes once: by its first pair that was read in both orders and leans.
+A confidence sequence needs independent votes that do not change later. Verdicts on one item are not
+independent, so each item votes once: with its first pair that was read in both orders and flipped.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ PAIRS_ONLY_NOTE = "needs pairs in both orders"
 
 
 def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
-    """(items that lean toward first, items that lean); rows are in the order of arrival.
+    """Return the number of items that lean toward the first slot, and of all items that lean.
 
-    A pair counts from the moment its second order is read, with the first reading of each order.
-    Without a preference for a position both leans are equally likely, whatever the answers.
+    An item leans toward the slot that was picked more often over both orders of a pair. Rows are in
+    the order of arrival; a pair counts once both its orders are read, with the first reading of
+    each. Without a preference for a position both directions are equally likely, whatever the
+    answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     rows = row_selection.select_rows(rows, rows["orders"] == 2)
@@ -43,7 +45,8 @@ def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
 
 
 def live_first_share(frame: pd.DataFrame) -> Estimate:
-    """Share of items that lean toward the first slot, with bounds valid at every look."""
+    """Estimate the share of items that lean toward the first slot, with bounds valid at every
+    look."""
     if not len(frame) or not (frame["options"] == 2).all():
         return unknown_estimate(PAIRS_ONLY_NOTE, "share")
     return confidence_sequence(*count_item_votes(frame))

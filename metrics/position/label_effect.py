@@ -1,4 +1,5 @@
-"""Position and label effects where labels were crossed, and their split by label probabilities."""
+"""Position and label effects of crossed labels, and content and position terms from label
+probabilities."""
 
 from __future__ import annotations
 
@@ -28,11 +29,13 @@ MIN_PROBABILITY = 1e-6
 
 
 def slot_and_label_effects(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Position and label effects: share of the first slot and of the label that sorts first ("A").
+    """Estimate position and label effect: the share of the first slot, and of the label that sorts
+    first ("A").
 
     f is the first-slot share under plain labels (A, B) and g under swapped ones (B, A). Then slot =
     (f + g)/2 and label = (f + 1 − g)/2, so neither depends on how many verdicts had which labels.
-    Counts decisive verdicts on pairs read in all their orders. Without an effect both are .5.
+    Only decisive verdicts on pairs read in all their orders count. Without an effect both shares
+    are 0.5.
     """
     rows = row_selection.select_pairs(GroupedFrame(frame).balanced_picks)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
@@ -88,7 +91,11 @@ def _label_tally(statistic: Statistic) -> Callable[[GroupedFrame], MeasureTally]
 
 
 def _effect_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Jackknife interval; unknown where a cell has one labelling only, as the effects coincide."""
+    """Estimate an effect with a jackknife interval; unknown if labels were assigned in one way
+    only.
+
+    Position and label effect cannot be separated then.
+    """
     plain, swapped, n = (float(sums[:, column].sum()) for column in (1, 3, 4))
     if not plain or not swapped:
         return unknown_estimate(NOT_CROSSED_NOTE, measure.unit)
@@ -119,10 +126,12 @@ LABEL_EFFECT = Measure(
 
 
 def probability_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Content and position term of every pair with label probabilities in both orders, in logits.
+    """Compute content and position terms, in logits, of each pair with label probabilities in both
+    orders.
 
-    ℓ₁ and ℓ₂ are logit P(first shown wins) in the two orders: content = (ℓ₁ − ℓ₂)/2 (for the
-    contestant that sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within their order.
+    ℓ₁ and ℓ₂ are logit P(answer shown first wins) in the two orders: content = (ℓ₁ − ℓ₂)/2 (in
+    favour of the contestant that sorts first), position = (ℓ₁ + ℓ₂)/2. Repeats are averaged within
+    their order.
     """
     rows = row_selection.select_pairs(row_selection.select_readable(frame))
     if "p_0" not in rows or "p_1" not in rows:
@@ -154,7 +163,8 @@ def _group_means(
 
 
 def probability_split(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Mean position term (positive: toward the first) and mean |content|, in logits, by items."""
+    """Estimate the mean position term (positive: toward the first) and the mean |content|, in
+    logits."""
     table = probability_table(frame)
     item = row_selection.item_codes(table)
     note = "" if len(table) else "no label probabilities in both orders"

@@ -1,7 +1,7 @@
-"""Bounds of position measures when unusable replies are completed in the worst way.
+"""Bounds of position measures over all verdicts that unusable replies could have had.
 
-A reply that could not be read may be missing because of what it would have said. The bounds hold
-whatever the reason; they contain no sampling error.
+A reply may be unusable because of the verdict it would have given. The bounds hold for any such
+reason; they do not include sampling error.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ NOTHING_PLANNED_NOTE: Final = "no comparison was planned in several orders"
 
 
 def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
-    """consistent/planned … (consistent + incomplete)/planned, of comparisons in several orders.
+    """Bounds of consistency: from consistent/planned to (consistent + incomplete)/planned
+    comparisons.
 
-    A comparison is incomplete unless every order was read. `value` is the consistency of the
-    complete ones.
+    Only comparisons planned in several orders count; one is incomplete unless every order was read.
+    `value` is the consistency of the complete comparisons.
     """
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame
@@ -43,10 +44,11 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
 
 
 def first_share_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[CellKey, Estimate]:
-    """Share of the first slot if every unusable reply had picked another slot, or the first one.
+    """Bounds of the first-slot share: all unusable replies picked another slot, or all picked the
+    first.
 
-    Counts all calls on comparisons in several orders, also of incomplete ones; `value` is the share
-    among the decisive verdicts.
+    Counts all calls on comparisons planned in several orders, incomplete comparisons included;
+    `value` is the share among the decisive verdicts.
     """
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame
@@ -66,7 +68,10 @@ def _bounds(
     missing: NDArray[Any],
     what: str,
 ) -> dict[CellKey, Estimate]:
-    """Cell -> bounds of events/(read + missing) over all completions of the missing ones."""
+    """Return, for each cell, the smallest and largest possible events/(read + missing).
+
+    Each missing verdict may or may not be an event.
+    """
     found = {}
     for code, key in enumerate(evidence.cells):
         yes, n, gone = float(events[code]), int(read[code]), int(missing[code])

@@ -1,8 +1,8 @@
-"""Order effect corrected for noise: disagreement between orders above that of repeats.
+"""Order effect corrected for noise: disagreement between orders above the disagreement of repeats.
 
 Flips between two orders have two causes: the order, and the noise of a judge that varies from call
-to call. Single replies are compared on both sides, so that the two parts are on one scale; modal
-verdicts flip less often than single replies and would hide an effect.
+to call. Both disagreements are computed from single replies, which puts them on one scale; the most
+frequent verdict of several repeats flips less often and would hide an effect.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ NO_REPEATED_SETS_NOTE: Final = "no comparison was read in all orders and repeate
 
 
 def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
-    """D of each comparison read in all its orders, with a repeat in at least one of them.
+    """Compute the difference D for each comparison read in all its orders and repeated in at least
+    one.
 
     D = disagreement of two replies in different orders − mean disagreement of two replies in the
-    same order, over all pairs of single replies; its mean is ½·E‖p₁ − p₂‖² for two orders with
+    same order, over all pairs of single replies. Its mean is ½·E‖p₁ − p₂‖² for two orders with
     choice probabilities p₁ and p₂, hence 0 without an order effect.
     """
     frame = evidence.frame
@@ -44,7 +45,7 @@ def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
-    """Count, for each order, the replies for a tie and for each contestant, whatever its slot."""
+    """Count the replies for a tie and for each contestant, in each order of each comparison."""
     if len(rows) == 0:
         return np.zeros((0, 1))
     names = row_selection.contestants(rows)
@@ -57,7 +58,8 @@ def _choice_counts(rows: pd.DataFrame, order: Ints, orders: int) -> Floats:
 
 
 def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[Floats, Ints]:
-    """(mean disagreement of repeats over the repeated orders, number of repeated orders)."""
+    """Return the mean disagreement of repeats in the same order, and the number of orders with
+    repeats."""
     total = counts.sum(axis=1)
     several = total > 1
     agreeing = (counts * (counts - 1)).sum(axis=1)[several]
@@ -68,7 +70,8 @@ def _within_orders(counts: Floats, comparison: Ints, comparisons: int) -> tuple[
 
 
 def _between_orders(counts: Floats, comparison: Ints, comparisons: int) -> Floats:
-    """Mean disagreement of two replies in different orders, over all pairs of orders."""
+    """Mean disagreement of two replies in different orders, over all pairs of orders of a
+    comparison."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     summed = np.stack(
         [np.bincount(comparison, column, minlength=comparisons) for column in share.T], axis=1
@@ -92,5 +95,6 @@ ORDER_EFFECT: Final = Measure(
 
 
 def order_effect(frame: pd.DataFrame) -> Estimate:
-    """Disagreement between orders minus disagreement of repeats in the same order."""
+    """Estimate the disagreement between orders minus the disagreement of repeats in the same
+    order."""
     return ORDER_EFFECT.of(frame)

@@ -1,4 +1,5 @@
-"""3 × 3 tables of the verdicts in both orders, per cell: flips, their direction, and tests."""
+"""3 × 3 tables of the verdicts on pairs in both orders, by cell: flips, their direction, and
+tests."""
 
 from __future__ import annotations
 
@@ -39,11 +40,12 @@ _READ_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class OrderTable:
-    """Numbers of pairs by their outcomes in both orders.
+    """Number of pairs for each combination of outcomes in the two orders.
 
     `counts[i, j]`: pairs with outcome i when x was shown first and j when y was; outcome 0 is a win
-    of x, 1 a tie, 2 a win of y. x is the contestant that sorts first. On the diagonal the verdict
-    is the same in both orders; x then y means that the first slot was picked twice.
+    of x, 1 a tie, 2 a win of y. x is the contestant that sorts first. On the diagonal the outcome
+    is the same in both orders; `counts[0, 2]` are the pairs in which the first slot was picked
+    twice.
     """
 
     counts: Ints
@@ -66,7 +68,7 @@ class OrderTable:
 
     @property
     def missing(self) -> int:
-        """Number of pairs without a verdict in both orders."""
+        """Number of pairs that lack a verdict in at least one order."""
         return int(self.item_incomplete.sum())
 
     @property
@@ -87,7 +89,8 @@ class OrderTable:
 
     @property
     def toward_first(self) -> int:
-        """Flips toward the answer shown first, ties included."""
+        """Number of flips toward the answer shown first, flips between a winner and a tie
+        included."""
         return int(self.counts[0, 2] + self.counts[0, 1] + self.counts[1, 2])
 
     @property
@@ -95,16 +98,17 @@ class OrderTable:
         return int(self.counts[2, 0] + self.counts[2, 1] + self.counts[1, 0])
 
     def __add__(self, other: OrderTable) -> OrderTable:
-        """Add two tables whose items are different ones, such as those of two categories."""
+        """Add two tables that have no items in common, such as those of two categories."""
         leans = np.concatenate([self.item_leans, other.item_leans])
         incomplete = np.concatenate([self.item_incomplete, other.item_incomplete])
         return OrderTable(self.counts + other.counts, leans, incomplete)
 
     def worst_case_lean(self) -> OrderTest:
-        """Sign test by items if every incomplete pair had flipped against the observed lean.
+        """Sign test by items, as if every incomplete pair had flipped against the observed
+        direction.
 
-        Replies may be missing because of the slot they would have picked. A preference that remains
-        significant here does not depend on the reason.
+        Replies may be missing because of the slot they would have picked. A preference that is
+        significant in this worst case does not depend on the reason.
         """
         leans, sign = self.item_leans, int(np.sign(self.item_leans.sum()))
         worst = leans - sign * self.item_incomplete
@@ -113,7 +117,8 @@ class OrderTable:
         return item_sign_test(worst)
 
     def tests(self) -> dict[str, OrderTest]:
-        """Sign test by items, sign, McNemar, Stuart–Maxwell, Bowker and permutation test by pairs.
+        """Run the sign test by items and, by pairs, sign, McNemar, Stuart–Maxwell, Bowker and
+        permutation tests.
 
         p is None without pairs.
         """
@@ -130,11 +135,11 @@ class OrderTable:
         }
 
     def permutation(self) -> OrderTest:
-        """Exact `order_tests.permutation_test` for pairs, in closed form.
+        """Exact p-value of `order_tests.permutation_test` for pairs, in closed form.
 
         Exchanging the two choices of a pair reverses its lean (first picks minus second picks), so
-        the slot counts differ by a sum of signs: ±2 for a slot picked twice, ±1 where one verdict
-        is a tie.
+        the difference of the slot counts is a sum with random signs: ±2 for a slot picked twice, ±1
+        where one verdict is a tie.
         """
         hard = self.first_twice + self.second_twice
         soft = self.flips - hard
@@ -148,22 +153,22 @@ class OrderTable:
 
 
 def _two_sided_p(hard: int, soft: int, lean: int) -> float:
-    """P(|2·H + S| ≥ lean) for sums H and S of `hard` and `soft` random signs."""
+    """P(|2·H + S| ≥ lean), where H and S are sums of `hard` and `soft` independent random signs."""
     if lean == 0:
         return 1.0
     k = np.arange(soft + 1)
     weight = stats.binom.pmf(k, soft, 0.5)
     sums = 2 * k - soft
-    # 2·(2B − hard) ≥ lean − sum, B ~ Bin(hard, ½); the lower side is its mirror image.
+    # P(2·(2B − hard) ≥ lean − sum) with B ~ Bin(hard, ½); the lower tail is equally likely.
     least = np.ceil((lean - sums) / 4 + hard / 2 - 1e-9)
     upper = stats.binom.sf(least - 1, hard, 0.5)
     return float(min(1.0, 2 * (weight * upper).sum()))
 
 
 def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
-    """The order table of every cell, from pairs read in exactly their two planned orders.
+    """Build the order table of every cell, from pairs planned and read in exactly two orders.
 
-    Repeats count by their modal verdict.
+    Repeats count by their most frequent verdict.
     """
     evidence = GroupedFrame(
         frame[[*dict.fromkeys(row_selection.present_columns(frame, (*by, *_READ_COLUMNS)))]], by
@@ -192,9 +197,10 @@ def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, 
 def _item_sums(
     frame: pd.DataFrame, pairs: pd.DataFrame, direction: Ints, cells: int
 ) -> tuple[list[Ints], list[Ints]]:
-    """Cell by cell: (net flips toward first, incomplete pairs) of each item.
+    """Return, for each cell, two arrays by item: flips toward first minus toward second, and
+    incomplete pairs.
 
-    `pairs` has one row per complete pair, with the direction of its flip.
+    `pairs` has one row per complete pair; `direction` is the direction of its flip.
     """
     planned = row_selection.select_rows(
         frame, (frame["options"] == 2) & (frame["orders"] == 2) & ~frame["noise"]
@@ -217,7 +223,8 @@ def _item_sums(
 
 
 def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
-    """Mask of the rows whose first answer sorts after their second, computed on category codes."""
+    """Mask of the rows whose first contestant sorts after the second; compared by category codes
+    for speed."""
     sides = [rows[name].astype("category").cat for name in ("first", "second")]
     names = sorted({str(name) for side in sides for name in side.categories})
     place = {name: code for code, name in enumerate(names)}
@@ -230,15 +237,15 @@ def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
 
 
 def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellKey]) -> OrderTable:
-    """The sum of some cells' tables."""
+    """Add up the order tables of the given cells."""
     return sum((tables[key] for key in keys), OrderTable(np.zeros((3, 3), np.int64)))
 
 
 def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float | None]:
     """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
 
-    `family` is the number of tests a reader can look at, such as those of other filters; where it
-    is larger than the number of values, the steps start from it.
+    `family` is the number of all tests that a reader can look at, for example under other filters.
+    If it is larger than the number of values, the correction starts from it.
     """
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)

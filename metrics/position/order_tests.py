@@ -1,4 +1,5 @@
-"""Tests of the hypothesis that position does not matter: verdicts follow content only."""
+"""Significance tests of position bias: under the null hypothesis, verdicts depend on content
+only."""
 
 from __future__ import annotations
 
@@ -25,15 +26,16 @@ MAX_EXACT_STATES: Final = 100_000
 random draws are used."""
 
 MAX_EXACT_FLIPS: Final = 10_000
-"""Maximum number of flips in the exact sign test by items; beyond it the normal limit is used."""
+"""Maximum number of flips in the exact sign test by items; a normal approximation beyond."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""Maximum number of orders in a set whose arrangements (6!) are all listed; more are drawn."""
+"""Maximum orders of an order set whose permutations (6!) are all listed; random ones beyond."""
 
 
 @dataclass(frozen=True)
 class OrderTest:
-    """Statistic and p of a test; p is None where nothing can be tested, see `note`."""
+    """Statistic and p-value of a test; p is None if there is nothing to test (`note` gives the
+    reason)."""
 
     __test__ = False  # pytest would collect the name
 
@@ -46,9 +48,10 @@ class OrderTest:
 
 
 def sign_test(primacy: int, recency: int) -> OrderTest:
-    """Exact binomial test that flips toward first and toward second are equally likely.
+    """Exact binomial test that flips toward the first and toward the second slot are equally
+    likely.
 
-    Both tails are equal at ½: p is twice the smaller one. Without flips p = 1.
+    The p-value is twice the smaller tail; without flips it is 1.
     """
     n = primacy + recency
     p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
@@ -56,11 +59,13 @@ def sign_test(primacy: int, recency: int) -> OrderTest:
 
 
 def item_sign_test(leans: ArrayLike) -> OrderTest:
-    """Sign test by items: the flips of one item keep their relation and change sign together.
+    """Sign test by items: under the null hypothesis all flips of one item change direction
+    together.
 
-    `leans` holds, for each item, flips toward first minus flips toward second. p = P(|Σ ε_i·L_i| ≥
-    |Σ L_i|) over random signs ε_i: exact up to MAX_EXACT_FLIPS flips, normal beyond. With one flip
-    per item it is the sign test; several flips of one item are no independent evidence.
+    `leans` has, for each item, L_i = flips toward first minus flips toward second. p = P(|Σ
+    ε_i·L_i| ≥ |Σ L_i|) over random signs ε_i: exact up to MAX_EXACT_FLIPS flips, normal
+    approximation beyond. With one flip per item it equals the sign test; several flips of one item
+    are not independent.
     """
     lean = np.asarray(leans, np.int64)
     lean = lean[lean != 0]
@@ -77,7 +82,8 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
 
 
 def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """P(Σ ε_i·size_i = s) for s = −S … S, S the sum of the sizes, with random signs."""
+    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S the sum of the
+    sizes."""
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -88,15 +94,18 @@ def _signed_sum_distribution(sizes: Ints) -> Floats:
 
 
 def item_leans(sets: pd.DataFrame) -> Ints:
-    """Flips toward first minus flips toward second of each item, from pairs in both orders."""
+    """Flips toward the first slot minus flips toward the second, for each item, from pairs in both
+    orders."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(sets))
     flips = np.sign(sets["lean"].to_numpy()) * ~sets["consistent"].to_numpy()
     return np.rint(np.bincount(item, flips, minlength=items)).astype(np.int64)
 
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
-    """McNemar's test: (|b − c| − correction)²/(b + c), with b and c flips to first and second; 1
-    df."""
+    """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom.
+
+    b is the number of flips toward the first slot (`primacy`), c toward the second (`recency`).
+    """
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
@@ -111,8 +120,8 @@ def _chi_square_result(name: str, value: float, df: int, n: int) -> OrderTest:
 def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
     """Stuart–Maxwell test of marginal homogeneity of a k×k table: d' S⁻¹ d.
 
-    d holds the differences of the margins, S is their covariance; k − 1 degrees of freedom, fewer
-    where a category is empty.
+    d is the vector of differences between row and column totals, S its covariance matrix; k − 1
+    degrees of freedom, fewer if a category is empty.
     """
     counts = np.asarray(table, np.float64)
     d = (counts.sum(axis=1) - counts.sum(axis=0))[:-1]
@@ -127,8 +136,8 @@ def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
 
 
 def bowker_test(table: ArrayLike) -> OrderTest:
-    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over cells in
-    use."""
+    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji), without empty
+    cells."""
     counts = np.asarray(table, np.float64)
     above, below = (
         counts[np.triu_indices_from(counts, 1)],
@@ -140,7 +149,7 @@ def bowker_test(table: ArrayLike) -> OrderTest:
 
 
 def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
-    """χ² test of pooled slot counts against equal counts; valid only with one verdict per item."""
+    """χ² test that all slots were picked equally often; valid only with one verdict per item."""
     c = np.asarray(counts, np.float64)
     if c.sum() == 0:
         return OrderTest("chi-square", None, None, None, 0, "no verdicts")
@@ -150,7 +159,7 @@ def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
 
 
 def _chi_square_distance(histograms: Floats) -> Floats:
-    """χ² of slot counts against equal ones, over the last axis; 0 where nothing was counted."""
+    """χ² statistic of slot counts (last axis) against equal counts; 0 where all counts are 0."""
     even = histograms.mean(axis=-1, keepdims=True)
     gap = np.divide((histograms - even) ** 2, even, out=np.zeros(histograms.shape), where=even > 0)
     total: Floats = gap.sum(axis=-1)
@@ -158,7 +167,8 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 
 
 def both_orders_table(frame: pd.DataFrame) -> Ints:
-    """3×3 counts of pairs: outcome (x, tie, y) with x first against outcome with y first."""
+    """Count pairs in a 3×3 table: outcome (x, tie, y) with x shown first, by outcome with y shown
+    first."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -171,7 +181,8 @@ def both_orders_table(frame: pd.DataFrame) -> Ints:
 
 
 def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
-    """Sign (by items and by pairs), McNemar, Stuart–Maxwell, Bowker: pairs read in both orders."""
+    """Run the tests on pairs read in both orders: sign (by items, by pairs), McNemar,
+    Stuart–Maxwell, Bowker."""
     sets = two_order_sets(GroupedFrame(frame))
     lean = sets["lean"].to_numpy()[~sets["consistent"].to_numpy()]
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
@@ -195,23 +206,25 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Order sets of one size: the contestant chosen and the slot of every contestant, order by
+    """Order sets with equally many options: chosen contestant and slot of each contestant, by
     order."""
 
     choice: Ints
-    """(sets, orders): index of the chosen contestant within its set; TIE."""
+    """[set, order]: index of the chosen contestant within its set, or TIE."""
     place: Ints
-    """(sets, orders, contestants): the slot of each contestant in each order."""
+    """[set, order, contestant]: the slot of each contestant."""
 
     def slots(self, choice: Ints) -> Ints:
-        """Slots picked under the given choices; TIE stays TIE."""
+        """Slots of the given chosen contestants; a tie is TIE."""
         found = np.take_along_axis(self.place, np.maximum(choice, 0)[..., None], axis=-1)[..., 0]
         return np.where(choice >= 0, found, TIE)
 
 
 def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
-    """Complete order sets of N options in their most common number of orders, with modal
-    verdicts."""
+    """Collect the complete order sets of N options, with the most frequent verdict of each order.
+
+    Only sets with the most common number of orders are used.
+    """
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0
@@ -237,11 +250,11 @@ def permutation_test(
     rng: np.random.Generator | None = None,
     rounds: int = 9999,
 ) -> OrderTest:
-    """Within-item permutation test of the pooled slot counts (χ² against equal counts).
+    """Permutation test, within items, of the pooled slot counts (χ² against equal counts).
 
-    If only content counts, the choices within one order set are exchangeable over its orders: they
-    are permuted there and the slots counted again. Exact where all possible slot counts can be
-    listed, else from `rounds` random arrangements (then `rng` is needed).
+    If only content matters, the choices within one order set are exchangeable between its orders:
+    they are permuted and the slots counted again. Exact if all possible slot counts can be listed,
+    else from `rounds` random permutations (which need `rng`).
     """
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
@@ -275,9 +288,11 @@ def _slot_histogram(slots: Ints, options: int) -> Floats:
 
 
 def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Floats] | None:
-    """All histograms (slot counts) of all arrangements with their probabilities; None if too many.
+    """List all possible slot counts over all permutations with their probabilities; None if too
+    many.
 
-    A histogram is stored as one number in base (verdicts + 1), so adding an item is adding numbers.
+    Slot counts are encoded as one number in base (verdicts + 1), so adding an order set is an
+    addition of numbers.
     """
     if sets.choice.shape[1] > MAX_LISTED_ORDERS:
         return None
@@ -297,7 +312,8 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
-    """For each set the distinct histograms of its arrangements and how likely each is."""
+    """Yield, for each order set, the distinct slot counts of its permutations and their
+    probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
         slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])
@@ -309,7 +325,8 @@ def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Int
 def random_histograms(
     sets: OrderSetArrays, options: int, rng: np.random.Generator, rounds: int
 ) -> Floats:
-    """Slot counts of random arrangements: the null distribution without an effect of position."""
+    """Slot counts of random permutations: a sample of the null distribution without a position
+    effect."""
     drawn = np.zeros((rounds, options))
     block = max(1, math.floor(2_000_000 / max(sets.choice.size, 1)))
     for start in range(0, rounds, block):
@@ -325,7 +342,8 @@ def random_histograms(
 def entropy_null_band(
     frame: pd.DataFrame, rng: np.random.Generator, options: int = 2, rounds: int = 999
 ) -> tuple[float, float] | None:
-    """Central 95 % of the slot entropy if only content counted; None without complete sets."""
+    """Central 95 % range of the slot entropy if only content mattered; None without complete order
+    sets."""
     from metrics.estimation.entropy import normalised_entropy
 
     sets = arrange_order_sets(frame, options)

@@ -132,7 +132,7 @@ POSITION_MEASURES: Final = {
 def position_profile(
     frame: pd.DataFrame, by: Sequence[str] = ()
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Every position measure of every cell; rows are counted once for all of them."""
+    """Estimate every position measure in every cell; the rows are grouped once for all measures."""
     columns = estimate_all(POSITION_MEASURES.values(), frame, by)
     cells = columns[CONSISTENCY.name]
     return {cell: {name: columns[name][cell] for name in columns} for cell in cells}
@@ -143,99 +143,105 @@ def _estimate(measure: Measure, frame: pd.DataFrame) -> Estimate:
 
 
 def first_share(frame: pd.DataFrame) -> Estimate:
-    """Share of the first slot among decisive verdicts of complete order sets.
+    """Estimate the share of the first slot among decisive verdicts of complete order sets.
 
-    Where only one order was asked: among all decisive verdicts, with a note.
+    Where only one order was judged: among all decisive verdicts, with a note.
     """
     return _estimate(FIRST_SHARE, frame)
 
 
 def tie_rate(frame: pd.DataFrame) -> Estimate:
-    """Share of ties among verdicts of complete order sets and verdicts of unknown order."""
+    """Estimate the share of ties among verdicts of complete order sets and of unknown order."""
     return _estimate(TIE_RATE, frame)
 
 
 def slot_entropy(frame: pd.DataFrame) -> Estimate:
-    """Maximum-likelihood entropy of the pooled slot counts over log2 N, with N options.
+    """Estimate the entropy of the pooled slot counts (maximum likelihood) divided by its maximum,
+    log N.
 
-    Different N are weighted by their verdicts. Counts decisive verdicts of complete order sets.
+    Comparisons with different N (number of options) are weighted by their verdicts. Only decisive
+    verdicts of complete order sets count.
     """
     return _estimate(SLOT_ENTROPY, frame)
 
 
 def consistency(frame: pd.DataFrame) -> Estimate:
-    """Share of comparisons with the same outcome (win, loss, tie) in all orders.
+    """Estimate the share of comparisons with the same outcome (win, loss, tie) in all orders.
 
-    Repeats are reduced to their modal verdict first. A comparison counts only if every planned
-    order was read: an unreadable reply lowers n, never the value.
+    Repeats are first reduced to their most frequent verdict. A comparison counts only if every
+    planned order was read: an unreadable reply lowers n, not the value.
     """
     return _estimate(CONSISTENCY, frame)
 
 
 def conflict_rate(frame: pd.DataFrame) -> Estimate:
-    """1 − consistency."""
+    """Estimate 1 − consistency: the share of comparisons whose outcome depends on the order."""
     return _estimate(CONFLICT, frame)
 
 
 def hard_flip_rate(frame: pd.DataFrame) -> Estimate:
-    """Share of complete comparisons whose winner in one order loses in the other."""
+    """Estimate the share of complete comparisons with different winners in two orders."""
     return _estimate(HARD_FLIPS, frame)
 
 
 def soft_flip_rate(frame: pd.DataFrame) -> Estimate:
-    """Share of complete comparisons that have a winner in one order and a tie in another."""
+    """Estimate the share of complete comparisons with a winner in one order and a tie in
+    another."""
     return _estimate(SOFT_FLIPS, frame)
 
 
 def expected_consistency(frame: pd.DataFrame) -> Estimate:
-    """Consistency expected from independent draws with the judge's own slot shares."""
+    """Estimate the chance level of consistency: independent draws with the judge's own slot
+    shares."""
     return _estimate(EXPECTED_CONSISTENCY, frame)
 
 
 def consistency_kappa(frame: pd.DataFrame) -> Estimate:
-    """Chance-corrected consistency: (consistency − chance)/(1 − chance)."""
+    """Estimate chance-corrected consistency: (consistency − chance)/(1 − chance)."""
     return _estimate(CONSISTENCY_KAPPA, frame)
 
 
 def noise_floor(frame: pd.DataFrame) -> Estimate:
-    """Rate at which two readings of the same order differ; noise-floor repeats included."""
+    """Estimate how often two replies to the same call differ, noise-floor repeats included."""
     return _estimate(NOISE_FLOOR, frame)
 
 
 def accuracy(frame: pd.DataFrame) -> Estimate:
-    """Share of verdicts for the truly better answer, where one is known; a tie is wrong."""
+    """Estimate the share of verdicts for the truly better answer, where one is known; a tie is
+    wrong."""
     return _estimate(ACCURACY, frame)
 
 
 def primacy(frame: pd.DataFrame) -> Estimate:
-    """Share of pairs that flip toward the answer shown first.
+    """Estimate the share of pairs that flip toward the answer shown first.
 
-    In the two orders the verdicts are first and first, or first and tie.
+    The verdicts in the two orders are: first slot twice, or first slot and tie.
     """
     return _estimate(PRIMACY, frame)
 
 
 def recency(frame: pd.DataFrame) -> Estimate:
-    """Share of pairs that flip toward the answer shown second.
+    """Estimate the share of pairs that flip toward the answer shown second.
 
-    In the two orders the verdicts are second and second, or second and tie.
+    The verdicts in the two orders are: second slot twice, or second slot and tie.
     """
     return _estimate(RECENCY, frame)
 
 
 def fairness(frame: pd.DataFrame) -> Estimate:
-    """Preference fairness, recency − primacy: +1 if all pairs flip toward second, −1 toward
-    first."""
+    """Estimate preference fairness, recency − primacy: from −1 (all pairs flip toward first) to +1
+    (toward second)."""
     return _estimate(FAIRNESS, frame)
 
 
 def stability(frame: pd.DataFrame) -> Estimate:
-    """Mean share of the modal verdict among repeats of one order."""
+    """Estimate the mean share of the most frequent verdict among repeats of one order."""
     return _estimate(STABILITY, frame)
 
 
 def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
-    """Counts of complete pairs, flips, flips by direction, and one slot picked twice."""
+    """Count complete pairs, flips, flips in each direction, and pairs with the same slot picked
+    twice."""
     sets = two_order_sets(GroupedFrame(frame))
     flips = ~sets["consistent"].to_numpy()
     lean = sets["lean"].to_numpy()
@@ -250,7 +256,7 @@ def flip_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | int]:
-    """Number of picks of each slot, and of ties, among the verdicts of the slot shares."""
+    """Count the picks of each slot, and the ties, among the verdicts that enter the slot shares."""
     rows = GroupedFrame(frame).balanced_picks
     pick = rows.loc[(rows["options"] == options).to_numpy(), "pick"].to_numpy()
     slots = np.bincount(pick[pick >= 0].astype(np.int64), minlength=options)
@@ -258,7 +264,8 @@ def slot_counts(frame: pd.DataFrame, options: int = 2) -> dict[str, list[int] | 
 
 
 def slot_shares(frame: pd.DataFrame, options: int = 2) -> list[Estimate]:
-    """Share of each slot among the decisive verdicts of complete sets, to compare with 1/N."""
+    """Estimate the share of each slot among decisive verdicts of complete order sets; 1/N is
+    even."""
     evidence = GroupedFrame(frame)
     rows = evidence.balanced_picks
     rows = row_selection.select_rows(rows, (rows["options"] == options) & (rows["pick"] >= 0))

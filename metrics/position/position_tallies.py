@@ -1,4 +1,5 @@
-"""Tallies of verdicts, order sets and repeats for the position measures."""
+"""Counts of verdicts, order sets and repeats (tallies) from which position measures are
+estimated."""
 
 from __future__ import annotations
 
@@ -36,20 +37,21 @@ from studies.frames.frame import NO_PICK, TIE
 
 
 def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Picks of the first slot over decisive verdicts."""
+    """Count picks of the first slot, out of decisive verdicts."""
     rows = evidence.balanced_picks
     pick = rows["pick"].to_numpy()
     return build_tally(rows, pick == 0, pick >= 0)
 
 
 def tie_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Ties over all verdicts of complete order sets and of unknown order."""
+    """Count ties, out of all verdicts of complete order sets and of unknown order."""
     rows = evidence.comparable_picks
     return build_tally(rows, rows["pick"] == TIE, 1)
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Order sets for which `column` is true, over all order sets."""
+    """Return a function that counts the order sets for which `column` is true, out of all order
+    sets."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
@@ -58,43 +60,45 @@ def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
 
 
 def conflict_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Sets whose orders disagree."""
+    """Count the order sets whose outcome differs between orders, out of all order sets."""
     return build_tally(evidence.order_sets, ~evidence.order_sets["consistent"], 1)
 
 
 def two_order_sets(evidence: GroupedFrame) -> pd.DataFrame:
-    """Complete sets of pairs in exactly two orders."""
+    """Complete order sets of pairs in exactly two orders."""
     sets = evidence.order_sets
     return row_selection.select_rows(sets, (sets["options"] == 2) & (sets["orders"] == 2))
 
 
 def primacy_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Pairs that flip toward the first slot."""
+    """Count the pairs that flip toward the first slot, out of all pairs in two orders."""
     sets = two_order_sets(evidence)
     return build_tally(sets, (sets["lean"] > 0) & ~sets["consistent"], 1)
 
 
 def recency_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Pairs that flip toward the second slot."""
+    """Count the pairs that flip toward the second slot, out of all pairs in two orders."""
     sets = two_order_sets(evidence)
     return build_tally(sets, (sets["lean"] < 0) & ~sets["consistent"], 1)
 
 
 def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
-    """+1 for a flip toward second, −1 toward first, 0 for no flip."""
+    """Score each pair: +1 for a flip toward the second slot, −1 toward the first, 0 for no flip."""
     sets = two_order_sets(evidence)
     return build_tally(sets, -np.sign(sets["lean"]) * ~sets["consistent"], 1)
 
 
 def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Picks of the truly better answer where there is one; a tie is wrong."""
+    """Count the picks of the truly better answer, out of verdicts where it is known; a tie is
+    wrong."""
     rows = evidence.picks
     rows = row_selection.select_rows(rows, rows["truth"] >= 0)
     return build_tally(rows, rows["pick"] == rows["truth"], 1)
 
 
 def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:
-    """Complete sets that show N options in N orders; each cell keeps its smallest N."""
+    """Complete order sets that show N options in N orders; in each cell only those of the smallest
+    N."""
     sets = evidence.order_sets
     sets = row_selection.select_rows(sets, sets["options"] == sets["orders"])
     cell, options = sets["cell"].to_numpy(), sets["options"].to_numpy()
@@ -110,10 +114,11 @@ def _consistency_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def chance_consistency(totals: Floats) -> Floats:
-    """Consistency of independent draws from the judge's own shares: tᴺ + N·Π f_s.
+    """Compute the consistency of independent draws with the judge's own shares: tᴺ + N·Π f_s.
 
-    t is the share of ties, f_s the share of slot s; for a pair t² + 2·f₁·f₂. Columns of `totals`:
-    consistent sets, picks of each slot, ties, sum of N, number of sets.
+    N is the number of options, t the share of ties, f_s the share of slot s; for a pair t² +
+    2·f₁·f₂. Columns of `totals`: consistent sets, picks of each slot, ties, sum of N, number of
+    sets.
     """
     counts = totals[..., 1:-2]
     options = np.nan_to_num(np.round(safe_divide(totals[..., -2], totals[..., -1])), nan=2.0)
@@ -125,7 +130,7 @@ def chance_consistency(totals: Floats) -> Floats:
 
 
 def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Tally whose statistic is the consistency expected by chance."""
+    """Counts for the consistency expected by chance (`chance_consistency`)."""
     return replace(_consistency_tally(evidence), statistic=chance_consistency)
 
 
@@ -135,31 +140,33 @@ def _consistency_kappa(totals: Floats) -> Floats:
 
 
 def kappa_unit_effect(totals: Floats) -> float:
-    """Change of kappa if every set had the other outcome: 1/(1 − chance)."""
+    """Change of κ if every order set had the other outcome: 1/(1 − chance)."""
     return float(np.nan_to_num(safe_divide(1.0, 1 - chance_consistency(totals))))
 
 
 FEW_FLIPS = 5
-"""Below this number of flips the interval of kappa is widened; from it on the jackknife covers."""
+"""Number of flips below which the jackknife interval of κ is too narrow and is widened."""
 
 
 def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Item jackknife of kappa, widened where few sets flip."""
+    """Estimate κ with a jackknife interval over items, widened if few order sets flip."""
     got = jackknife_interval(sums, statistic, measure)
     return widen_by_rare_share(got, sums[:, -1] - sums[:, 0], sums[:, -1], FEW_FLIPS)
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Tally whose statistic is the chance-corrected consistency (kappa)."""
+    """Counts for the chance-corrected consistency κ."""
     return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """(rows, share of differing pairs of repeats, share of the mode) for orders read at least
-    twice."""
+    """Return the rows of orders read at least twice, with two shares for each order.
+
+    They are the share of pairs of repeats that differ, and the share of the most frequent verdict.
+    """
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
-    usable &= (frame["orders"] != 0).to_numpy()  # unknown order: repeats cannot be found
+    usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
     if not noise:
         usable &= ~frame["noise"].to_numpy()
     rows = frame.loc[usable]
@@ -173,19 +180,21 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
 
 
 def noise_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Differing pairs of readings of one order, noise-floor repeats included."""
+    """Share of pairs of repeats that differ, for each order; noise-floor repeats included."""
     rows, differing, _ = _compare_repeats(evidence, noise=True)
     return build_tally(rows, differing, 1)
 
 
 def stability_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Share of the mode among repeats of one order, noise-floor repeats left out."""
+    """Share of the most frequent verdict among repeats, for each order; noise-floor repeats left
+    out."""
     rows, _, mode_share = _compare_repeats(evidence, noise=False)
     return build_tally(rows, mode_share, 1)
 
 
 def slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Counts of each slot for each N, decisive verdicts of complete sets."""
+    """Count the picks of each slot separately for each number of options N, in complete order
+    sets."""
     rows = evidence.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
@@ -198,10 +207,11 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Normalised entropy of the slot counts of each N, weighted by its verdicts."""
+    """Normalised entropy of the slot counts for each number of options N, averaged over the
+    verdicts."""
 
     sizes: tuple[int, ...]
-    """The numbers of options; their slot counts stand side by side in the totals."""
+    """The numbers of options N; the totals contain the slot counts of one N after the other."""
 
     def __call__(self, totals: Floats) -> Floats:
         blocks = [totals[..., a:b] for a, b in pairwise(self.edges)]
@@ -211,22 +221,22 @@ class PooledEntropy:
 
     @property
     def edges(self) -> list[int]:
-        """First column of each N, and the end of the last one."""
+        """Column at which the slot counts of each N begin, and the end of the last."""
         return [0, *accumulate(self.sizes)]
 
     def sizes_in_use(self, totals: Floats) -> list[int]:
-        """The numbers of options that have verdicts in these totals."""
+        """List the numbers of options N that have verdicts in these totals."""
         blocks = zip(self.sizes, pairwise(self.edges), strict=True)
         return [size for size, (a, b) in blocks if totals[a:b].any()]
 
 
 def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Interval of the slot entropy.
+    """Estimate the slot entropy H with its interval.
 
-    Pairs: the Wilson interval of the first-slot share, transformed to entropy. More slots: item
-    jackknife t on d = √(1 − H), the distance from uniform. Its standard error is at least that of
-    as many independent uniform choices, √(1/(2·n·ln N)): counts that happen to be uniform are no
-    proof of a uniform judge.
+    For pairs it is the Wilson interval of the first-slot share, transformed to entropy. For more
+    slots it is a jackknife t interval over items on d = √(1 − H), the distance from uniform choice.
+    Its standard error is at least that of n independent uniform choices, √(1/(2·n·ln N)), as equal
+    counts do not prove that the judge chooses uniformly.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _option_counts(sums, statistic)
@@ -250,7 +260,8 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 
 
 def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
-    """The numbers of options behind the slot counts; slots that were never picked count too."""
+    """Return the numbers of options behind the slot counts; slots that were never picked count
+    too."""
     if isinstance(statistic, PooledEntropy):
         return statistic.sizes_in_use(sums.sum(axis=0))
     return [sums.shape[1] - 1]
@@ -259,7 +270,7 @@ def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
 def pair_entropy_estimates(
     sums: Floats, cell: Ints, count: int, measure: Measure
 ) -> list[Estimate] | None:
-    """`entropy_interval` of every cell; None unless all comparisons are pairs."""
+    """Estimate the slot entropy of every cell at once; None unless all comparisons are pairs."""
     if sums.shape[1] != 3:
         return None
     shares = proportions(sums[:, 0], sums[:, :2].sum(axis=1), cell, count)
@@ -277,8 +288,10 @@ def _share_entropy(share: Floats) -> Floats:
 def _entropy_estimate(
     share: Estimate, measure: Measure, value: float, low: float, high: float
 ) -> Estimate:
-    """A first-slot share as entropy; `value`, `low` and `high` are the entropies of the share and
-    of its limits."""
+    """Convert the estimate of a first-slot share to one of entropy.
+
+    `value`, `low` and `high` are the entropies of the share and of its limits.
+    """
     if share.value is None:
         return unknown_estimate(measure.empty, measure.unit)
     method = "first-slot share's Wilson interval, as entropy"

@@ -1,7 +1,8 @@
-"""The position term γ as a measure: item totals whose mean is γ, so that it can enter contrasts.
+"""The position term γ as a measure with item totals, so that it can enter contrasts.
 
-The totals are pseudo-values γ + n·influence, from the influence of each item on γ. Their mean is γ,
-and their variance is that of the item sandwich.
+The totals are sums of pseudo-values γ + n·influence, with n verdicts and the influence of each
+verdict on γ. The mean of the pseudo-values is γ, and their variance by item is that of the
+item-clustered sandwich estimator.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from studies.frames.frame import TIE
 
 
 def _pseudo_values(rows: pd.DataFrame) -> tuple[Floats, Floats] | None:
-    """(pseudo-values of γ, pseudo-values of σ(γ)) of one cell's rows; None where γ has no
+    """Return the pseudo-values of γ and of σ(γ) for the rows of one cell; None if γ has no
     interval."""
     one = rows.assign(judge=pd.Categorical(["all"] * len(rows)))
     model = fit_position_model(one)

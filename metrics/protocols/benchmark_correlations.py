@@ -1,4 +1,7 @@
-"""Correlation of benchmarks over the models they share: Spearman and R², resampling the models."""
+"""Correlation of benchmarks over the models they share: Spearman's ρ and R².
+
+Intervals come from a bootstrap over the models.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ SCORE_COLUMNS: Final = ("model", "benchmark", "score")
 class BenchmarkCorrelations:
     """Rank correlation and R² of every two benchmarks, over the models they share.
 
-    The matrices are symmetric and hold no diagonal. An interval's n is the number of models.
+    The matrices are symmetric and have no diagonal. The n of an estimate is the number of models.
     """
 
     benchmarks: list[str]
@@ -39,13 +42,17 @@ class BenchmarkCorrelations:
     r2: dict[str, dict[str, Estimate]]
 
     def points(self, first: str, second: str) -> list[tuple[str, float, float]]:
-        """(model, score in one, score in the other) for a scatter plot."""
+        """List (model, score in `first`, score in `second`) of the shared models, for a scatter
+        plot."""
         one, two = self.scores[first], self.scores[second]
         return [(model, one[model], two[model]) for model in sorted(set(one) & set(two))]
 
 
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """benchmark -> model -> score, from a table (model, benchmark, score); errors name the row."""
+    """Return benchmark -> model -> score, from a table with the columns model, benchmark and score.
+
+    Errors name the row.
+    """
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:
         raise ValueError(
@@ -56,10 +63,12 @@ def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
         table[list(SCORE_COLUMNS)].itertuples(index=False), start=1
     ):
         if pd.isna(model) or pd.isna(benchmark) or not str(model).strip():
-            raise ValueError(f"row {row}: model or benchmark is empty")
+            raise ValueError(f"row {row}: model or benchmark is empty; fill it or remove the row")
         known = scores.setdefault(str(benchmark).strip(), {})
         if str(model).strip() in known:
-            raise ValueError(f"row {row}: {benchmark} has a score of {model} already")
+            raise ValueError(
+                f"row {row}: {benchmark} has a score of {model} already; remove one of the rows"
+            )
         known[str(model).strip()] = _parse_score(score, row)
     return scores
 
@@ -70,7 +79,9 @@ def _parse_score(score: object, row: int) -> float:
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise ValueError(f"row {row}: the score {score!r} is not a number")
+        raise ValueError(
+            f"row {row}: the score {score!r} is not a number; correct it or remove the row"
+        )
     return value
 
 
@@ -91,7 +102,8 @@ def correlate_all_benchmarks(
 def add_study_scores(
     study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Add the study's own numbers (ratings, rewards, win rates) as one more benchmark, first."""
+    """Put the study's own numbers (ratings, rewards or win rates) in front of the others as a
+    benchmark."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
     return {name: own, **{other: dict(scores) for other, scores in others.items()}}
 
@@ -102,10 +114,10 @@ def correlate_benchmarks(
     rng: np.random.Generator,
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> dict[str, Estimate]:
-    """Spearman and R² (squared Pearson) of two benchmarks' scores of the same models.
+    """Estimate Spearman's ρ and R² (squared Pearson) of two benchmarks over the models they share.
 
-    Models are resampled. A round in which all drawn scores are equal is left out. Below ten models
-    a note marks the interval as rough.
+    The bootstrap resamples models; rounds in which all drawn scores are equal are left out. Below
+    ten models a note marks the interval as rough.
     """
     models = sorted(set(first) & set(second))
     a = np.array([first[name] for name in models], np.float64)
@@ -139,7 +151,8 @@ def _row_ranks(values: Floats) -> Floats:
 
 
 def _row_correlations(a: Floats, b: Floats) -> Floats:
-    """Pearson's correlation of each row; rounds without spread are left out."""
+    """Pearson's correlation of each row of a and b (bootstrap rounds); rows without variation are
+    left out."""
     a = a - a.mean(axis=1, keepdims=True)
     b = b - b.mean(axis=1, keepdims=True)
     spread = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))

@@ -32,12 +32,12 @@ once."""
 
 ONE_ORDER_NOTE: Final = "judged in one order only: no mean of two orders"
 MAX_GAP_WITHIN_ONE: Final = 1 + 1e-9
-"""Exactly 1 counts as within 1."""
+"""Largest difference that counts as within 1, with a tolerance for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """MAE and Consistency (share within 1) of a judge's scores with the mean of the people's."""
+    """MAE and Consistency (share within 1) of a judge's scores against people's mean scores."""
 
     mae: Estimate
     consistency: Estimate
@@ -45,8 +45,11 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class ScoreGaps:
-    """Absolute differences between a judge's and people's scores: one per verdict, or one per case
-    where both orders are averaged ('dual')."""
+    """Absolute differences between a judge's and people's scores.
+
+    There is one difference per verdict, or one per case if both orders are averaged (run mode
+    "dual").
+    """
 
     gap: Floats
     case: Ints
@@ -66,7 +69,8 @@ class ScoreGaps:
 
 
 class SignedScores:
-    """Picks on pairs as scores −2…2 of the contestant that sorts first, of judges and people."""
+    """Verdicts on pairs, of judges and people, as scores −2…2 in favour of the contestant that
+    sorts first."""
 
     def __init__(self, frame: pd.DataFrame, baseline: str | None = None) -> None:
         rows = row_selection.select_pairs(
@@ -94,13 +98,15 @@ class SignedScores:
 
     @cached_property
     def people(self) -> tuple[Floats, Floats]:
-        """Sum and number of the people's scores of each case."""
+        """Sum and number of the people's scores, for each case."""
         return self._sums(self.human)
 
     def gaps(self, judge: str, run: RunMode = "dual", sees: str | None = None) -> ScoreGaps:
-        """Differences of a judge to people's mean; of a person to the mean of the *other* people.
+        """Return the differences of a judge from people's mean; for a person, from the mean of the
+        *other* people.
 
-        `sees` keeps the judge's rows with that value in the column `sees`, where there is one.
+        With `sees`, only the judge's rows with this value in the column `sees` (the judge's input)
+        are used, if the frame has that column.
         """
         mine = self.judge == judge
         if sees is not None and self.sees is not None:
@@ -118,7 +124,7 @@ class SignedScores:
         )
 
     def asked_both_orders(self, rows: row_selection.Mask) -> bool:
-        """Whether any of these verdicts was planned in both orders."""
+        """Whether any of the selected verdicts was planned in both orders."""
         return bool((self.rows["orders"].to_numpy()[rows] > 1).any())
 
     def _select_scores(self, mine: row_selection.Mask, run: RunMode) -> tuple[Floats, Ints, Ints]:
@@ -134,7 +140,8 @@ class SignedScores:
         return each, present, item[whole][first]
 
     def always_tie_gaps(self) -> ScoreGaps:
-        """Differences of a judge that answers "equal" on every case that people judged."""
+        """Return the differences from people for a judge that answers "equal" on every case people
+        judged."""
         total, n = self.people
         gap = np.abs(safe_divide(total, n))
         item = self.item[row_selection.first_rows(self.case, self.cases)]
@@ -142,7 +149,8 @@ class SignedScores:
         return ScoreGaps(gap[known], np.flatnonzero(known), item[known])
 
     def leave_one_out_gaps(self) -> ScoreGaps:
-        """Differences of every person to the mean of the others, all verdicts pooled."""
+        """Return the differences of every person from the mean of the other people, all verdicts
+        pooled."""
         each = [self.gaps(name, "single") for name in sorted(set(self.judge[self.human]))]
         none = np.zeros(0, np.int64)
         return ScoreGaps(
@@ -153,11 +161,11 @@ class SignedScores:
 
 
 def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Alignment:
-    """Distance of a judge's scores from people's mean.
+    """Estimate the distance of a judge's scores from people's mean.
 
-    With `dual`, its score is the mean of both orders; cases without both are left out. Otherwise,
-    and where only one order was judged, each verdict counts by itself. A person is compared with
-    the mean of the *other* people (leave one out).
+    With `dual`, the judge's score is the mean of both orders; cases without both are left out.
+    Otherwise, and if only one order was judged, each verdict counts by itself. A person is compared
+    with the mean of the *other* people (leave one out).
     """
     scores = SignedScores(frame)
     both = dual and scores.asked_both_orders(scores.judge == judge)
@@ -165,10 +173,10 @@ def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Align
 
 
 def always_tie_alignment(frame: pd.DataFrame) -> Alignment:
-    """Alignment of a judge that always answers "equal", with the same people."""
+    """Estimate the alignment with people of a judge that always answers "equal", as a reference."""
     return SignedScores(frame).always_tie_gaps().alignment
 
 
 def leave_one_out_alignment(frame: pd.DataFrame) -> Alignment:
-    """Alignment of every person with the mean of the others, all verdicts pooled."""
+    """Estimate the alignment of a person with the mean of the other people, all verdicts pooled."""
     return SignedScores(frame).leave_one_out_gaps().alignment

@@ -1,6 +1,7 @@
-"""Alignment of judges with people as in Creation-MMBench's table 7, per model and pooled.
+"""Alignment of judges with people as in Creation-MMBench's table 7, for each model and for all
+models.
 
-For single orders and for the mean of both (run modes "single" and "dual").
+Computed for single orders (run mode "single") and for the mean of both orders ("dual").
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
 
 @dataclass(frozen=True, slots=True)
 class AlignmentRow:
-    """How closely one judge matches people on the cases of one model, in one run mode.
+    """Alignment of one judge with people on the cases of one model, in one run mode.
 
     The model `overall` stands for the cases of all models.
     """
@@ -48,8 +49,10 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """Difference left − right on the same cases: `left` is closer to people if `mae` is below 0,
-    `consistency` above 0."""
+    """Difference left − right of a judge's alignment on the same cases.
+
+    `left` is closer to people if `mae` is below 0, or `consistency` above 0.
+    """
 
     judge: str
     left: str
@@ -60,8 +63,8 @@ class AlignmentContrast:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentTable:
-    """Alignment of judges, of people (each against the others, and pooled), and of a judge that
-    always answers "equal"."""
+    """Alignment of judges, of people (each person with the others, and all pooled), and of a judge
+    that always answers "equal"."""
 
     rows: list[AlignmentRow]
     people: list[AlignmentRow]
@@ -74,12 +77,13 @@ def alignment_table(
     baseline: str | None = None,
     runs: Sequence[RunMode] = ("dual", "single"),
 ) -> AlignmentTable:
-    """MAE and Consistency of every judge and every person, per model and pooled over the cases.
+    """Compute MAE and Consistency of every judge and every person, for each model and for all
+    cases.
 
     Several frames are named by the judge's input ({"images": …, "context": …}); their people are
-    pooled. A case is (item, pair); with a baseline only pairs with it count, each assigned to its
-    opponent. Contrasts, for the same judge on the same cases: both orders averaged − single orders
-    (dual − single), and one frame − another.
+    pooled. A case is (item, pair); with a baseline only pairs with it count, and each pair is
+    assigned to the other model. Contrasts compare the same judge on the same cases: both orders
+    averaged − single orders (dual − single), and one frame − another.
     """
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     scores = SignedScores(_combine_frames(named, baseline), baseline)
@@ -97,7 +101,8 @@ def alignment_table(
 
 
 def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) -> pd.DataFrame:
-    """All judges' rows with their input, and every person's vote once."""
+    """Stack the frames with the judge's input in the column `sees`; each person's vote is kept
+    once."""
     rows = stack_frames(frames, "sees")
     repeated = row_selection.people_mask(rows) & rows.duplicated(VOTE_KEY).to_numpy()
     rows = row_selection.select_rows(rows, ~repeated)
@@ -109,14 +114,14 @@ def _combine_frames(frames: Mapping[str, pd.DataFrame], baseline: str | None) ->
 
 
 def _judges_and_inputs(scores: SignedScores) -> list[tuple[str, str]]:
-    """(judge, input) of all judges that are not people."""
+    """List (judge, input) of all judges that are not people."""
     machine = ~scores.human
     sees = scores.rows["sees"].astype(str).to_numpy()
     return sorted(set(zip(scores.judge[machine], sees[machine], strict=True)))
 
 
 def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
-    """Mask of the cases that contain each model; the baseline has no mask."""
+    """Return, for each model except the baseline, the mask of the cases that contain it."""
     rows = scores.rows.iloc[row_selection.first_rows(scores.case, scores.cases)]
     names = row_selection.contestants(rows) if len(rows) else []
     models = {
@@ -125,7 +130,7 @@ def _cases_by_model(scores: SignedScores) -> dict[str, row_selection.Mask]:
         if name != scores.baseline
     }
     alone = len(models) < 2 or all(cases.all() for cases in models.values())
-    return {} if alone else models  # otherwise the pooled row is the same
+    return {} if alone else models  # otherwise the row of all models has the same cases
 
 
 def _alignment_rows(
@@ -154,8 +159,8 @@ def _dual_contrasts(scores: SignedScores, runs: Sequence[RunMode]) -> Iterator[A
 
 
 def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[AlignmentContrast]:
-    """Contrasts of one judge between two inputs (such as images and descriptions), both orders
-    averaged."""
+    """Yield the contrasts of each judge between two inputs (such as images and descriptions), both
+    orders averaged."""
     known = set(_judges_and_inputs(scores))
     for judge in sorted({judge for judge, _ in known}):
         for left, right in combinations(named, 2):
@@ -167,9 +172,9 @@ def _input_contrasts(scores: SignedScores, named: Sequence[str]) -> Iterator[Ali
 def alignment_contrast(
     judge: str, names: tuple[str, str], left: ScoreGaps, right: ScoreGaps, cases: int
 ) -> AlignmentContrast:
-    """Contrast of the mean difference to people and of the share within 1: left − right.
+    """Estimate left − right of the mean difference from people and of the share within 1.
 
-    Computed per case, over the cases both have.
+    Both are computed for each case, over the cases that both sides have.
     """
     (a, a_within, a_item), (b, b_within, _) = (_gaps_by_case(gaps, cases) for gaps in (left, right))
     both = np.isfinite(a) & np.isfinite(b)
@@ -183,7 +188,8 @@ def alignment_contrast(
 
 
 def _gaps_by_case(gaps: ScoreGaps, cases: int) -> tuple[Floats, Floats, Ints]:
-    """(mean difference to people, share within 1, item) of each case; nan without verdicts."""
+    """Return mean difference from people, share within 1 and item of each case; nan without
+    verdicts."""
     n = np.bincount(gaps.case, minlength=cases)
     total = np.bincount(gaps.case, gaps.gap, minlength=cases)
     within = np.bincount(gaps.case, gaps.gap <= MAX_GAP_WITHIN_ONE, minlength=cases)

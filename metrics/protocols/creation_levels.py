@@ -18,7 +18,7 @@ LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50,
 
 
 def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Floats]:
-    """(row, contestant, score −2…2) for both answers of every verdict on a pair."""
+    """Return the row, contestant and score (−2…2) of both answers of every verdict on a pair."""
     placed = (
         row_selection.slot_contestants(rows, names) if len(rows) else np.zeros((0, 2), np.int64)
     )
@@ -33,7 +33,7 @@ def signed_scores(rows: pd.DataFrame, names: list[str]) -> tuple[Ints, Ints, Flo
 
 
 def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFrame:
-    """Pairs, or only those with the baseline."""
+    """Select verdicts on pairs; with a baseline, only pairs that contain it."""
     rows = row_selection.select_pairs(frame)
     if baseline is None:
         return rows
@@ -45,10 +45,11 @@ def _pairs_with_baseline(frame: pd.DataFrame, baseline: str | None) -> pd.DataFr
 def five_level_counts(
     frame: pd.DataFrame, baseline: str | None = None
 ) -> dict[str, dict[str, int]]:
-    """Counts of much better … much worse and of unreadable replies, by contestant.
+    """Count the verdicts from much better to much worse, and unreadable replies, for each
+    contestant.
 
-    Both orders are pooled. Against the baseline where one is named (it is then left out itself),
-    else against all others.
+    Both orders are pooled. Verdicts are against the baseline if one is named (the baseline itself
+    then has no counts), else against all others.
     """
     pairs = _pairs_with_baseline(row_selection.select_rows(frame, ~frame["noise"]), baseline)
     names = row_selection.contestants(pairs)
@@ -66,7 +67,8 @@ def _level_counts(pairs: pd.DataFrame, name: str, names: list[str]) -> dict[str,
 
 
 def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float | None]:
-    """(Reward, Win Rate) from five-level counts; unreadable replies are not in the denominator.
+    """Return Reward and Win Rate from five-level counts; unreadable replies are not in the
+    denominator.
 
     Reward = (100·much better + 50·better − 50·worse − 100·much worse)/readable; Win Rate =
     100·(much better + better)/readable.
@@ -79,12 +81,14 @@ def reward_from_counts(counts: Mapping[str, int]) -> tuple[float | None, float |
 
 
 def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Reward (−100…100) of each contestant, both orders pooled, item-cluster t."""
+    """Estimate the Reward (−100…100) of each contestant, both orders pooled; t interval clustered
+    by item."""
     return _reward_or_win_rate(frame, baseline, win=False)
 
 
 def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Creation-MMBench's Win Rate as a share: wins over readable verdicts, a tie is no win."""
+    """Estimate Creation-MMBench's Win Rate as a share: wins over readable verdicts; a tie is no
+    win."""
     return _reward_or_win_rate(frame, baseline, win=True)
 
 
@@ -114,10 +118,10 @@ def score_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Visual Factuality Score, 0–10: mean over items of the item's mean over its readable orders.
+    """Estimate the Visual Factuality Score, 0–10: mean over items of the mean over readable orders.
 
-    Counts prompts that score two answers and pick none. The baseline has one number per opponent,
-    named "baseline (vs opponent)": its answers are scored again beside each of them.
+    Only prompts that score two answers and pick none count. The baseline has one number per
+    opponent, named "baseline (vs opponent)", as its answers are scored again beside each opponent.
     """
     columns = score_columns(frame)
     rows = row_selection.select_rows(
@@ -135,7 +139,8 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
 
 
 def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
-    """Name that each score belongs to: a contestant, or the baseline beside one opponent."""
+    """Return the name that each score belongs to: a contestant, or the baseline beside one
+    opponent."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
         return labels
@@ -153,9 +158,9 @@ def _item_mean(score: Floats, item: Ints, mine: np.ndarray) -> Estimate:
 
 
 def single_ratings(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Single ratings (MT-Bench): mean over items of each contestant's mean score.
+    """Estimate single ratings (MT-Bench): mean over items of each contestant's mean score.
 
-    Pass/fail verdicts are no ratings; their rates have a section of their own.
+    Pass/fail verdicts are not ratings; their rates are in a separate section.
     """
     ratings = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     rows = row_selection.select_readable(row_selection.select_rows(frame, ratings))

@@ -1,6 +1,6 @@
 """Creation-MMBench's main table by model, category and task.
 
-Visual factuality score (VFS), Reward, Win Rate and five-level counts.
+Its columns are Visual Factuality Score (VFS), Reward, Win Rate and five-level counts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NO_SCORES_NOTE: Final = "no visual factuality score"
 
 @dataclass(frozen=True, slots=True)
 class CreationRow:
-    """One model against the baseline (or, without one, against all others).
+    """Numbers of one model against the baseline (or, without one, against all other models).
 
-    `vfs` is the visual factuality score, 0–10, `baseline_vfs` that of the baseline beside this
-    model. `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win), both
-    orders pooled. `counts` has the five levels. `fail` and `vfs_fail` are numbers of unreadable
-    replies, in no denominator.
+    `vfs` is the visual factuality score (0–10), `baseline_vfs` that of the baseline beside this
+    model. `reward` is −100…100, `win_rate` a share of the readable verdicts (a tie is no win); both
+    pool the two orders. `counts` has the five levels. `fail` and `vfs_fail` count unreadable
+    replies, which are in no denominator.
     """
 
     model: str
@@ -48,16 +48,17 @@ def creation_table(
     by: Sequence[str] = (),
     judges: Sequence[str] | None = None,
 ) -> dict[CellKey, list[CreationRow]]:
-    """Every model of every cell of `by`, the highest Reward first; () is the whole study.
+    """Build the rows of every model in every cell of `by`, the highest Reward first.
 
-    Categories and tasks pool the judgements of their items. `by` names columns of the frame:
-    `category`, or one that `row_selection.add_item_column` adds (task).
+    Without `by` the only cell, (), is the whole study. Categories and tasks pool the judgements of
+    their items. `by` names columns of the frame: `category`, or one added by
+    `row_selection.add_item_column` (task).
     """
     judged = row_selection.select_judges(row_selection.select_rows(frame, ~frame["noise"]), judges)
     judged = _with_baseline(row_selection.select_pairs(judged), baseline)
     evidence = GroupedFrame(judged, by)
     cell = evidence.frame["cell"].to_numpy()
-    # Unreadable replies to a scoring prompt are failures of the score, not of the verdict.
+    # Unreadable replies to a scoring prompt count as missing scores, not as missing verdicts.
     scored = scoring_mask(judged)
     table = {}
     for code, key in enumerate(evidence.cells if len(judged) else []):

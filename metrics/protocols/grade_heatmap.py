@@ -1,4 +1,7 @@
-"""Grade Score heatmap, judge × prompt × unrelated option: grades and accompanying measures."""
+"""Heatmap of the Grade Score by judge, prompt and presence of an unrelated option.
+
+The unrelated option is an answer to another question, shown among the answers.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,11 @@ READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "n
 
 @dataclass(frozen=True, slots=True)
 class GradeCell:
-    """One cell of the heatmap. `options`: the numbers of options N in it.
+    """One cell of the heatmap: grades and further measures of a judge with a prompt.
 
-    Grades of different N are not comparable. `pooled_entropy` is the entropy of all slots picked;
-    `accuracy` is against the human ranks; `contradictions` is the share of selections that
-    contradict the reply's own grades.
+    `options` lists the numbers of options N; grades of different N are not comparable.
+    `pooled_entropy` is the entropy of all slots picked, `accuracy` is measured against the human
+    ranks, and `contradictions` is the share of choices that contradict the reply's own grades.
     """
 
     judge: str
@@ -50,7 +53,8 @@ class GradeCell:
 
 
 def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add a column `unrelated` to split or contrast by: "none" or "unrelated"."""
+    """Add a column `unrelated` for grouping: "unrelated" if an unrelated option was shown, else
+    "none"."""
     shown = frame["shown"].astype("category")
     has = [UNRELATED in str(names).split(SEP) for names in shown.cat.categories]
     codes = np.array(has, np.int64)[shown.cat.codes.to_numpy()] if has else np.zeros(0, np.int64)
@@ -60,11 +64,11 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def grade_heatmap_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
-    """One cell per judge, prompt and presence of an unrelated option; with several options only.
+    """Compute one cell for each judge, prompt and presence of an unrelated option.
 
-    Test the effect of the unrelated option only at equal N (`unrelated: replace`):
-    `paired_contrasts(mark_unrelated(frame), ["judge", "prompt", "unrelated"], [grade_measure()],
-    rng)`.
+    Only comparisons of several options count. The effect of the unrelated option can be tested only
+    at equal N (`unrelated: replace`): `paired_contrasts(mark_unrelated(frame), ["judge", "prompt",
+    "unrelated"], [grade_measure()], rng)`.
     """
     choosing = row_selection.select_judges(row_selection.select_rows(frame, frame["options"] > 1))
     marked = mark_unrelated(choosing)
@@ -101,10 +105,11 @@ def _build_cell(
 
 
 def contradiction_share(frame: pd.DataFrame) -> Estimate:
-    """Share of selections whose option has a lower grade than another, in the same reply.
+    """Estimate the share of choices whose option has a lower grade than another one in the same
+    reply.
 
-    Counts readable choices with all options graded; with a shared top grade, choosing any of these
-    options is no contradiction.
+    Only readable choices with all options graded count; if several options share the top grade,
+    choosing any of them is no contradiction.
     """
     columns = score_columns(frame)
     rows = row_selection.select_picks(frame)
@@ -123,7 +128,7 @@ def contradiction_share(frame: pd.DataFrame) -> Estimate:
 
 
 def unrelated_share(frame: pd.DataFrame) -> Estimate:
-    """Share of decisive choices for the unrelated option, where it was shown."""
+    """Estimate the share of decisive choices for the unrelated option, where it was shown."""
     rows = row_selection.select_picks(frame)
     rows = row_selection.select_rows(rows, rows["pick"] >= 0)
     rows = row_selection.select_rows(rows, mark_unrelated(rows)["unrelated"] == UNRELATED_PRESENT)
@@ -141,7 +146,7 @@ def unrelated_share(frame: pd.DataFrame) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDifference:
-    """Number of verdicts that change with the parsing rule, among the calls both readings have."""
+    """Number of verdicts that differ between two parsing rules, among the calls read with both."""
 
     share: Estimate
     differ: int
@@ -154,11 +159,11 @@ class ReadingDifference:
 def reading_differences(
     first: pd.DataFrame, second: pd.DataFrame, by: Sequence[str] = ("judge", "prompt")
 ) -> dict[CellKey, ReadingDifference]:
-    """Compare two readings of the same replies, cell by cell.
+    """Compare two readings of the same replies in each cell, such as by the default and the
+    `gradelab` rule.
 
-    For example by the default and the `gradelab` parsing rule. A verdict differs if the slot
-    differs or only one rule read one. Rows are matched by the call, not by row number; calls that
-    only one reading has are left out.
+    Verdicts differ if the slots differ or only one rule read a verdict. Rows are matched by call,
+    not by row number; calls that only one frame has are left out.
     """
     one = _index_readings(first).reset_index()
     two = _index_readings(second)
@@ -175,7 +180,7 @@ def reading_differences(
 
 
 def _index_readings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Slot, tie or NO_PICK of every call, indexed by the call."""
+    """Build a table of the verdict (slot, tie or NO_PICK) of every call, indexed by the call."""
     reading = np.where(row_selection.evidence_mask(frame), frame["pick"], NO_PICK)
     table = pd.DataFrame({name: frame[name].astype(str).to_numpy() for name in READING_KEY})
     table = table.assign(reading=reading, place=np.arange(len(frame)))

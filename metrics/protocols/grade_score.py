@@ -1,6 +1,7 @@
-"""Grade Score for N rotated options: even use of slots and constant choice in one number.
+"""Grade Score of a judge that chooses among N rotated options.
 
-A trial is one rotation of the options.
+It combines the even use of slots (entropy) and the constancy of the choice. A trial is one rotation
+of the options.
 """
 
 from __future__ import annotations
@@ -49,19 +50,20 @@ prompt."""
 
 
 def harmonic_mean(first: Floats, second: Floats) -> Floats:
-    """Harmonic mean; 0 where either part is 0."""
+    """Compute the harmonic mean; 0 where either value is 0."""
     return np.nan_to_num(2 * safe_divide(first * second, first + second))
 
 
 def item_grade_scores(
     slots: Sequence[int | None], choices: Sequence[int | None], rule: GradeRule = "default"
 ) -> tuple[float, float, float] | None:
-    """(grade, entropy, choice) of one item from the slot and the option chosen in each trial.
+    """Return grade, entropy and choice share of one item, from the slot and the option chosen in
+    each trial.
 
     The grade is the harmonic mean of the entropy of the slots and the share of the most chosen
-    option. None marks an unreadable trial: by default the item then has no score; `gradelab` takes
-    the entropy of the readable ones over log2 of *all* trials, and 0 where none is readable. N = 1
-    has no score.
+    option. None marks an unreadable trial. By the default rule an item with such a trial has no
+    score; by `gradelab` the entropy of the readable trials is divided by log2 of the number of
+    *all* trials, and is 0 if none is readable. With N = 1 there is no score.
     """
     trials = len(slots)
     readable = [k for k in range(trials) if slots[k] is not None]
@@ -77,10 +79,11 @@ def item_grade_scores(
 
 
 def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
-    """One row per item, judge, prompt and repeat with its grade, entropy and choice.
+    """Build a table of grade, entropy and choice share, one row per item, judge, prompt and repeat.
 
-    Counts sets whose every rotation was planned (at least N orders). By default sets with an unread
-    trial or a tie are left out; `gradelab` keeps them. `attrs["left_out"]` is the number left out.
+    Only order sets with all rotations planned (at least N orders) count. By default sets with an
+    unread trial or a tie are left out; `gradelab` keeps them. `attrs["left_out"]` is the number of
+    sets left out.
     """
     if rule not in ("default", "gradelab"):
         raise ValueError(f"No rule named {rule!r}. Known: default, gradelab")
@@ -106,14 +109,15 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
 
 
 def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mask of the rows of comparisons shown in at least N orders; scoring formats are excluded."""
+    """Mask of the rows of comparisons planned in at least N orders; prompts that only score are
+    excluded."""
     scored = row_selection.evidence_mask(frame) & (frame["pick"] < TIE).to_numpy()
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
 
 
 def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tuple[Floats, Floats]:
-    """(slot counts per group, how often the most chosen option was chosen)."""
+    """Return the slot counts of each group, and how often its most chosen option was chosen."""
     width = int(rows["options"].max()) if len(rows) else 1
     pick = rows["pick"].to_numpy().astype(np.int64)
     slots = np.bincount(group * width + pick, minlength=groups * width).reshape(groups, width)
@@ -126,11 +130,12 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 
 
 def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
-    """Means over items of grade, entropy and choice, the corrected grade, and one grade per N.
+    """Estimate the means over items of grade, entropy and choice, the corrected grade, and a grade
+    per N.
 
-    The dataset's grade is the mean of the items' grades G. Corrected for chance: Σ(G − g(N))/Σ(1 −
-    g(N)), with g(N) the grade of random choices. Grades are not comparable across N, corrected or
-    not.
+    The grade of a dataset is the mean of the items' grades G. Corrected for chance it is Σ(G −
+    g(N))/Σ(1 − g(N)), with g(N) the expected grade of random choices. Grades are not comparable
+    between different N, even when corrected.
     """
     table = grade_table(frame, rule)
     item = row_selection.item_codes(table)
@@ -179,14 +184,14 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
 def grade_estimates_by_cell(
     frame: pd.DataFrame, by: Sequence[str]
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """`grade_estimates` of every cell."""
+    """Compute `grade_estimates` in every cell of `by`."""
     evidence = GroupedFrame(frame, by)
     cell = evidence.frame["cell"].to_numpy()
     return {key: grade_estimates(frame.loc[cell == k]) for k, key in enumerate(evidence.cells)}
 
 
 def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Measure:
-    """One part of the Grade Score as a measure, for contrasts."""
+    """Define one part of the Grade Score as a measure, so that it can enter contrasts."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         table = grade_table(evidence.frame)
@@ -202,17 +207,18 @@ def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Meas
 
 
 def rotated_options(n: int) -> Ints:
-    """Options shown in each trial: [0,1,2] → [2,0,1], [1,2,0], [0,1,2]."""
+    """Return the options shown in each trial, such as [2,0,1], [1,2,0], [0,1,2] for n = 3."""
     return np.array([np.roll(np.arange(n), k) for k in range(1, n + 1)])
 
 
 def canonical_slot_probabilities(
     n: int, *, last: float = 0.0, best: float | None = 1.0, first: float = 0.0
 ) -> Floats:
-    """Probability of each slot in each trial for a simple model judge; option 0 is the best.
+    """Return [trial, slot] probabilities of a simple simulated judge; option 0 is the best.
 
-    Slot 0 with probability `first`, the last with `last`, else the best option with probability
-    `best`, any other evenly (`best=None`: all options evenly).
+    The judge picks slot 0 with probability `first` and the last slot with probability `last`;
+    otherwise it picks the best option with probability `best`, or one of the others with equal
+    probability (`best=None`: all options with equal probability).
     """
     stands = rotated_options(n) == 0
     right = 1 / n if best is None else best
@@ -224,9 +230,10 @@ def canonical_slot_probabilities(
 
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
-    """Exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one item.
+    """Compute the exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one
+    item.
 
-    `pooled` is the entropy of the slots it would pick over many items.
+    `pooled` is the entropy of the slots that the judge would pick over many items.
     """
     n = len(judge)
     outcomes = np.indices((n,) * n).reshape(n, -1)

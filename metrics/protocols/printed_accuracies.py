@@ -1,7 +1,7 @@
-"""Accuracies as papers print them: they differ in orders, ties and unusable replies.
+"""Accuracies as defined in papers, which differ in their use of orders, ties and unusable replies.
 
-All are shares of comparisons or calls whose better answer is known. Our own measure, `accuracy`,
-counts each readable verdict; a tie is wrong, and an unusable reply is left out.
+All are shares of comparisons or calls whose better answer is known. The measure `accuracy` of this
+project counts each readable verdict; a tie is wrong, and an unusable reply is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ONE_ORDER_NOTE: Final = "no pair was asked in both orders"
 
 
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Compute the accuracies of one judge and prompt; empty without known better answers."""
+    """Estimate these accuracies for one judge and prompt; empty if no better answer is known."""
     rows = _known_pairs(frame)
     if rows.empty:
         return {}
@@ -53,14 +53,14 @@ def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _known_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the calls on two answers of which one is known to be better, without repeats."""
+    """Select the calls on two answers of which one is known to be better; repeats are left out."""
     rows = row_selection.select_pairs(frame)
     known = (rows["truth"] >= 0) & ~rows["noise"] & (rows["repeat"] == 0)
     return row_selection.select_rows(rows, known)
 
 
 def _by_comparison(rows: pd.DataFrame, right: Mask, wrong: Mask, item: Ints) -> dict[str, Estimate]:
-    """Accuracies of the comparisons that were asked in both orders."""
+    """Estimate the accuracies that need a comparison in both orders."""
     case, cases = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     first = row_selection.first_rows(case, cases)
     both = (rows["orders"].to_numpy()[first] > 1) & (np.bincount(case, minlength=cases) > 1)

@@ -26,10 +26,10 @@ NO_COST_NOTE: Final = "no cost is known"
 
 @dataclass(frozen=True, slots=True)
 class VisitLeaderboardRow:
-    """One contestant in one category.
+    """Numbers of one contestant in one category.
 
-    `matches` are head-to-heads under the counting rule, ties included; `against_reference` is the
-    share of wins among decisive head-to-heads with the reference, and its n is their number.
+    `matches` is the number of head-to-heads under the counting rule, ties included;
+    `against_reference` is the share of wins among decisive head-to-heads with the reference answer.
     """
 
     category: str
@@ -56,12 +56,12 @@ def visit_leaderboard_rows(
     orders: int = 100,
     rounds: int = 200,
 ) -> list[VisitLeaderboardRow]:
-    """Every contestant of every category, best Elo first within it.
+    """Compute the rows of every contestant in every category, best Elo first in each category.
 
-    The defaults are VisIT-Bench's code: both orders merged (a win needs both, otherwise a tie), a
-    reply without a verdict is a tie, K 4, one online pass in plan order. `by` is a column of the
-    frame that splits it (`row_selection.add_item_column` adds one: single and multi image, skill);
-    each value is rated separately. People's votes are left out unless `judges` names them.
+    The defaults are those of VisIT-Bench's code: both orders merged (a win needs both, otherwise a
+    tie), a reply without a verdict is a tie, K = 4, one online pass in plan order. `by` is a column
+    of the frame, such as single or multi image (`row_selection.add_item_column` adds one); each of
+    its values is rated separately. People's votes are left out unless `judges` names them.
     """
     judged = row_selection.select_pairs(row_selection.select_judges(frame, judges))
     evidence = GroupedFrame(judged, [by] if by else [])
@@ -90,7 +90,7 @@ def visit_leaderboard_rows(
 
 
 def _best_first(table: dict[str, EloRating], names: Sequence[str]) -> list[str]:
-    """Contestants with a rating, best first, then those without a usable head-to-head."""
+    """List the contestants with a rating, best first, then those without a usable head-to-head."""
     return [*table, *(name for name in names if name not in table)]
 
 
@@ -131,8 +131,8 @@ def _against_reference(
     unreadable: win_rates.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
-    """(share of wins among decisive, number of all head-to-heads) of each contestant that met the
-    reference."""
+    """Return, for each contestant compared with the reference, its share of decisive wins and the
+    number of all head-to-heads."""
     if len(frame) == 0 or reference not in row_selection.contestants(frame):
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
@@ -158,7 +158,8 @@ def _add_note(estimate: Estimate | None, note: str) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadCost:
-    """Dollars per head-to-head (all its orders and repeats by one judge with one prompt)."""
+    """Dollars per head-to-head: all orders and repeats of one comparison by one judge with one
+    prompt."""
 
     dollars: Estimate
     head_to_heads: int
@@ -170,12 +171,12 @@ class HeadToHeadCost:
 def cost_per_head_to_head(
     frame: pd.DataFrame, cost: ArrayLike | None = None, extra: float = 0.0
 ) -> HeadToHeadCost:
-    """Mean cost of comparing two answers to one item, whatever the outcome.
+    """Estimate the mean cost of comparing two answers to one item, whatever the outcome.
 
-    `cost` has a number of dollars for each row of the frame, nan where the price is not known
-    (default: its column `cost`). `extra` is a cost outside the frame, such as that of extracting
-    verdicts; it is shared out evenly. Noise-floor repeats are no part of a head-to-head. A
-    head-to-head with an unpriced call is left out and counted in `unpriced`.
+    `cost` is the dollars of each row of the frame, nan if the price is unknown (default: the column
+    `cost`). `extra` is a cost outside the frame, such as that of extracting verdicts; it is divided
+    evenly. Noise-floor repeats do not belong to a head-to-head. A head-to-head with an unpriced
+    call is left out and counted in `unpriced`.
     """
     paid = frame["cost"].to_numpy(np.float64) if cost is None and "cost" in frame else cost
     if paid is None:
@@ -186,7 +187,7 @@ def cost_per_head_to_head(
     counted = (frame["options"] == 2).to_numpy() & ~frame["noise"].to_numpy()
     rows, dollars = row_selection.select_rows(frame, counted), dollars[counted]
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    each = np.bincount(comparison, dollars, minlength=count)  # nan makes the whole sum nan
+    each = np.bincount(comparison, dollars, minlength=count)  # nan if a call is unpriced
     known = np.isfinite(each)
     item = row_selection.item_codes(rows)[row_selection.first_rows(comparison, count)]
     share = extra / count if count else 0.0

@@ -1,4 +1,5 @@
-"""Standard errors of gaps as other tools compute them (model-based, per battle), for comparison."""
+"""Standard errors of rating gaps as other tools compute them (model-based, by battle), for
+comparison."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class ModelBasedErrors:
 
 
 def model_based_errors(board: Leaderboard) -> ModelBasedErrors:
-    """Standard errors of all gaps, in logits, from the inverse Hessian."""
+    """Compute the standard errors of all gaps, in logits, from the inverse Hessian."""
     matrix = bradley_terry_fit.hessian_laplacian(board.counts, board.theta, board.pseudo)
     return ModelBasedErrors(
         matrix, bradley_terry_fit.gap_errors(bradley_terry_fit.laplacian_inverse(matrix))
@@ -29,8 +30,7 @@ def model_based_errors(board: Leaderboard) -> ModelBasedErrors:
 
 
 def battle_sandwich_errors(board: Leaderboard, data: Battles) -> Floats:
-    """Chatbot Arena's sandwich standard errors, clustered by battle, for comparison with ours by
-    item."""
+    """Compute Chatbot Arena's sandwich standard errors, clustered by battle instead of by item."""
     place = {name: code for code, name in enumerate(board.names)}
     code = np.array([place.get(name, -1) for name in data.names])
     first, second = code[data.first], code[data.second]

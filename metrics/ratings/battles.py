@@ -1,4 +1,4 @@
-"""Battles: the pairwise verdicts of a frame as integer codes, counted per item and pair."""
+"""Battles: the pairwise verdicts of a frame as integer codes, and their counts by item and pair."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ BATTLE_COLUMNS: Final = ["item", "judge", "status", "noise", "pick", "margin", "
 
 @dataclass(frozen=True, eq=False)
 class Battles:
-    """One row per readable pairwise verdict, in frame order; contestants and items are codes.
+    """Readable pairwise verdicts, one entry each in the order of the frame; contestants and items
+    are codes.
 
-    `outcome` is that of the answer shown first: 1 won, 0 lost, .5 tie, or a probability. `names`
-    also holds contestants without a readable verdict, so that tables can list them.
+    `outcome` is that of the answer shown first: 1 won, 0 lost, 0.5 tie, or a probability. `names`
+    includes contestants without a readable verdict, so that tables can list them.
     """
 
     names: tuple[str, ...]
@@ -60,7 +61,7 @@ class Battles:
 
     @property
     def matches(self) -> Ints:
-        """Readable verdicts per contestant."""
+        """Number of readable verdicts on each contestant."""
         each = np.concatenate([self.first, self.second])
         return np.bincount(each, minlength=len(self.names))
 
@@ -68,11 +69,12 @@ class Battles:
 def extract_battles(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> Battles:
-    """Extract the battles for pairwise ratings: readable verdicts on two different contestants.
+    """Extract the battles of a frame: readable verdicts on two different contestants.
 
-    Every readable verdict of every order and repeat is one battle, a tie is half a win for each.
-    Noise-floor repeats, unreadable replies and formats that only score are left out. With
-    `outcome="probability"` a verdict with label probabilities counts by them.
+    Every readable verdict of every order and repeat is one battle; a tie is half a win for each
+    side. Noise-floor repeats, unreadable replies and prompts that only score are left out. With
+    `outcome="probability"` a verdict with label probabilities counts by these instead of as win,
+    loss or tie.
     """
     if weighting not in ("sign", "arena-hard"):
         raise ValueError(f"No weighting named {weighting!r}. Known: sign, arena-hard")
@@ -117,7 +119,8 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 
 
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
-    """Categories that occur in the columns, sorted: a filtered frame keeps unused ones."""
+    """List the categories that occur in the columns, sorted; unused ones of a filtered frame are
+    left out."""
     found: set[str] = set()
     for column in columns:
         codes = column.cat.codes.to_numpy(np.int64)
@@ -127,7 +130,7 @@ def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
 
 
 def recode_column(column: pd.Series, names: tuple[str, ...]) -> Ints:
-    """Codes of a categorical column as positions in `names`."""
+    """Convert a categorical column to positions in `names`."""
     place = {name: code for code, name in enumerate(names)}
     table = np.array([place.get(name, -1) for name in column.cat.categories], np.int64)
     codes = column.cat.codes.to_numpy()
@@ -144,13 +147,13 @@ def dense_codes(codes: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Wins per unordered pair, in total and per kind of item.
+    """Wins of each unordered pair of contestants, in total and for each kind of item.
 
-    Pair p is (low[p], high[p]) with low < high; `wins_low` and `wins_high` are the wins of its two
-    contestants, ties half to each. Items with the same single battle are one *kind* with a
-    multiplicity, so that a million one-battle items cost no more than their few hundred distinct
-    outcomes. Entry e: an item of kind[e] holds won[e] wins of the low and lost[e] wins of the high
-    contestant of pair[e].
+    Pair p is (low[p], high[p]), two contestant codes with low < high; `wins_low` and `wins_high`
+    are their wins, a tie half to each. A *kind* groups all items that consist of the same single
+    battle; `multiplicity` is their number. So a million items with one battle each need only a few
+    hundred entries. In entry e, an item of kind[e] has won[e] wins of the low and lost[e] wins of
+    the high contestant of pair[e].
     """
 
     names: tuple[str, ...]
@@ -175,7 +178,8 @@ class PairCounts:
 
 
 def count_pairs(data: Battles) -> PairCounts:
-    """Aggregate battles once; all later steps cost the same for 10k and 1M battles."""
+    """Count the battles of each pair; later steps then take the same time for 10,000 as for 1M
+    battles."""
     models = len(data.names)
     code = np.minimum(data.first, data.second)
     code *= models
@@ -185,7 +189,7 @@ def count_pairs(data: Battles) -> PairCounts:
     place = np.zeros(models * models, np.int64)
     place[seen] = np.arange(len(seen))
     pair = place[code]
-    # Share of the low contestant: |outcome − 1| where it was shown second.
+    # Outcome for the low contestant of the pair: 1 − outcome if it was shown second.
     share: Floats = np.abs(data.outcome - (data.first > data.second))
     cell = _battle_codes(pair, share, data.weight)
     won = share * data.weight
@@ -209,14 +213,17 @@ def count_pairs(data: Battles) -> PairCounts:
 
 
 def _is_identity_order(rows: Ints, count: int) -> bool:
-    """Whether these are all rows in their own order, so that no copy is needed."""
+    """Whether `rows` selects all rows in their own order, so that no copy is needed."""
     return len(rows) == count and bool((rows[1:] > rows[:-1]).all())
 
 
 def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
-    """Code of each battle: the pair, lost, tied or won, and its weight."""
+    """Return a code for each battle made of pair, result (lost, tied, won) and weight.
+
+    If outcomes are fractions, every battle has its own code.
+    """
     result = (2 * share).astype(np.int8)
-    if (result != 2 * share).any():  # fractional outcomes: all battles differ
+    if (result != 2 * share).any():  # fractional outcomes: every battle gets its own code
         return np.arange(len(pair))
     cell = pair * 3
     cell += result
@@ -228,8 +235,11 @@ def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
 def _kind_pair_entries(
     kind: Ints, pair: Ints, won: Floats, lost: Floats, pairs: int
 ) -> dict[str, Any]:
-    """One entry per (kind, pair) that occurs; one per battle if there are far more cells than
-    battles."""
+    """Sum the wins for each (kind, pair) that occurs.
+
+    If there are far more possible (kind, pair) than battles, one entry per battle is returned
+    instead.
+    """
     cells = (int(kind.max()) + 1) * pairs if len(kind) else 0
     if cells > 8 * len(kind):
         return {"kind": kind, "pair": pair, "won": won, "lost": lost}
@@ -249,10 +259,11 @@ def _sum_by_code(codes: Ints, values: Floats, size: int) -> Floats:
 
 
 def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Ints, Ints]:
-    """Group items that hold the same single battle: (rows to keep, their kind, items per kind).
+    """Group the items that consist of the same single battle into kinds.
 
-    `cell` is a code for everything that distinguishes battles (pair, outcome, weight). An item with
-    several battles is a kind of its own.
+    Returns the rows to keep, the kind of each row, and the number of items of each kind. `cell` is
+    a code of everything that distinguishes battles (pair, outcome, weight). An item with several
+    battles is a kind of its own.
     """
     size = np.bincount(item, minlength=items)
     alone = size[item] == 1
@@ -264,7 +275,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
 
 
 def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Distinct cells among rows, one row of each, and their counts, without a sort."""
+    """Return the distinct cells among the rows, one row of each, and their counts, without
+    sorting."""
     if not len(rows):
         return rows, rows, rows
     counts = np.bincount(cell[rows])

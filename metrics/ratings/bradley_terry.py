@@ -1,4 +1,4 @@
-"""Bradley–Terry leaderboards: strengths on the Elo scale, gaps with intervals, ranks."""
+"""Bradley–Terry leaderboards: strengths on the Elo scale, rating gaps with intervals, and ranks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ RANK_METHOD: Final = "simultaneous 95 % intervals of all differences (max-t)"
 
 @dataclass(frozen=True, slots=True)
 class RankRange:
-    """Rank, the best and worst rank the intervals of differences allow, and the number ranked."""
+    """Rank, best and worst rank that the intervals of differences allow, and number of contestants
+    ranked."""
 
     place: int
     low: int
@@ -82,9 +83,9 @@ class RankRange:
 class Leaderboard:
     """Contestants who can be compared with each other, best first.
 
-    Strengths θ sum to zero; ratings are on the Elo scale, 1000 + 173.7178·θ. `regularised` marks
-    data without a finite maximum-likelihood fit. Whether A is above B follows from the interval of
-    `gap`, never from comparing two intervals of ratings.
+    Strengths θ sum to zero; ratings are on the Elo scale, 1000 + 173.7178·θ. `regularised` is true
+    if the data have no finite maximum-likelihood fit. To decide whether A is above B use the
+    interval of `gap`, not the intervals of the two ratings.
     """
 
     names: tuple[str, ...]
@@ -115,8 +116,8 @@ class Leaderboard:
     def _quantile(self) -> float:
         """Student's t quantile for the number of items and verdicts.
 
-        With fractional outcomes the whole variance is estimated, which gives items − 1 degrees of
-        freedom.
+        With fractional outcomes the degrees of freedom are items − 1, as the whole variance is
+        estimated.
         """
         fractions = bool((2 * self.counts.won % 1).any())
         verdicts = math.inf if fractions else float(self.counts.verdicts.sum())
@@ -124,7 +125,7 @@ class Leaderboard:
 
     @cached_property
     def _rank_quantile(self) -> float:
-        """Quantile of the largest |t| over all gaps, for statements on all of them at once."""
+        """Quantile of the largest |t| over all gaps, for statements about all gaps at once."""
         if self.covariance is None:
             return self._quantile
         z = simultaneous_quantile(self.covariance)
@@ -144,7 +145,7 @@ class Leaderboard:
     def ratings(self) -> dict[str, Estimate]:
         """Rating of each contestant on the Elo scale, relative to the mean of the leaderboard.
 
-        The table is cached: callers must not change it.
+        The dictionary is cached; callers must not change it.
         """
         return {name: self._rating(row) for row, name in enumerate(self.names)}
 
@@ -158,7 +159,8 @@ class Leaderboard:
     def _estimate(
         self, value: float, error: float | None, n: int, *, regularised: bool
     ) -> Estimate:
-        """A value in Elo with the t interval of a standard error in logits, where there is one."""
+        """Build an estimate in Elo from a value, with the t interval of its standard error (in
+        logits) if known."""
         flat = error is not None and error < 1e-9 and len(self.names) > 1
         note = join_notes(
             self.note, REGULARISED_NOTE if regularised else "", NO_SPREAD_NOTE if flat else ""
@@ -170,10 +172,10 @@ class Leaderboard:
         return Estimate(value, low, high, n, self.items, "Elo", 0.95, self.method, note)
 
     def gap(self, above: str, below: str) -> Estimate:
-        """Difference between two ratings in Elo, with the interval of the difference.
+        """Estimate the difference of two ratings in Elo, with the interval of the difference.
 
-        Where wins between the two go one way only, the gap has no upper limit (in the other
-        direction: no lower limit). The value is then the limit that exists, and the other is None.
+        If chains of wins between the two contestants lead in one direction only, the gap has a
+        single limit. `value` is then this limit, and the other limit is None.
         """
         i, j = self.names.index(above), self.names.index(below)
         if i == j:
@@ -186,7 +188,8 @@ class Leaderboard:
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """The only limit of an unbounded gap; unknown where no chain of wins leads either way."""
+        """Return the only limit of an unbounded gap; unknown if no chain of wins connects the
+        two."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,
@@ -216,18 +219,21 @@ class Leaderboard:
         )
 
     def _direct_verdicts(self, i: int, j: int) -> int:
-        """Number of verdicts on this pair. They are in the matches of both contestants, so the n of
-        a gap subtracts them once."""
+        """Number of verdicts on this pair.
+
+        They are in the matches of both contestants, so the n of a gap subtracts them once.
+        """
         counts = self.counts
         here = (counts.low == min(i, j)) & (counts.high == max(i, j))
         return int(counts.verdicts[here].sum())
 
     def gaps(self) -> dict[str, dict[str, Estimate]]:
-        """Matrix of differences: row above column."""
+        """Compute all differences of ratings as [above][below]."""
         return {a: {b: self.gap(a, b) for b in self.names} for a in self.names}
 
     def predicted_share(self, above: str, below: str) -> Estimate:
-        """Share of points (wins + ties/2) that `above` is expected to win against `below`."""
+        """Estimate the share of points (wins + ties/2) that `above` is expected to win against
+        `below`."""
         gap = self.gap(above, below)
         value, low, high = (
             None if x is None else float(expit(x / ELO_PER_LOGIT))
@@ -237,11 +243,12 @@ class Leaderboard:
 
     @cached_property
     def ranks(self) -> dict[str, RankRange]:
-        """Rank and range of ranks of each contestant, from the significant differences.
+        """Compute the rank and range of possible ranks of each contestant, from the significant
+        differences.
 
-        Significant: the simultaneous 95 % interval of the difference excludes zero (max-t over all
-        differences, as ranks use them all), or the lower limit of an unbounded gap is above zero.
-        Without intervals every rank stays possible.
+        A difference is significant if its simultaneous 95 % interval excludes zero (max-t over all
+        differences, since ranks use all of them), or if the lower limit of an unbounded gap is
+        above zero. Without intervals every rank is possible.
         """
         above = self._significantly_above
         size = len(self.names)
@@ -252,7 +259,7 @@ class Leaderboard:
         }
 
     def is_above(self, above: str, below: str) -> bool:
-        """Whether one contestant is significantly above another, adjusted for all pairs at once."""
+        """Whether `above` is significantly better than `below`, adjusted for all pairs at once."""
         row, column = self.names.index(above), self.names.index(below)
         return bool(self._significantly_above[row, column])
 
@@ -271,14 +278,17 @@ class Leaderboard:
         return np.asarray(significant, np.float64)
 
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
-        """Strengths θ in the item bootstrap, columns in the order of `names`; slower than the
-        sandwich."""
+        """Draw strengths θ by the item bootstrap, columns in the order of `names`.
+
+        It is slower than the sandwich covariance, from which the intervals are computed.
+        """
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)
 
     def bootstrap_gap(self, drawn: BootstrapStrengths, above: str, below: str) -> Estimate:
-        """The gap with percentiles of the item bootstrap; too narrow below 50 items."""
+        """Estimate a gap with percentiles of the item bootstrap as interval; too narrow below 50
+        items."""
         i, j = self.names.index(above), self.names.index(below)
         gap = self.gap(above, below)
         draws = ELO_PER_LOGIT * (drawn.theta[:, i] - drawn.theta[:, j])
@@ -300,12 +310,13 @@ class Leaderboard:
 def fit_leaderboards(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> list[Leaderboard]:
-    """One leaderboard per group of contestants linked by battles, the largest first.
+    """Fit one leaderboard for each group of contestants connected by battles, the largest group
+    first.
 
-    Every readable verdict of every order is one battle, ties half. Groups without a battle between
-    them are never ranked against each other. A contestant without a readable verdict is in no
-    group. With `outcome="probability"` outcomes are fractional: intervals are by items, so they
-    still hold.
+    Every readable verdict of every order is one battle, a tie half a win each. Groups without a
+    battle between them cannot be ranked against each other. A contestant without a readable verdict
+    is in no group. With `outcome="probability"` outcomes are fractions; the intervals stay valid as
+    they are clustered by item.
     """
     return fit_leaderboards_from_battles(
         extract_battles(frame, weighting=weighting, outcome=outcome)
@@ -313,7 +324,7 @@ def fit_leaderboards(
 
 
 def fit_leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
-    """`fit_leaderboards` from coded battles."""
+    """Fit leaderboards (see `fit_leaderboards`) from battles that are already extracted."""
     counts = count_pairs(data)
     label = (
         bradley_terry_fit.component_labels(counts, strong=False)
@@ -331,10 +342,11 @@ def fit_leaderboards_from_battles(data: Battles) -> list[Leaderboard]:
 def bradley_terry_ratings(
     frame: pd.DataFrame, *, weighting: Weighting = "sign", outcome: OutcomeKind = "verdict"
 ) -> dict[str, Estimate]:
-    """Every contestant's rating, best first in its group.
+    """Estimate every contestant's rating, best first in each group of contestants connected by
+    battles.
 
     Contestants without battles have an unknown rating with a note. Each group has its own mean of
-    1000; where there are several groups, a note says so.
+    1000; a note states this if there are several groups.
     """
     data = extract_battles(frame, weighting=weighting, outcome=outcome)
     boards = fit_leaderboards_from_battles(data)
@@ -380,7 +392,7 @@ def _leaderboard_note(counts: PairCounts) -> str:
 
 
 def restrict_counts(counts: PairCounts, members: Ints) -> PairCounts:
-    """The counts among some contestants, recoded to their order in `members`."""
+    """Return the counts among some contestants, recoded to their order in `members`."""
     place = np.full(len(counts.names), -1, np.int64)
     place[members] = np.arange(len(members))
     pairs = np.flatnonzero((place[counts.low] >= 0) & (place[counts.high] >= 0))

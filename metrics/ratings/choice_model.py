@@ -1,4 +1,4 @@
-"""Conditional logit for one choice among N options: strengths, position and label effects."""
+"""Conditional logit model of one choice among N options: strengths, position and label effects."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ TIES_LEFT_OUT_NOTE: Final = "verdicts that name no single option are left out"
 
 @dataclass(frozen=True, slots=True)
 class ChoiceModel:
-    """P(slot s) ∝ exp(θ_option + γ_slot + λ_label), each kind of effect summing to zero.
+    """Fit of P(slot s) ∝ exp(θ_option + γ_slot + λ_label); each kind of effect sums to zero.
 
-    `slots[N]` are the N position effects where N options were shown, `share_if_equal[N]` the share
-    of each position among equal options, to compare with 1/N. `labels` is empty where each label
-    is always in the same position.
+    `slots[N]` has the N position effects where N options were shown, `share_if_equal[N]` the share
+    of each position among equal options (1/N without an effect). `labels` is empty if each label is
+    always in the same position.
     """
 
     strength: dict[str, Estimate] = field(default_factory=dict)
@@ -69,10 +69,9 @@ class ChoiceModel:
 def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
     """Fit the choices among `least` or more options, all judges and prompts pooled.
 
-    Every readable pick of every order counts once; picks of unknown order are left out, unless
-    there are no others: then strengths are fitted without position effects. Options that were shown
-    together share one scale of strengths; positions have their own effects for each number of
-    options.
+    Every readable pick of every order counts once. Picks of unknown order are left out; if there
+    are no others, strengths are fitted without position effects. Options that were shown together
+    share one scale of strengths; position effects are separate for each number of options.
     """
     rows = select_picks(frame.loc[(frame["options"] >= max(least, 2)).to_numpy()])
     single = (rows["pick"] >= 0).to_numpy()
@@ -95,7 +94,8 @@ def fit_choice_model(frame: pd.DataFrame, *, least: int = 2) -> ChoiceModel:
 
 
 class _ChoiceTable:
-    """Choices as codes: a setting is one distinct list of options in order, with their labels."""
+    """Choices as integer codes; a setting is one distinct list of options in order, with their
+    labels."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         self.names = contestants(rows)
@@ -120,14 +120,16 @@ class _ChoiceTable:
         return np.bincount(seen.ravel(), weights, len(self.names) + 1)[:-1].astype(np.int64)
 
     def is_unidentified(self, kind: str) -> bool:
-        """Whether this kind of effect cannot be separated from the others."""
+        """Whether effects of this kind (slot or label) cannot be separated from the other
+        effects."""
         layout = _ChoiceDesign(self, ("slot", "label"))
         return bool(
             conditional_logit.unidentified_parameters(layout.problem)[layout.columns(kind)].any()
         )
 
     def strength_columns(self) -> Floats:
-        """Contrasts of θ within each group of options that were shown together."""
+        """Design columns of the strengths θ: contrasts within each group of options shown
+        together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -140,7 +142,8 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Contrasts of position effects, separate for each number of options."""
+        """Design columns of the position effects: contrasts, separate for each number of
+        options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):
@@ -150,7 +153,7 @@ class _ChoiceTable:
         return np.concatenate(blocks, axis=2)
 
     def label_columns(self) -> Floats:
-        """Contrasts of label effects."""
+        """Design columns of the label effects: contrasts between labels."""
         place = {label: code for code, label in enumerate(self.labels)}
         basis = conditional_logit.contrast_basis(len(self.labels))
         block = np.zeros((*self.options.shape, len(self.labels) - 1))
@@ -167,7 +170,7 @@ def _group_contrasts(members: Ints, size: int) -> Floats:
 
 
 class _ChoiceDesign:
-    """Design matrix, with the columns of strengths, slots and labels."""
+    """Design matrix with the columns of strengths, slots and labels."""
 
     def __init__(self, table: _ChoiceTable, kinds: tuple[str, ...]) -> None:
         self.table = table
@@ -247,7 +250,7 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """One (setting, slot) in which each option was shown."""
+    """List, for each option, one (setting, slot) in which it was shown."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [
@@ -280,7 +283,8 @@ def _slot_effects(
 def _equal_option_shares(
     fitted: LogitFit, weights: Floats, effects: tuple[Estimate, ...]
 ) -> tuple[Estimate, ...]:
-    """softmax(γ): share of each position among equal options; delta method on its log-odds."""
+    """Estimate softmax(γ), the share of each position among equal options; delta method on its
+    log-odds."""
     effect = weights @ fitted.beta
     share = np.exp(effect - effect.max())
     share /= share.sum()

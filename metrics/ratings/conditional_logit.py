@@ -1,4 +1,5 @@
-"""Conditional logit on tallied verdicts: shared fit of position terms, tie models and N options."""
+"""Conditional logit on counted verdicts: the common fit of position terms, tie models and N
+options."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class LogitProblem:
-    """Verdicts tallied by setting (what was shown to which judge) and outcome.
+    """Verdicts counted by setting (what was shown to which judge) and outcome: the input of a fit.
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
     the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
@@ -52,12 +53,12 @@ class LogitProblem:
 
     @property
     def counts(self) -> Floats:
-        """Verdicts per setting and alternative."""
+        """Number of verdicts for each setting and alternative."""
         outcomes = np.asarray(self.multiplicity @ self.tally)
         return np.asarray(outcomes.reshape(len(self.design), -1) @ self.shares)
 
     def without_columns(self, columns: Ints) -> LogitProblem:
-        """The nested problem in which these parameters are zero."""
+        """Return the nested problem in which these parameters are zero."""
         design = np.delete(self.design, columns, axis=2)
         return LogitProblem(
             design, self.available, self.tally, self.multiplicity, self.shares, self.pseudo
@@ -66,10 +67,11 @@ class LogitProblem:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Estimates, their covariances by the model and by items, and which of them are finite.
+    """Estimated parameters with two covariances: model-based (`model`) and clustered by item
+    (`sandwich`).
 
-    `finite_basis` spans the combinations of parameters with a finite estimate; None: all of them,
-    as in ordinary data. The others diverge and hold regularised values.
+    `finite_basis` spans the combinations of parameters with a finite estimate; None if all are
+    finite, as in ordinary data. The other parameters diverge; their values are regularised.
     """
 
     beta: Floats
@@ -82,7 +84,7 @@ class LogitFit:
 
     @property
     def quantile(self) -> float:
-        """Student's t quantile for these items and their verdicts."""
+        """Student's t quantile for the number of items and verdicts of the fit."""
         return verdict_t_quantile(self.items, self.verdicts)
 
     @property
@@ -90,7 +92,7 @@ class LogitFit:
         return self.finite_basis is not None
 
     def estimate(self, weights: Floats, n: int, *, unit: str, method: str) -> Estimate:
-        """A linear combination of the parameters, with the t interval of its item sandwich."""
+        """Estimate a linear combination of the parameters, with a t interval clustered by item."""
         value = float(weights @ self.beta)
         infinite = not self.is_finite(weights)
         error = self.error(weights)
@@ -109,14 +111,16 @@ class LogitFit:
         )
 
     def is_finite(self, weights: Floats) -> bool:
-        """Whether the data alone give this combination of parameters a finite value."""
+        """Whether the data give this combination of parameters a finite value without
+        regularisation."""
         if self.finite_basis is None:
             return True
         rest = weights - self.finite_basis @ (self.finite_basis.T @ weights)
         return float(np.abs(rest).max()) < 1e-6
 
     def error(self, weights: Floats) -> float | None:
-        """Standard error by items of a linear combination; None with fewer than two items."""
+        """Standard error of a linear combination, clustered by item; None with fewer than two
+        items."""
         if self.sandwich is None:
             return None
         return math.sqrt(max(float(weights @ self.sandwich @ weights), 0.0))
@@ -124,9 +128,9 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Likelihood-ratio test: twice the gain in log-likelihood.
+    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood.
 
-    It treats verdicts as independent; the intervals are by items.
+    The test treats verdicts as independent, unlike the intervals, which are clustered by item.
     """
 
     statistic: float
@@ -136,21 +140,21 @@ class LikelihoodRatioTest:
 
 @cache
 def verdict_t_quantile(items: int, verdicts: float = math.inf) -> float:
-    """97.5 % quantile of Student's t with items − 1 degrees of freedom.
+    """97.5 % quantile of Student's t for intervals clustered by item.
 
-    Of the m verdicts of an item, the variance of one follows from its probability and needs no
-    estimate. So there are m/(m − 1) times as many degrees of freedom; with one verdict per item t
-    is the normal quantile (see `effective_sample_size`).
+    Of the m verdicts of an item, the variance of one follows from its probability and is not
+    estimated. Hence there are m/(m − 1) times (items − 1) degrees of freedom; with one verdict per
+    item the quantile is the normal one (see `effective_sample_size`).
     """
     if items < 2:
         return float(student_t_quantile(items))
     per_item = max(verdicts / items, 1.0)
-    share = 1 - 1 / per_item  # share of the variance that is estimated
+    share = 1 - 1 / per_item  # part of the variance that is estimated
     return float(stdtrit(min((items - 1) / max(share, 1e-6), 1e6), 0.975))
 
 
 def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
-    """Sort key of a table: the largest value first, equal ones by name."""
+    """Sort key of table entries: largest value first, equal values by name."""
     name, estimate = entry
     return -round(estimate.value or 0.0, 12), name
 
@@ -158,7 +162,8 @@ def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
 def tally_outcomes(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
-    """Tally outcomes per kind of item, for `LogitProblem`; `shape` is (settings, outcomes)."""
+    """Count the outcomes for each kind of item, as `LogitProblem` needs them; `shape` is (settings,
+    outcomes)."""
     cell = setting * shape[1] + outcome
     rows, kind, multiplicity = group_identical_items(item, items, cell)
     table = sparse.csr_array(
@@ -168,13 +173,14 @@ def tally_outcomes(
 
 
 def contrast_basis(size: int) -> Floats:
-    """Orthonormal columns that span the vectors of this length with sum zero."""
+    """Orthonormal columns that span all vectors of this length whose sum is zero."""
     basis = np.linalg.qr(np.column_stack([np.ones(size), np.eye(size)[:, : size - 1]]))[0]
     return np.asarray(basis[:, 1:])
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """Differences between the alternatives of each setting: all that the data can identify."""
+    """Differences of the regressors between the alternatives of each setting; only these are
+    identified."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
@@ -194,12 +200,12 @@ def unidentified_parameters(problem: LogitProblem) -> Mask:
 
 
 def finite_directions(problem: LogitProblem) -> Floats | None:
-    """Basis of the parameter combinations with a finite estimate; None where all have one.
+    """Basis of the parameter combinations with a finite estimate; None if all have one.
 
     Maximum likelihood diverges along directions in which no alternative gains on one that was
-    chosen (Albert and Anderson 1984). Combinations stay finite if they are spanned by comparisons
-    that these directions leave unchanged. A comparison chosen both ways is never changed by such a
-    direction: if those comparisons span all parameters, all are finite.
+    chosen (Albert and Anderson 1984). A combination is finite if it is spanned by comparisons that
+    do not change along these directions. A comparison chosen both ways never changes along them; if
+    such comparisons span all parameters, all are finite.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -217,9 +223,10 @@ def _row_space(rows: Floats) -> Floats:
 
 
 def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
-    """A direction with rows·b ≥ 0 (= 0 where tied) that moves as many rows as any; zero if none.
+    """Find a direction b with rows·b ≥ 0 (= 0 for tied rows) and as many rows·b > 0 as possible.
 
-    Linear program: the largest sum of slacks t in [0, 1] with t ≤ row·b.
+    Returns zero if there is none. Solved as a linear program: the largest sum of slacks t in [0, 1]
+    with t ≤ row·b.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(
@@ -234,7 +241,11 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
 
 
 def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
-    """Chosen minus other alternative for each ordered pair of them; tied where both were chosen."""
+    """Return the regressors of the chosen minus another alternative, for each ordered pair of
+    alternatives.
+
+    The mask marks pairs of which each alternative was chosen at least once.
+    """
     counts = problem.counts
     alternatives = counts.shape[1]
     rows, tied = [], []
@@ -250,7 +261,8 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Fit by maximum likelihood (Newton); adds `pseudo` counts only where it would be infinite."""
+    """Fit by maximum likelihood (Newton); `pseudo` counts are added only if the fit would be
+    infinite."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None
     if finite is not None:
@@ -282,7 +294,10 @@ def _empty_fit(problem: LogitProblem, counts: Floats) -> LogitFit:
 def likelihood_ratio_test(
     problem: LogitProblem, full: LogitFit, columns: Ints
 ) -> LikelihoodRatioTest:
-    """Test that these parameters are zero; regularised fits use the likelihood of the data."""
+    """Test that the parameters of these columns are zero.
+
+    For regularised fits, the likelihood is that of the data without the pseudo-counts.
+    """
     nested = problem.without_columns(columns)
     if full.regularised:
         counts = problem.counts
@@ -310,7 +325,7 @@ def _log_likelihood(problem: LogitProblem, beta: Floats, counts: Floats) -> floa
 
 
 def _derivatives(problem: LogitProblem, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Gradient and information matrix."""
+    """Return the gradient and the information matrix of the log-likelihood."""
     p = _probabilities(problem, beta)
     n = counts.sum(axis=1)
     width = problem.design.shape[2]

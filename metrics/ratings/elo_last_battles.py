@@ -1,9 +1,9 @@
-"""Final Elo ratings from the last battles alone, for millions of battles.
+"""Final Elo ratings from the last battles only, for millions of battles.
 
-Two passes over the same battles from different starting ratings converge: each battle reduces the
-difference of their ratings, by at most K·slope/2 of it. So a pass over five million battles ends
-where a pass over its last tens of thousands ends, whatever the start. This is verified by playing
-the last battles from two starts.
+Two passes over the same battles from different starting ratings converge, because each battle
+reduces the difference of their ratings (by at most K·slope/2 of it). So a pass over five million
+battles ends with the same ratings as a pass over its last tens of thousands, whatever the start.
+This is verified by playing the last battles from two starts.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ OTHER_START_OFFSET: Final = 1_000.0
 def ratings_from_last_battles(
     data: Battles, item_orders: Iterable[ItemOrder], *, k: float, slope: float
 ) -> Floats | None:
-    """Final ratings of plan order and of each item order, relative to the start.
+    """Return the final ratings of plan order and of each item order, as [contestant, order].
 
-    [contestant, order]. None where there are few battles, or where the last ones do not determine
-    the ratings: a contestant without late battles still has the rating of its last one.
+    Ratings are relative to the start. None if there are few battles, or if the last battles do not
+    determine the ratings because a contestant has none among them.
     """
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):
@@ -64,7 +64,7 @@ def ratings_from_last_battles(
 
 
 def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> BattleCodes:
-    """The last battles of an item order, fewer only if it has no more."""
+    """Return the last `tail` battles of an item order, or all if it has fewer."""
     items = item_order[-tail:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length

@@ -1,4 +1,4 @@
-"""Online Elo passes in parallel: one column per order of the battles."""
+"""Online Elo passes computed in parallel: one column for each order of the battles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ tables instead of a million battles. The largest code is padding: a battle witho
 
 
 def plan_order_rows(data: Battles) -> Ints:
-    """Row numbers of the battles in plan order; a battle of weight three is three rows in
+    """Row numbers of the battles in plan order; a battle of weight three occurs three times in
     sequence."""
     return np.repeat(np.arange(len(data)), data.weight)
 
@@ -37,11 +37,12 @@ def plan_order_rows(data: Battles) -> Ints:
 def order_batches(
     data: Battles, item_orders: Iterator[ItemOrder]
 ) -> Iterator[BattleCodes | StreamedOrders]:
-    """Plan order, then the item orders, as rows for `play_orders`, in batches that fit into memory.
+    """Yield plan order and the item orders as input for `play_orders`, in batches that fit into
+    memory.
 
-    If all orders fit into memory, they form one batch. Otherwise each batch is built a few steps at
-    a time, so only item orders are held. Large batches are used because a step costs about the same
-    for 10 orders as for 100.
+    If all orders fit into memory, they form one batch. Otherwise only the item orders are stored
+    and the battles of a batch are generated a few steps at a time. Batches are large because a step
+    takes about the same time for 10 orders as for 100.
     """
     capacity = max(1, _MAX_CELLS // max(1, int(data.weight.sum())))
     batch = list(islice(item_orders, capacity + 1))
@@ -84,9 +85,9 @@ def group_by_item(data: Battles) -> BattlesByItem:
 
 
 def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> BattleCodes:
-    """Battle codes in plan order (row 0), then in each given order of items.
+    """Build the battle codes in plan order (row 0), then in each given order of items.
 
-    An item order may hold an item several times (a bootstrap draw), so rows differ in length;
+    An item order may contain an item several times (a bootstrap draw), so rows differ in length;
     shorter ones are padded with battles without effect.
     """
     battles = group_by_item(data)
@@ -109,7 +110,7 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """The orders of `build_item_orders`, with a few thousand steps in memory at a time."""
+    """The orders of `build_item_orders`, with only a few thousand steps in memory at a time."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool
@@ -127,7 +128,8 @@ class StreamedOrders:
         return self.shape[0]
 
     def steps(self, start: int, stop: int) -> BattleCodes:
-        """Battle codes from step to step; both within one block of `_BLOCK_STEPS` steps."""
+        """Return the battle codes of the steps from `start` to `stop`, within one block of
+        `_BLOCK_STEPS`."""
         begin = start // _CHUNK_STEPS * _CHUNK_STEPS
         if begin != self._chunk_start:
             self._chunk_start, self._chunk = (
@@ -149,7 +151,7 @@ class StreamedOrders:
         return codes
 
     def _places(self, item_order: ItemOrder, ends: BattleCodes, start: int, stop: int) -> Ints:
-        """Indices, among the grouped battles, of the battles of these steps."""
+        """Return the indices, among the grouped battles, of the battles of these steps."""
         low, high = np.searchsorted(ends, start, "right"), np.searchsorted(ends, stop, "left")
         item, end = item_order[low : high + 1], ends[low : high + 1].astype(np.int64)
         begin = end - self._battles.sizes[item]
@@ -174,10 +176,10 @@ def play_orders(
     watched: int,
     begin: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Play all orders and return ratings relative to the start.
+    """Play all orders and return the ratings relative to the start.
 
     Returns the final ratings [contestant, order], and snapshots of the first `watched` orders after
-    `at` battles [point, contestant, order]. Ratings begin at the start, or at `begin`.
+    `at` battles [point, contestant, order]. Ratings begin at 0, or at `begin`.
 
     With h = slope/2 · rating, the expected score is (1 + tanh(h_a − h_b))/2. So a step is one
     gather, one tanh and one scatter over all orders at once.
@@ -211,17 +213,17 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Blocks of at most `_BLOCK_STEPS` steps that end wherever a snapshot is due."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS` that end at every snapshot."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
 def _play_block(state: Floats, places: Ints, gain: Floats, half: float) -> None:
-    """Play one block of steps in place.
+    """Play one block of steps; changes `state` in place.
 
-    This loop is the hot spot. It allocates nothing, `take` is called as a method and `half` is an
-    array because numpy's wrapper and its scalars each cost more than the arithmetic.
+    This loop takes most of the time. It allocates nothing; `take` is called as a method, and `half`
+    is made an array, because numpy's wrapper and scalars take longer than the arithmetic.
     """
     both = np.empty(places.shape[1:])
     ours, theirs = both

@@ -1,4 +1,4 @@
-"""Online Elo: ratings, their curve over battles, and how both depend on the order of items."""
+"""Online Elo: ratings, their curve over the battles, and their dependence on the order of items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ OUTSIDE_INTERVAL_NOTE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EloSettings:
-    """K-factor and scale of Elo: a gap of `scale` points means odds of `base` to 1."""
+    """K-factor and scale of Elo: a rating gap of `scale` points means winning odds of `base` to
+    1."""
 
     k: float = 4.0
     scale: float = 400.0
@@ -34,21 +35,21 @@ class EloSettings:
 
     @property
     def slope(self) -> float:
-        """Logits per point."""
+        """Logits per rating point."""
         return math.log(self.base) / self.scale
 
     def expected(self, rating: float, opponent: float) -> float:
-        """Expected score of a contestant in one battle."""
+        """Expected score of a contestant in one battle against an opponent."""
         return 0.5 + 0.5 * math.tanh(0.5 * self.slope * (rating - opponent))
 
 
 @dataclass(frozen=True, slots=True)
 class EloRating:
-    """One contestant's rating after all battles in plan order.
+    """Rating of one contestant after all battles in plan order.
 
-    `estimate` has the item bootstrap as its interval. `order_low` to `order_high` holds 95 % of the
-    ratings from the same battles in other orders of the items: variation from the order alone, not
-    a confidence interval.
+    The interval of `estimate` is from the item bootstrap. `order_low` to `order_high` contains 95 %
+    of the ratings from the same battles in other orders of the items: variation due to the order
+    alone, not a confidence interval.
     """
 
     estimate: Estimate
@@ -58,16 +59,19 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether the rating in plan order lies outside its own interval, as when battles come in
-        blocks (such as one judge after the other)."""
+        """Whether the rating in plan order is outside its own interval.
+
+        This happens if battles come in blocks, such as one judge after the other.
+        """
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
 @dataclass(frozen=True, eq=False)
 class EloCurve:
-    """Ratings after `battles[p]` battles: rows are points, columns are `names`.
+    """Ratings after `battles[p]` battles: rows are points p, columns are `names`.
 
-    `low` and `high` are the band over orders of the items; None where there is only one order.
+    `low` and `high` bound 95 % of the ratings over orders of the items; None if there is only one
+    order.
     """
 
     names: tuple[str, ...]
@@ -99,10 +103,11 @@ def compute_elo(
     points: int = 200,
     weighting: Weighting = "sign",
 ) -> EloResult:
-    """Online Elo in plan order, with its band over orders of the items and its item bootstrap.
+    """Compute online Elo in plan order, its range over orders of the items, and its bootstrap
+    interval.
 
-    All passes run in parallel: plan order, `orders` shuffles of the items, and `rounds` draws of as
-    many items with replacement. Within an item the battles keep their order.
+    All passes run in parallel: plan order, `orders` shuffles of the items, and `rounds` bootstrap
+    draws of as many items. Within an item the battles keep their order.
     """
     chosen = settings or EloSettings()
     data = extract_battles(frame, weighting=weighting)
@@ -125,7 +130,7 @@ def compute_elo(
 def _draw_item_orders(
     data: Battles, rng: np.random.Generator, orders: int, rounds: int
 ) -> Iterator[npt.NDArray[np.int32]]:
-    """Shuffles of the items, then bootstrap draws of as many items."""
+    """Yield shuffles of the items, then bootstrap draws of as many items."""
     return chain(
         (rng.permutation(np.arange(data.items, dtype=np.int32)) for _ in range(orders)),
         (rng.integers(0, data.items, data.items, np.int32) for _ in range(rounds)),
@@ -135,7 +140,7 @@ def _draw_item_orders(
 def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """(final ratings, snapshots of the first orders), with every battle played."""
+    """Play every battle of every order; returns final ratings and snapshots of the first orders."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))
@@ -149,7 +154,8 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """(final ratings, first and last snapshot) from the last battles; None if too few."""
+    """Compute final ratings and first and last snapshot from the last battles; None if there are
+    too few."""
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)
     final = ratings_from_last_battles(data, item_orders, k=chosen.k, slope=chosen.slope)
@@ -169,7 +175,8 @@ def elo_table(
     rounds: int = 200,
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
-    """Ratings without the curve, best first; without a readable verdict the starting value."""
+    """Compute the ratings without the curve, best first; a contestant without verdicts has the
+    start value."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,
@@ -187,7 +194,7 @@ def _snapshot_steps(steps: int, points: int) -> Ints:
 
 
 def _central_band(values: Floats) -> tuple[Floats, Floats]:
-    """The central 95 % over the last axis."""
+    """Return the bounds of the central 95 % of the values, over the last axis."""
     tail = 50 * (1 - CONFIDENCE_LEVEL)
     low, high = np.percentile(values, [tail, 100 - tail], axis=-1)
     return low, high
@@ -241,7 +248,7 @@ def _rating_note(played: int, items: int) -> str:
 
 
 def _outside_interval_note(value: float, interval: tuple[Floats, Floats] | None, row: int) -> str:
-    """Note on a rating outside its interval: with battles in blocks the last block dominates."""
+    """Return the note for a rating outside its interval (battles in blocks), else an empty text."""
     if interval is None or interval[0][row] <= value <= interval[1][row]:
         return ""
     return OUTSIDE_INTERVAL_NOTE
@@ -257,7 +264,7 @@ def count_items_played(data: Battles) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EloState:
-    """State of a live rating, sufficient to continue with the next rows."""
+    """State of a live rating, with all that is needed to continue with the next rows."""
 
     ratings: Mapping[str, float] = field(default_factory=dict)
     matches: Mapping[str, int] = field(default_factory=dict)
@@ -269,9 +276,9 @@ def advance_elo(
 ) -> tuple[EloState, EloCurve]:
     """Continue a live rating with new rows; return the new state and the curve of ratings.
 
-    Rating a frame in several pieces gives the same result as rating it whole. New contestants
-    start at `settings.start`; unreadable rows change nothing. The curve has the given state as its
-    first point, then one point per new battle.
+    Rating a frame in several pieces gives the same result as rating it at once. New contestants
+    start at `settings.start`; unreadable rows change nothing. The first point of the curve is the
+    given state, followed by one point per new battle.
     """
     chosen = settings or EloSettings()
     data = extract_battles(rows)

@@ -36,12 +36,13 @@ NO_VERDICTS_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class PositionModel:
-    """Strengths common to all judges, one position term per judge, and the test that all are zero.
+    """Strengths common to all judges, a position term for each judge, and the test that all terms
+    are zero.
 
     `gamma` is the advantage of the answer shown first, in logits; `first_if_equal` is σ(γ), the
-    share of first choices between equal answers. `strength` holds θ (logits, sum zero within a
-    group of contestants linked by battles). `nu` is Davidson's tie parameter per judge; empty where
-    a tie counts as half a win each.
+    share of first picks between equal answers. `strength` has θ (logits, sum zero within a group of
+    contestants connected by battles). `nu` is Davidson's tie parameter per judge; empty if a tie
+    counts as half a win each.
     """
 
     gamma: dict[str, Estimate]
@@ -58,9 +59,9 @@ def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> P
     """Fit logit P(first wins) = θ_first − θ_second + γ_judge by maximum likelihood.
 
     Every readable verdict of every order counts. `ties="half"`: half a win each; "davidson": a
-    third outcome with its own parameter. A judge whose γ the orders do not identify gets no
-    estimate, with the reason, and its verdicts are left out; a judge that always answers first gets
-    a regularised γ.
+    third outcome with its own parameter. A judge whose γ cannot be identified from its orders has
+    no estimate but a note with the reason, and its verdicts are left out. A judge that always picks
+    the first answer has a regularised γ.
     """
     known = row_selection.select_known_order(frame)
     unknown = {name: unknown_estimate(ORDER_UNKNOWN_NOTE, "logit") for name in _judge_names(frame)}
@@ -72,7 +73,7 @@ def fit_position_model(frame: pd.DataFrame, *, ties: TieTreatment = "half") -> P
 
 
 def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half") -> PositionModel:
-    """`fit_position_model` from coded battles."""
+    """Fit the position model (see `fit_position_model`) from battles that are already extracted."""
     layout = identified_design(data, ties)
     unknown = {name: unknown_estimate(RUN_BOTH_ORDERS_NOTE, "logit") for name in data.judges}
     if layout is None:
@@ -93,14 +94,16 @@ def fit_position_model_from_battles(data: Battles, *, ties: TieTreatment = "half
 
 
 def position_term(frame: pd.DataFrame) -> Estimate:
-    """Position term γ of a frame, judges and prompts pooled; filter before to estimate one
-    judge."""
+    """Estimate the position term γ of all rows, judges and prompts pooled.
+
+    For one judge, pass a frame with its rows only.
+    """
     pooled = frame.assign(judge=pd.Categorical(["all"] * len(frame)))
     return fit_position_model(pooled).gamma.get("all", unknown_estimate(NO_VERDICTS_NOTE, "logit"))
 
 
 def first_share_if_equal(gamma: Estimate) -> Estimate:
-    """σ(γ): win share of the answer shown first, of two equal answers."""
+    """Convert γ to σ(γ): the win share of the answer shown first between two equal answers."""
     value, low, high = (
         None if x is None else float(expit(x)) for x in (gamma.value, gamma.low, gamma.high)
     )
@@ -118,7 +121,7 @@ def _unidentified_model(gamma: dict[str, Estimate], note: str) -> PositionModel:
 
 
 def identified_design(data: Battles, ties: TieTreatment) -> PositionDesign | None:
-    """Design without the judges whose γ is not identified; None if that is all of them."""
+    """Build the design without the judges whose γ is not identified; None if no judge is left."""
     while len(data):
         layout = PositionDesign(data, ties)
         unidentified = conditional_logit.unidentified_parameters(layout.problem)[
@@ -149,8 +152,8 @@ def _select_judges(data: Battles, judges: Ints) -> Battles:
 
 
 class PositionDesign:
-    """Design matrix with columns for contrasts of θ per linked group, γ per judge, and ln ν per
-    judge with ties."""
+    """Design matrix: contrasts of θ in each connected group, γ of each judge, ln ν of each judge
+    with ties."""
 
     def __init__(self, data: Battles, ties: TieTreatment) -> None:
         self.data = data
@@ -190,9 +193,10 @@ class PositionDesign:
     def _alternatives(
         self, judge: Ints, first: Ints, second: Ints
     ) -> tuple[Floats, conditional_logit.Mask, Floats]:
-        """Utilities: first wins θ_i + γ/2, tie ln ν + (θ_i + θ_j)/2, second wins θ_j − γ/2.
+        """Build the utility of each outcome of a battle between i, shown first, and j.
 
-        Without tie parameters only the first and the last.
+        A win of i has θ_i + γ/2, a tie ln ν + (θ_i + θ_j)/2, a win of j θ_j − γ/2. Without tie
+        parameters there is no tie.
         """
         rows = np.arange(len(judge))
         design = np.zeros((len(judge), 3, int(self.basis.shape[1] + len(self.data.judges))))
@@ -226,7 +230,8 @@ class PositionDesign:
         return replace(term, note=join_notes(term.note, note))
 
     def nu(self, fitted: LogitFit) -> dict[str, Estimate]:
-        """Davidson's ν with the interval of its logarithm; a judge without ties has ν = 0."""
+        """Estimate Davidson's ν, with the interval computed on its logarithm; ν = 0 for a judge
+        without ties."""
         if self.ties == "half":
             return {}
         found = {name: Estimate(0.0, unit="ν", note="no ties") for name in self.data.judges}
@@ -239,7 +244,7 @@ class PositionDesign:
         return found
 
     def strengths(self, fitted: LogitFit) -> dict[str, Estimate]:
-        """θ of every contestant with a battle, strongest first."""
+        """Estimate θ of every contestant with a battle, strongest first."""
         pad = self.problem.design.shape[2] - self.basis.shape[1]
         matches = self.data.matches
         table = {
@@ -256,7 +261,7 @@ class PositionDesign:
 
 
 def exponentiate_estimate(log: Estimate) -> Estimate:
-    """Turn an estimate of a logarithm into one of the quantity itself."""
+    """Convert the estimate of a logarithm to an estimate of the quantity itself."""
     value, low, high = (
         None if x is None else float(np.exp(min(x, 700.0))) for x in (log.value, log.low, log.high)
     )
@@ -268,7 +273,7 @@ def _judges_with_ties(data: Battles) -> Ints:
 
 
 def _strength_basis(data: Battles) -> Floats:
-    """Basis of the strengths θ, which sum to zero within each group of models connected by
+    """Basis of the strengths θ, which sum to zero within each group of contestants connected by
     battles."""
     models = len(data.names)
     links = np.zeros((models, models), bool)

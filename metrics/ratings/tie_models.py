@@ -1,4 +1,7 @@
-"""Tie models of Davidson and Rao–Kupper: same order as half-win Bradley–Terry, another scale."""
+"""Tie models of Davidson and of Rao and Kupper.
+
+They rank contestants like Bradley–Terry with ties as half wins, on another scale.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,10 @@ NO_BATTLES_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class TieModel:
-    """Strengths (logits, sum zero) and the tie parameter: Davidson's ν (0 = never) or
-    Rao–Kupper's κ (1 = never)."""
+    """Fit of a tie model: strengths (logits, sum zero) and the tie parameter.
+
+    The parameter is Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties).
+    """
 
     model: TieModelName
     strength: dict[str, Estimate]
@@ -77,7 +82,8 @@ def rao_kupper(frame: pd.DataFrame) -> TieModel:
 
 
 def _linked_battles(frame: pd.DataFrame) -> Battles | str:
-    """Battles among contestants that are all linked, or the reason why no model can be fitted."""
+    """Return the battles if they connect all contestants, else the reason why no model can be
+    fitted."""
     data = extract_battles(frame)
     if not len(data):
         return NO_BATTLES_NOTE
@@ -105,7 +111,8 @@ def _all_tied_model(model: TieModelName, data: Battles) -> TieModel:
 
 
 def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied: bool) -> TieModel:
-    """Build the result: the parameters are contrasts of θ, then the logarithm of ν or κ."""
+    """Build the result from a fit whose parameters are contrasts of θ, then the logarithm of ν or
+    κ."""
     method = "Davidson" if model == "davidson" else "Rao–Kupper"
     played = np.flatnonzero(data.matches)
     basis = np.zeros((len(played), len(fitted.beta)))
@@ -135,8 +142,11 @@ def _build_tie_model(model: TieModelName, data: Battles, fitted: LogitFit, tied:
 
 
 def _pair_outcomes(data: Battles) -> tuple[Floats, Floats, Ints, Ints]:
-    """(design rows of θ for both sides of each unordered pair, pair of each battle, its outcome
-    0/1/2)."""
+    """Return the design rows of θ for both contestants of each pair, the pair of each battle, and
+    its outcome.
+
+    Outcome 0 is a win of the pair's first contestant by code, 1 a tie, 2 a win of the second.
+    """
     played = np.flatnonzero(data.matches)
     place = np.zeros(len(data.names), np.int64)
     place[played] = np.arange(len(played))
@@ -200,11 +210,11 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 
 
 def _finite_rao_kupper(data: Battles) -> Floats | None:
-    """Basis of the parameter combinations with a finite estimate; None where all have one.
+    """Basis of the parameter combinations with a finite estimate; None if all have one.
 
-    Asymptotically the likelihood has the slopes of Davidson's with ln ν = η/2: a win requires d ≥
-    η, a tie η ≥ |d|. So for wins and ties without a loss the estimates diverge, as in Davidson's
-    model.
+    The likelihood of Rao–Kupper diverges along the same directions as Davidson's with ln ν = η/2:
+    in the limit a win requires d ≥ η, a tie η ≥ |d|, with d = θ_i − θ_j. So the basis is computed
+    from Davidson's model.
     """
     span = conditional_logit.finite_directions(_davidson_problem(data, True))
     if span is None or not span.shape[1]:
@@ -215,10 +225,11 @@ def _finite_rao_kupper(data: Battles) -> Floats | None:
 
 
 class _RaoKupperLikelihood:
-    """Likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η)."""
+    """Likelihood of counts [pair, (i wins, tie, j wins)] in β = (contrasts of θ, η), with η = ln
+    κ."""
 
     def __init__(self, gap: Floats) -> None:
-        # A win of i is σ(a), of j σ(b), a tie σ(a)σ(b)(e^{2η} − 1), with a = d − η, b = −d − η.
+        # P(i wins) = σ(a), P(j wins) = σ(b), P(tie) = σ(a)σ(b)(e^{2η} − 1); a = d − η, b = −d − η.
         one = np.ones((len(gap), 1))
         self.a, self.b = np.hstack([gap, -one]), np.hstack([-gap, -one])
 
@@ -228,7 +239,7 @@ class _RaoKupperLikelihood:
         value = -(counts[:, 0] + ties) @ np.logaddexp(0, -a) - (counts[:, 2] + ties) @ np.logaddexp(
             0, -b
         )
-        # ln(e^{2η} − 1), safe for large η
+        # ln(e^{2η} − 1) without overflow for large η
         return float(value + ties.sum() * (2 * beta[-1] + np.log(-np.expm1(-2 * beta[-1]))))
 
     def scores(self, beta: Floats) -> Floats:
@@ -240,7 +251,7 @@ class _RaoKupperLikelihood:
         return np.stack([win, tie, loss], axis=1)
 
     def derivatives(self, beta: Floats, counts: Floats) -> tuple[Floats, Floats]:
-        """Gradient and information matrix."""
+        """Return the gradient and the information matrix of the log-likelihood."""
         gradient = np.einsum("po,pok->k", counts, self.scores(beta))
         a, b = self.a @ beta, self.b @ beta
         ties = counts[:, 1]
@@ -252,8 +263,8 @@ class _RaoKupperLikelihood:
         return gradient, hessian
 
     def line_search(self, beta: Floats, step: Floats, counts: Floats) -> Floats:
-        """The longest of 1, ½, ¼ … of the step that keeps η positive and the likelihood from
-        falling."""
+        """Take the longest of 1, ½, ¼ … of the step that keeps η positive and does not lower the
+        likelihood."""
         here = self.log_likelihood(beta, counts)
         for halvings in range(60):
             trial = beta + step * 0.5**halvings

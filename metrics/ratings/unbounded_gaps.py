@@ -1,7 +1,7 @@
 """Lower limits of rating gaps without a finite estimate, where one side won every battle.
 
-The maximum-likelihood gap is infinite there. The battles still give a limit: below it, so many wins
-without a loss would be too unlikely.
+The maximum-likelihood gap is then infinite. The battles still give a lower limit: with a smaller
+gap, so many wins without a loss would be too unlikely.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _RIDGE: Final = 1e-7
 
 
 def reachable_by_wins(counts: PairCounts) -> Mask:
-    """[i, j]: a chain of wins (ties count both ways) leads from i down to j."""
+    """Mask [i, j]: whether a chain of wins leads from i to j; a tie counts as a win in both
+    directions."""
     models = len(counts.names)
     graph = np.zeros((models, models), bool)
     won, lost = counts.wins_low > 0, counts.wins_high > 0
@@ -43,7 +44,7 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """Limits of gaps that have only a lower limit; the parts common to all pairs are computed
+    """Lower limits of gaps that have no upper limit; computations common to all pairs are made
     once."""
 
     def __init__(self, counts: PairCounts) -> None:
@@ -59,10 +60,11 @@ class GapLimits:
         return _best_log_likelihood(self.counts)
 
     def lower_limit(self, above: int, below: int) -> float | None:
-        """Lower limit, in logits, of a gap that has no upper one; None where it has no limit.
+        """Lower limit, in logits, of a gap that has no upper limit; None if it has no lower limit
+        either.
 
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
-        that gap as under the best fit with any gap. With two contestants and n wins that is the
+        that gap as under the best fit with any gap. For two contestants and n wins this is the
         exact limit, a win probability of .025^(1/n). Battles of one item count as one: the
         log-likelihood is divided by the battles per item among those that separate the two sides.
         """
@@ -79,7 +81,7 @@ class GapLimits:
         return float(brentq(problem.likelihood_deficit, -MAX_GAP_LOGITS, MAX_GAP_LOGITS, xtol=1e-9))
 
     def is_significantly_positive(self, above: int, below: int) -> bool:
-        """Whether `lower_limit` is above zero, at the cost of one fit."""
+        """Whether `lower_limit` is above zero; needs only one fit."""
         return (
             self._has_one_way_wins(above, below)
             and self._profile(above, below).likelihood_deficit(0.0) > 0
@@ -94,7 +96,8 @@ class GapLimits:
 
 
 def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
-    """Battles per item among those between `lower` and the others, all lost by `lower`."""
+    """Mean battles per item between the contestants in `lower` and the others; `lower` lost all of
+    them."""
     across = lower[counts.low] != lower[counts.high]
     entries = across[counts.pair]
     times = counts.multiplicity[counts.kind]
@@ -104,7 +107,7 @@ def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
 
 
 class _ProfileLikelihood:
-    """Log-likelihood maximised over all other strengths, as a function of one gap."""
+    """Profile likelihood of one gap: the log-likelihood maximised over all other strengths."""
 
     def __init__(
         self, counts: PairCounts, above: int, below: int, per_item: float, best: float
@@ -122,8 +125,8 @@ class _ProfileLikelihood:
         self.beta = np.zeros(models - 1)
 
     def likelihood_deficit(self, gap: float) -> float:
-        """Amount by which the log-likelihood at this gap is below the threshold; positive: the gap
-        is excluded."""
+        """Amount by which the log-likelihood at this gap is below the threshold; if positive, the
+        gap is excluded."""
         return (self.best - self._maximise(gap)) / self.per_item + math.log(LOWER_TAIL)
 
     def _maximise(self, gap: float) -> float:
@@ -154,8 +157,10 @@ class _ProfileLikelihood:
 
 
 def _best_log_likelihood(counts: PairCounts) -> float:
-    """Largest log-likelihood, with separable groups infinitely far apart: only battles within the
-    groups contribute."""
+    """Largest possible log-likelihood, with separable groups infinitely far apart.
+
+    Only battles within the groups contribute.
+    """
     label: Ints = component_labels(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)
@@ -166,7 +171,7 @@ def _best_log_likelihood(counts: PairCounts) -> float:
 
 
 def _select_pair_counts(counts: PairCounts, pairs: Mask) -> PairCounts:
-    """The same contestants with some of their pairs, for a fit."""
+    """Return the counts of the selected pairs, with all contestants."""
     return replace(
         counts,
         low=counts.low[pairs],

@@ -1,4 +1,4 @@
-"""Comparisons whose credit a remedy changes against one call of the judge."""
+"""Comparisons on which a remedy earns another credit than one call of the judge."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ SEPARATOR = "|"
 
 
 def rule_key(rule: Rule) -> str:
-    """Text that identifies a rule in an address: its id, and for a jury its judges."""
+    """Return the text that identifies a rule in a page address: its id and, for a jury, its
+    judges."""
     judges = [judge for judge, _ in rule.members]
     return SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 
 
 def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:
-    """Mask of the judge's rows on the comparisons that a rule decides otherwise than one call.
+    """Mask of the judge's rows on comparisons for which a rule's credit differs from that of one
+    call.
 
-    Without a prompt, the judge's first one. An unknown judge or rule changes nothing.
+    `key` identifies the rule (`rule_key`). An empty prompt means the judge's first prompt. With an
+    unknown judge or rule no row is selected.
     """
     nothing = np.zeros(len(frame), bool)
     study = study_remedies(frame)

@@ -1,8 +1,8 @@
-"""Decision rules over the stored verdicts of a comparison, as pure functions of arrays.
+"""Decision rules (remedies) over the stored verdicts of a comparison, as pure functions of arrays.
 
-Verdicts and scores are positive for the contestant that is first by name (see
-metrics/remedies/order_grid.py). A rule that leaves something to chance (which order is asked,
-which judge starts) returns the exact probabilities of its decisions instead of a drawing.
+Verdicts and scores are positive for the contestant whose name sorts first (see
+metrics/remedies/order_grid.py). A rule that involves chance (which order is asked, which judge
+starts) returns the exact probabilities of its decisions instead of a random draw.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ ZERO: Final = 1e-6
 """A graded score closer to zero than this is undecided: probabilities are stored as 32-bit
 floats."""
 FOLDS: Final = 5
-"""Folds of items by which the position effect of a judge is estimated on other items."""
+"""Number of folds of items for estimating a judge's position effect on other items."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Probabilities that a rule decides for the first and for the second contestant by name.
+    """Probabilities that a rule decides for the contestant whose name sorts first, and for the
+    second.
 
-    The rest is undecided; nan where the rule lacks a verdict that it needs. `chance` is the credit
-    of an undecided comparison: 1/N among N options.
+    The remaining probability is that of no decision; nan if the rule lacks a verdict that it needs.
+    `chance` is the credit of an undecided comparison: 1/N among N options.
     """
 
     first: Floats
@@ -44,20 +45,23 @@ class Decisions:
 
     @property
     def sign(self) -> Floats:
-        """+1, −1, or 0 undecided, of a rule without chance; the expected sign of one with it."""
+        """Decision as +1 (first contestant), −1 (second) or 0 (undecided); for a rule with chance,
+        its expectation."""
         return self.first - self.second
 
     def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer (truth +1 or −1)."""
+        """Probability of deciding for the better answer; `truth` is +1 if the first contestant's is
+        better, else −1."""
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:
-        """Right 1, wrong 0, undecided as much as a coin: 1/2 between two answers."""
+        """Expected credit: 1 if right, 0 if wrong, `chance` if undecided (½ between two
+        answers)."""
         return self.right(truth) + (1 - self.decided) * self.chance
 
 
 def decide_by_sign(score: Values) -> Decisions:
-    """Decide for the contestant that the score favours; zero is undecided."""
+    """Decide for the contestant that the score favours; a score of zero is undecided."""
     first, second = (score > ZERO).astype(np.float64), (score < -ZERO).astype(np.float64)
     missing = np.isnan(score)
     if missing.any():
@@ -66,7 +70,7 @@ def decide_by_sign(score: Values) -> Decisions:
 
 
 def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
-    """One of several rules, chosen with equal probability."""
+    """Combine several rules, one of which is chosen with equal probability."""
     first = reduce(np.add, [one.first for one in parts]) / len(parts)
     second = reduce(np.add, [one.second for one in parts]) / len(parts)
     return Decisions(first, second)
@@ -76,31 +80,31 @@ def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
 
 
 def single_call(verdicts: Values) -> Decisions:
-    """One call in a random order."""
+    """Decide by one call, in an order chosen at random."""
     return mean_decisions([decide_by_sign(verdicts[0]), decide_by_sign(verdicts[1])])
 
 
 def both_orders_agree(verdicts: Values) -> Decisions:
-    """Both orders; decided only if both name the same winner."""
+    """Decide by two calls, one in each order; undecided unless both have the same winner."""
     same = np.where(verdicts[0] == verdicts[1], verdicts[0], 0 * (verdicts[0] + verdicts[1]))
     return decide_by_sign(same)
 
 
 def pooled_orders(verdicts: Values) -> Decisions:
-    """Both orders, added up: a win and a tie is a win, a win and a loss is undecided."""
+    """Decide by the sum of both orders: a win and a tie is a win, a win and a loss is undecided."""
     return decide_by_sign(verdicts[0] + verdicts[1])
 
 
 def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Majority of k calls in one order, chosen at random; repeats are [order, repeat, comparison].
+    """Decide by the majority of k calls in the same order, which is chosen at random.
 
-    A tie between the two answers is undecided.
+    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided.
     """
     return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
 
 
 def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
-    """Majority of k calls in each of the two orders."""
+    """Decide by the majority of 2k calls: k calls in each of the two orders."""
     return decide_by_sign(repeats[:, :k].sum(axis=(0, 1)))
 
 
@@ -108,22 +112,23 @@ def repeated_in_both_orders(repeats: Values, k: int) -> Decisions:
 
 
 def graded_orders(graded: Values) -> Decisions:
-    """Sign of the mean graded score of both orders."""
+    """Decide by the sign of the mean graded score of both orders."""
     return decide_by_sign(graded[0] + graded[1])
 
 
 def graded_with_margin(graded: Values, margin: float) -> Decisions:
-    """`graded_orders`, undecided where the mean score is smaller than the margin."""
+    """Decide like `graded_orders`, but leave undecided if the mean score is smaller than the
+    margin."""
     score = (graded[0].astype(np.float64) + graded[1]) / 2
     return decide_by_sign(np.where(np.abs(score) < margin, 0 * score, score))
 
 
 def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """One call, minus the judge's position and label effect as measured on other items.
+    """Decide by one graded call, corrected for the judge's position and label effect.
 
-    The effect is the mean score for the position shown first, in both orders of the comparisons of
-    the other folds, for each arrangement of labels. Content cancels in that mean, because every
-    comparison enters in both orders.
+    The effect is estimated on other items (cross-validation folds): the mean score of the position
+    shown first, separately for each arrangement of labels. Content cancels in that mean because
+    every comparison enters in both orders.
     """
     side = np.array([[1.0], [-1.0]])
     effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
@@ -131,7 +136,7 @@ def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> D
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Mean of the slot scores with the same labels in the other folds; 0 where there is none."""
+    """Mean slot score with the same labels in the other folds; 0 if there is none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS
@@ -152,9 +157,9 @@ def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) 
 
 
 def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
-    """One call of each judge, orders alternating from judge to judge; sign of the sum.
+    """Decide by the sum of one call of each judge, with orders alternating from judge to judge.
 
-    Which order comes first is chosen at random. With two judges: opposite orders.
+    The first order is chosen at random. Two judges are thus called in opposite orders.
     """
     starts = []
     for start in range(2):
@@ -164,7 +169,7 @@ def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
 
 
 def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:
-    """Both orders of each judge; sign of the sum of all verdicts."""
+    """Decide by the sum of all verdicts of all judges in both orders."""
     return decide_by_sign(jury_votes(verdicts))
 
 
@@ -174,7 +179,7 @@ def jury_votes(verdicts: Sequence[Values]) -> Floats:
 
 
 def round_robin(verdicts: Sequence[Values]) -> Decisions:
-    """One call of one judge for each item; judges take turns."""
+    """Decide by one call of one judge; the judges take turns from item to item."""
     return mean_decisions([single_call(one) for one in verdicts])
 
 
@@ -182,11 +187,12 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 
 
 def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
-    """`pooled_orders`, but the share with the highest order entropy is decided by one vote.
+    """Decide like `pooled_orders`, but by one human vote for the `share` with the highest order
+    entropy.
 
-    With two hard verdicts the order entropy is one bit if they differ and zero if not. Where the
-    share falls inside such a group, its members are asked with equal probability. `votes` are the
-    shares of votes for each answer; nan without votes.
+    With two verdicts the order entropy is one bit if they differ and zero if not. If only a part of
+    the comparisons with equal entropy is needed, each is sent to people with equal probability.
+    `votes` are the shares of votes for each answer; nan without votes.
     """
     pooled = pooled_orders(verdicts)
     differs = (verdicts[0] != verdicts[1]).astype(np.float64)
@@ -198,7 +204,7 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
 
 
 def _top_share(entropy: Floats, share: float) -> Floats:
-    """Probability of being among the share with the highest entropy (0 or 1)."""
+    """Probability that each comparison is in the `share` with the highest entropy (0 or 1)."""
     known = int(np.isfinite(entropy).sum())
     high = int(np.nansum(entropy))
     wanted = share * known

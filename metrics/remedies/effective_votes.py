@@ -13,12 +13,13 @@ from studies.domain import Estimate
 
 
 def error_correlation(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
-    """Mean correlation r of the errors of every two judges, both orders added up."""
+    """Estimate the mean correlation r of the errors of every two judges, both orders added up."""
     return _from_errors(grid, cells, lambda r: r, "correlation", (-1.0, 1.0))
 
 
 def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
-    """n / (1 + (n − 1) r) for n judges with mean error correlation r: at most n if r ≥ 0."""
+    """Estimate n / (1 + (n − 1) r) for n judges with mean error correlation r; at most n if r ≥
+    0."""
     n = len(cells)
     return _from_errors(grid, cells, lambda r: safe_divide(n, 1 + (n - 1) * r), "votes", (0.0, n))
 

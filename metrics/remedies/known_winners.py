@@ -1,7 +1,7 @@
-"""Better answer of each comparison: by design, from a gold label, or by the majority of people.
+"""The better answer of each comparison: by design, from a gold label, or by the majority of people.
 
-People's majority needs more than half of the votes on a comparison; a majority for a tie, or none,
-leaves the better answer unknown.
+People's majority needs more than half of the votes on a comparison; without such a majority, or
+with one for a tie, the better answer is unknown.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ DESIGN: Final[TruthSource] = "known answers"
 
 
 def default_truth_source(frame: pd.DataFrame) -> TruthSource:
-    """Source of the better answers where the caller does not name it.
+    """Choose the source of the better answers if the caller does not name it.
 
-    Votes, unless an answer is recorded as better where no person voted: then it is known by design.
+    People's votes, unless a better answer is recorded where no person voted, which means that it is
+    known by design.
     """
     people = row_selection.people_mask(frame)
     if not people.any():
@@ -36,10 +37,11 @@ def default_truth_source(frame: pd.DataFrame) -> TruthSource:
 def known_winners(
     case: Ints, cases: int, signs: Floats, people: row_selection.Mask, truth: Floats
 ) -> Floats:
-    """Better answer of each comparison: +1 the first by name, −1 the second, 0 unknown.
+    """Return the better answer of each comparison: +1 the contestant whose name sorts first, −1 the
+    other, 0 unknown.
 
-    `signs` are the rows' verdicts in the same terms, `truth` the better answers recorded in the
-    rows (0 unknown). Votes count only in the rows of `people`; a comparison without votes has its
+    `signs` are the verdicts of the rows in the same coding, `truth` the better answers recorded in
+    the rows (0 unknown). Votes are the rows of `people`; a comparison without votes has its
     recorded answer.
     """
     recorded = _first_recorded(case, cases, truth)
@@ -63,7 +65,8 @@ def _first_recorded(case: Ints, cases: int, truth: Floats) -> Floats:
 def vote_shares(
     case: Ints, cases: int, signs: Floats, people: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Share of the votes for the first and for the second answer by name; nan without votes."""
+    """Share of votes for the contestant whose name sorts first, and for the other; nan without
+    votes."""
     votes, where = signs[people], case[people]
     cast = np.bincount(where, minlength=cases)
     return (

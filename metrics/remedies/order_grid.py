@@ -1,7 +1,7 @@
 """Verdicts on pairs as arrays [judge and prompt, order, comparison], the input of every remedy.
 
-A verdict is +1 for the contestant that is first by name, −1 for the other, 0 for a tie and nan
-where no usable reply is stored. Order 0 shows the first by name first.
+A verdict is +1 for the contestant whose name sorts first, −1 for the other, 0 for a tie and nan if
+no usable reply is stored. In order 0 the contestant whose name sorts first is shown first.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ Cell = tuple[str, str]
 
 COMPARISON: Final = ("item", "comparison")
 MAX_REPEATS: Final = 9
-"""Repeats of one order that are used at most; further ones are left out."""
+"""Maximum number of repeats of one order that are used."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrderGrid:
-    """Stored verdicts of every judge and prompt on every comparison of two answers.
+    """Stored verdicts of every judge and prompt (a cell) on every comparison of two answers.
 
-    `graded` holds scores in [−1, 1] (positive: the first by name) where replies are graded, and
-    `repeats` the verdicts of the same call asked again, the first one included; both are None where
-    no row has any. `row` is the position in the frame of a row of each comparison.
+    `graded` has scores in [−1, 1] (positive for the name that sorts first) where replies are
+    graded; `repeats` has the verdicts of repeated calls, the first call included. Both are None if
+    no row has any. `row` is the position in the frame of one row of each comparison.
     """
 
     cells: tuple[Cell, ...]
@@ -65,18 +65,18 @@ class OrderGrid:
 
     @cached_property
     def item_codes(self) -> tuple[Ints, int]:
-        """Dense code 0…n−1 of the item of each comparison, and n."""
+        """Dense code 0…n−1 of the item of each comparison, and the number of items n."""
         present, code = unique_codes(self.items)
         return code, len(present)
 
     def sum_by_item(self, values: Sequence[Floats]) -> Floats:
-        """Sum each array over the comparisons of each item, [item, array]."""
+        """Sum each array over the comparisons of each item; returns [item, array]."""
         code, count = self.item_codes
         sums = [np.bincount(code, one, minlength=count) for one in values]
         return np.stack(sums, axis=1).astype(np.float64, copy=False)
 
     def select(self, keep: row_selection.Mask) -> OrderGrid:
-        """The grid of some of its comparisons."""
+        """Return the grid with only the selected comparisons."""
         return replace(
             self,
             items=self.items[keep],
@@ -91,7 +91,8 @@ class OrderGrid:
 
 
 def empty_grid(items: Ints, row: Ints) -> OrderGrid:
-    """A grid without verdicts, for rules whose decisions are in terms of right and wrong."""
+    """Build a grid without verdicts, for rules whose decisions are already coded as right and
+    wrong."""
     n = len(items)
     return OrderGrid(
         (),
@@ -109,7 +110,7 @@ def empty_grid(items: Ints, row: Ints) -> OrderGrid:
 
 @dataclass(frozen=True, eq=False)
 class _PairRows:
-    """Rows on pairs with their comparison, order and verdict in contestant terms."""
+    """Rows on pairs, with the comparison and order of each row."""
 
     frame: pd.DataFrame
     position: Ints
@@ -120,17 +121,17 @@ class _PairRows:
 
     @property
     def side(self) -> Floats:
-        """+1 where the first by name is shown first, else −1."""
+        """+1 if the contestant whose name sorts first is shown first, else −1."""
         return np.asarray(1.0 - 2.0 * self.order, np.float64)
 
 
 def build_order_grid(
     frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
 ) -> OrderGrid:
-    """Arrange the verdicts on pairs of a frame, people's votes as truth or beside it.
+    """Arrange a frame's verdicts on pairs as a grid, with the better answers and people's votes.
 
-    `judges` gives the order of the judges (default: by name). `source` says whether the better
-    answers are known or are people's majority; without it, votes in the frame decide.
+    `judges` gives the order of the judges (default: by name). `source` states whether the better
+    answers are known by design or are people's majority; by default see `default_truth_source`.
     """
     source = source or default_truth_source(frame)
     rows = _pair_rows(frame)
@@ -166,7 +167,8 @@ def build_order_grid(
 
 
 def _pair_rows(frame: pd.DataFrame) -> _PairRows:
-    """Rows that show two different answers in a known order; of people, their first votes."""
+    """Select rows that show two different answers in a known order; of each person only the first
+    votes."""
     shown = frame["shown"].astype("category").cat
     parts = [str(name).split(SEP) for name in shown.categories]
     pair = np.array([len(part) == 2 and part[0] != part[1] for part in parts], bool)
@@ -201,14 +203,15 @@ def _recorded_truth(rows: _PairRows, *, use: bool) -> Floats:
 
 
 def _graded_signs(rows: _PairRows) -> Floats:
-    """Graded score of each row in contestant terms."""
+    """Graded score of each row, positive for the contestant whose name sorts first."""
     return first_slot_scores(rows.frame) * rows.side
 
 
 def _cells(
     frame: pd.DataFrame, judged: Ints, judges: Sequence[str]
 ) -> tuple[tuple[Cell, ...], Ints]:
-    """Judges and prompts that occur, judges in the given order, and the cell of each row."""
+    """Return the (judge, prompt) cells that occur, judges in the given order, and the cell of each
+    row."""
     judge, prompt = (frame[name].astype("category").cat for name in ("judge", "prompt"))
     width = max(len(prompt.categories), 1)
     key = judge.codes.to_numpy().astype(np.int64) * width + prompt.codes.to_numpy()
@@ -234,7 +237,8 @@ Places = tuple[Ints, Ints, Ints]
 def _scatter(
     shape: tuple[int, int, int], where: Places, values: Floats, keep: row_selection.Mask
 ) -> Singles:
-    """Write the first value of each place; nan where there is none."""
+    """Write the first value of each (cell, order, comparison) into an array; nan where there is
+    none."""
     grid = np.full(shape, np.nan, np.float32)
     backwards = np.flatnonzero(keep)[::-1]
     grid[tuple(part[backwards] for part in where)] = values[backwards]
@@ -263,9 +267,10 @@ def _repeat_grid(
     judged: Ints,
     plain: row_selection.Mask,
 ) -> Singles | None:
-    """Verdicts of repeated calls, [cell, order, repeat, comparison]; None without repeats.
+    """Arrange the verdicts of repeated calls as [cell, order, repeat, comparison]; None without
+    repeats.
 
-    Noise-floor repeats are repeats here. Calls with other labels are not the same call: only those
+    Noise-floor repeats are included. Calls with other labels are different calls, so only calls
     with the labels of the first one count.
     """
     labels = _label_grid(shape, where, frame, judged, plain)

@@ -1,8 +1,8 @@
-"""Reason why asking twice with hard verdicts gains little: credit by pattern of two verdicts.
+"""Explanation why a second order gains little: credit by the pattern of the two verdicts.
 
-With half credit, adding up two orders has the expected credit of one call, except where exactly one
-order is a tie: pool − single = (tie once and right − tie once and wrong) / (4 n), and
-agree − single is its negative.
+With half credit, adding up two orders (`pool`) has the same expected credit as one call (`single`),
+except where exactly one order is a tie: pool − single = (tie once and right − tie once and wrong) /
+(4 n) for n comparisons. For `agree` (both orders must agree) the difference has the opposite sign.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metrics.remedies.order_grid import OrderGrid
 
 @dataclass(frozen=True)
 class OrderPatterns:
-    """Comparisons of one judge by the pattern of its verdicts in the two orders."""
+    """Number of comparisons of one judge with each pattern of verdicts in the two orders."""
 
     same_right: int
     same_wrong: int
@@ -35,7 +35,7 @@ class OrderPatterns:
 
     @property
     def gain(self) -> float:
-        """pool − single; agree − single is the negative of it."""
+        """Credit of `pool` minus `single`; that of `agree` minus `single` has the opposite sign."""
         return (self.tie_once_right - self.tie_once_wrong) / 4 / max(self.comparisons, 1)
 
 

@@ -1,7 +1,8 @@
-"""Recommended remedy of a judge, with a gain that survives the selection of the best of many rules.
+"""Recommended remedy of a judge, with a gain corrected for choosing the best of many rules.
 
-The best rule up to each price is chosen on half of the items, and its gain over one call measured
-on the other half; both ways, for several random halves.
+The best rule up to each price is chosen on half of the items and its gain over one call is measured
+on the other half; both halves in turn, for several random halves. The price of a rule is its number
+of judge calls per comparison.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ COIN: Final = 0.5
 
 @dataclass(frozen=True)
 class PriceGain:
-    """The best rule up to a price, and the gain on items that were not used to choose it."""
+    """The best rule up to a price, and its gain on items that were not used to choose it."""
 
     price: float
     rule: Rule
@@ -35,10 +36,10 @@ class PriceGain:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Advice for one judge and prompt; `chosen` is None where no remedy helps.
+    """Recommended remedy for one judge and prompt; `chosen` is None if no remedy helps.
 
-    `prices` are the best rules by price, cheapest first. `coin` says that one call is not
-    distinguishable from a coin.
+    `prices` are the best rules by price, cheapest first. `coin` is true if the agreement of one
+    call does not differ significantly from that of a coin toss.
     """
 
     judge: str
@@ -55,10 +56,10 @@ def recommend(
     further: Sequence[Rule],
     rng: np.random.Generator,
 ) -> Recommendation:
-    """Recommend the cheapest rule whose gain on held-out items is above zero.
+    """Recommend the cheapest rule whose gain on held-out items is significantly above zero.
 
-    A recommendation also needs a difference in the table whose adjusted interval is above zero.
-    `further` are rules that compete in the selection without a line in the table.
+    A recommendation also requires that some difference in the table has an adjusted interval above
+    zero. `further` are rules that can be chosen although they are not in the table.
     """
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
@@ -96,7 +97,7 @@ def _no_advice(judge: str, coin: bool) -> str:
 
 
 def points(value: float | None, digits: int = 1) -> str:
-    """A difference of shares in signed percentage points, with a minus sign."""
+    """Format a difference of shares as signed percentage points."""
     if value is None:
         return "–"
     text = f"{100 * value:+.{digits}f}".replace("-", "−")
@@ -106,7 +107,11 @@ def points(value: float | None, digits: int = 1) -> str:
 def held_out_gains(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> tuple[PriceGain, ...]:
-    """Gain over the first rule, at each price, of the rule that is best on the other items."""
+    """Estimate, for each price, the gain of the best rule up to that price over the first rule (one
+    call).
+
+    The best rule is chosen on half of the items, and its gain is measured on the other half.
+    """
     if len(rules) < 2 or not grid.size:
         return ()
     totals = credit_totals(grid, rules)
@@ -127,13 +132,16 @@ def held_out_gains(
 
 
 def _random_halves(items: int, rng: np.random.Generator) -> Floats:
-    """Random halves of the items as rows of zeros and ones."""
+    """Draw random halves of the items, as rows of zeros and ones."""
     rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
     return np.stack(rows).astype(np.float64)
 
 
 def _held_out_gain(credit: Floats, count: Floats, best: Ints, held_out: Floats) -> Estimate:
-    """Mean gain over column 0 on the held-out items of the column that was best on the others."""
+    """Estimate the mean gain over column 0 (one call) on held-out items.
+
+    `best` is, for each random half, the column that was best on the other items.
+    """
     gained = np.zeros(len(count))
     for column in np.unique(best):
         weight = held_out[best == column].sum(axis=0) / REPETITIONS

@@ -1,4 +1,8 @@
-"""Remedies of a study: all rules of all judges on the same comparisons, juries, recommendations."""
+"""Remedies of a study: rules of all judges on the same comparisons, juries, recommendations.
+
+Agreement is here the mean half credit against the known better answer; a cell is a judge with a
+prompt.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +27,20 @@ from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_ru
 
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
-"""Share of the comparisons with a known better answer that a judge needs in both orders to be in
-the common table; otherwise it would shrink the table for all others."""
+"""Share of the comparisons with a known better answer that a judge must have in both orders; a
+judge with fewer would reduce the common comparisons of all others and is left out."""
 MIN_AVAILABLE: Final = 0.9
-"""Share of the comparisons on which a rule needs its replies to restrict the table to them."""
+"""Share of comparisons with graded replies from which the table is restricted to them."""
 MAX_PANEL: Final = 6
-"""Judges up to which every pair and triple competes in the selection of the best rule."""
+"""Maximum number of partners for which juries of every two and three judges are candidates."""
 
 MAX_SELECTED: Final = 100_000
-"""Comparisons up to which they do: with more, the best partner is no matter of chance."""
+"""Maximum number of comparisons for these juries; with more, the best partner is known well."""
 
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the common comparisons, with the numbers of those left out and why."""
+    """Verdicts on the common comparisons, and the number of comparisons left out by reason."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -44,12 +48,12 @@ class RemedyStudy:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Judges and prompts of the common table."""
+        """Judges and prompts with verdicts on the common comparisons."""
         return self.grid.cells
 
     @cached_property
     def pool_agreement(self) -> tuple[float, ...]:
-        """Agreement of every cell with both orders added up."""
+        """Agreement of every cell if both orders are added up."""
         if not self.grid.size:
             return tuple(0.0 for _ in self.cells)
         return tuple(
@@ -58,15 +62,17 @@ class RemedyStudy:
         )
 
     def best_cells(self, among: Iterable[int]) -> list[int]:
-        """Cells by decreasing agreement of both orders added up; ties in study order."""
+        """Sort cells by decreasing agreement with both orders added up; equal ones in study
+        order."""
         return sorted(among, key=lambda cell: -self.pool_agreement[cell])
 
     def panel(self, prompt: str) -> list[int]:
-        """Cells of all judges that were asked with a prompt."""
+        """List the cells of all judges that were called with this prompt."""
         return [k for k, (_, name) in enumerate(self.cells) if name == prompt]
 
     def index(self, judge: str, prompt: str = "") -> int | None:
-        """Cell of a judge and prompt; without a prompt the judge's first one."""
+        """Return the cell of a judge and prompt (an empty prompt: the judge's first); None if
+        unknown."""
         return next(
             (
                 k
@@ -77,7 +83,8 @@ class RemedyStudy:
         )
 
     def judge_rules(self, cell: int) -> list[Rule]:
-        """Rules shown for one judge and prompt: its own, other prompts, and juries with it."""
+        """List the rules shown for one cell: over its own verdicts, its judge's other prompts, and
+        juries."""
         return [
             *own_rules(self.grid, cell),
             *prompt_rules(self.grid, cell),
@@ -86,34 +93,39 @@ class RemedyStudy:
 
     @cached_property
     def _single_credits(self) -> Floats:
-        """Credit of one call of every cell and, last, the comparisons, summed by item."""
+        """Credit of one call of every cell, summed by item; the last column is the number of
+        comparisons."""
         return credit_totals(
             self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
         )
 
     def partners(self, cell: int) -> list[int]:
-        """Other judges with the same prompt that are not significantly better, best first.
+        """List other judges with the same prompt as possible jury members, best first.
 
-        With a better judge the remedy would be that judge: `other_judges` lists it.
+        Significantly better judges are left out: using such a judge alone would be the remedy, and
+        `other_judges` lists them.
         """
         panel = self.panel(self.cells[cell][1])
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
 
     def _is_better(self, other: int, cell: int) -> bool:
-        """Whether one call of another cell agrees significantly more often."""
+        """Whether one call of cell `other` agrees significantly more often than one call of
+        `cell`."""
         credit = self._single_credits
         sums = np.stack([credit[:, other] - credit[:, cell], credit[:, -1]], axis=1)
         got = jackknife_estimate(sums, first_over_last, self.grid.size, effect=1.0)
         return got.low is not None and got.low > 0
 
     def other_judges(self, cell: int) -> list[RuleEstimate]:
-        """One call of this judge, then one call of each other judge with the same prompt."""
+        """Estimate one call of this judge, then one call of each other judge with the same
+        prompt."""
         panel = self.panel(self.cells[cell][1])
         order = [cell, *(k for k in panel if k != cell)]
         return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
-        """Juries of this judge with the best partner, the two best, and all judges."""
+        """List juries of this judge: with the best partner, with the two best, and of all
+        judges."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []
@@ -127,7 +139,8 @@ class RemedyStudy:
         return found
 
     def further_rules(self, cell: int, shown: Sequence[Rule]) -> list[Rule]:
-        """Juries with this judge that compete in the selection without a line of their own."""
+        """List juries with this judge that can be recommended although they are not in the
+        table."""
         others = self.partners(cell)
         if len(others) >= MAX_PANEL or self.grid.size > MAX_SELECTED:
             return []
@@ -137,22 +150,22 @@ class RemedyStudy:
         return [rule for rule in rules if (rule.id, frozenset(rule.members)) not in listed]
 
     def judge_table(self, cell: int, rng: np.random.Generator | None = None) -> list[RuleEstimate]:
-        """Estimates of all rules shown for one judge and prompt; one family of differences."""
+        """Estimate all rules shown for one judge and prompt; their differences form one family."""
         return estimate_rules(self.grid, self.judge_rules(cell), rng or _generator())
 
     def advice(self, cell: int, table: Sequence[RuleEstimate]) -> Recommendation:
-        """Recommendation for one judge and prompt, from its table."""
+        """Compute the recommendation for one judge and prompt from its table."""
         further = self.further_rules(cell, [one.rule for one in table])
         return recommend(self.grid, table, further, _generator())
 
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
-        """One call of the best member, then the rules of a jury, as one family."""
+        """Estimate one call of the best member, then the rules of a jury, as one family."""
         best = max(cells, key=lambda cell: self._single_agreement(cell))
         baseline = single_rule(self.grid, best)
         return estimate_rules(self.grid, [baseline, *jury_rules(self.grid, cells)], _generator())
 
     def best_judge(self) -> int | None:
-        """Cell with the highest agreement of one call."""
+        """Return the cell with the highest agreement of one call; None without cells."""
         return max(range(len(self.cells)), key=self._single_agreement, default=None)
 
     def _single_agreement(self, cell: int) -> float:
@@ -160,17 +173,18 @@ class RemedyStudy:
 
 
 def _generator() -> np.random.Generator:
-    """The same draws for the same records."""
+    """Return a random generator with a fixed seed, so that the same records give the same
+    numbers."""
     return np.random.default_rng(SEED)
 
 
 def study_remedies(
     frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
 ) -> RemedyStudy:
-    """Select the comparisons on which every judge has both orders and the better answer is known.
+    """Select the comparisons with a known better answer on which every judge has both orders.
 
-    Judges with both orders on less than half of them are left out and listed. Graded replies
-    restrict the comparisons further where nearly all have them.
+    Judges that have both orders on less than half of them are left out and listed. If nearly all
+    replies of a judge are graded, comparisons without graded replies are left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0
@@ -201,8 +215,10 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of comparisons with graded replies from all cells, without cells that lack them often
-    (share of such comparisons below MIN_AVAILABLE)."""
+    """Mask of the comparisons with graded replies from every cell that nearly always has them.
+
+    Cells with graded replies on a share below MIN_AVAILABLE are ignored.
+    """
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

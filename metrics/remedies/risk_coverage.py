@@ -1,4 +1,4 @@
-"""Risk-coverage curve: share right among the decided comparisons, against the share decided."""
+"""Risk-coverage curve: share of right decisions among decided comparisons, by share decided."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ MARGINS: Final = tuple(round(0.05 * step, 2) for step in range(21))
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """Coverage and accuracy when at least this margin (of scores, or of votes) is required."""
+    """Share decided, and share right among decided, if at least this margin (of scores or votes) is
+    required."""
 
     margin: float
     decided: Estimate
@@ -28,7 +29,8 @@ class CoveragePoint:
 
 
 def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
-    """Curve over margins 0 to 1 of the mean graded score; empty without graded replies."""
+    """Compute the curve over margins 0 to 1 of the mean graded score; empty without graded
+    replies."""
     if grid.graded is None:
         return []
     graded = grid.graded[cell].astype(np.float64)
@@ -36,7 +38,8 @@ def graded_curve(grid: OrderGrid, cell: int) -> list[CoveragePoint]:
 
 
 def votes_curve(grid: OrderGrid, cells: Sequence[int]) -> list[CoveragePoint]:
-    """Curve over the margin of votes, from 1 to all, of several judges in both orders."""
+    """Compute the curve over the margin of votes, from 1 to all, of several judges in both
+    orders."""
     votes = jury_votes([grid.verdicts[cell] for cell in cells])
     return _curve(grid, votes, range(1, 2 * len(cells) + 1))
 

@@ -1,4 +1,5 @@
-"""Remedies among N options: one call, or the option chosen most often over all rotations."""
+"""Remedies for choices among N options: one call, or the option chosen most often over all
+rotations."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from studies.frames.frame import TIE
 
 @dataclass(frozen=True, eq=False)
 class _OrderSets:
-    """Choices of complete order sets among N options, with the true best option of each."""
+    """Choices of complete order sets among N options, with the true best option of each set."""
 
     rows: pd.DataFrame
     group: Ints
@@ -34,7 +35,8 @@ class _OrderSets:
 def rotation_tables(
     frame: pd.DataFrame, rng: np.random.Generator
 ) -> dict[Cell, list[RuleEstimate]]:
-    """Estimates of `single` and `rotations` for each judge and prompt that chose among options.
+    """Estimate the rules `single` and `rotations` for each judge and prompt that chose among
+    options.
 
     Only order sets with a known best option and all rotations read count; an undecided comparison
     has the credit 1/N.
@@ -82,7 +84,7 @@ def _one_call(sets: _OrderSets, chance: Floats) -> Decisions:
 
 
 def _most_chosen(sets: _OrderSets, chance: Floats) -> Decisions:
-    """The option with the most choices; several such options are undecided."""
+    """Decide for the option chosen most often; undecided if there are several."""
     width = int(max(sets.chosen.max(initial=0), sets.best.max(initial=0))) + 1
     picked = sets.chosen >= 0
     key = sets.group[picked] * width + sets.chosen[picked]

@@ -1,4 +1,4 @@
-"""Names, explanations and imperatives of remedies, shared by page, report and command line."""
+"""Titles, explanations and instructions of remedies, used by page, report and command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBER_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seve
 
 @dataclass(frozen=True)
 class RuleWords:
-    """Title of a rule, its explanation in one line, and the imperative of the headline."""
+    """Title of a rule, its explanation in one line, and its instruction for the headline."""
 
     title: str
     explanation: str
@@ -52,12 +52,12 @@ _FIXED: Final = {
 
 
 def rule_words(rule: Rule) -> RuleWords:
-    """Words of a rule; `{judge}` in the imperative is filled in by `imperative`."""
+    """Return the texts of a rule; `{judge}` in the instruction is filled in by `imperative`."""
     return words_of_id(rule.id, [judge for judge, _ in rule.members])
 
 
 def words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
-    """Words of the rule with this id over these judges."""
+    """Return the texts of the rule with this id, applied to these judges."""
     if id in _FIXED:
         return _FIXED[id]
     if id.startswith("prompt:"):
@@ -82,7 +82,7 @@ def words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
 
 
 def imperative(rule: Rule) -> str:
-    """The rule as an instruction: "Ask gpt-4 in both orders and …"."""
+    """Return the rule as an instruction: "Ask gpt-4 in both orders and …"."""
     return rule_words(rule).imperative.format(judge=rule.members[0][0])
 
 
@@ -146,10 +146,10 @@ def _jury_words(id: str, judges: Sequence[str]) -> RuleWords:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Names as a list in a sentence: "a, b and c"."""
+    """Join names for a sentence: "a, b and c"."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def number_word(number: int) -> str:
-    """A small number in words."""
+    """Write a small number as a word."""
     return NUMBER_WORDS[number] if 0 <= number < len(NUMBER_WORDS) else str(number)

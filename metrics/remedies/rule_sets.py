@@ -1,4 +1,5 @@
-"""Remedies that an order grid allows: for one judge and prompt, for a prompt, for a jury."""
+"""Remedies that can be computed from stored verdicts in both orders, for one judge or for a
+jury."""
 
 from __future__ import annotations
 
@@ -14,17 +15,17 @@ from metrics.remedies.order_grid import Cell, OrderGrid
 
 SINGLE: Final = "single"
 PEOPLE_SHARES: Final = (0.1, 0.25)
-"""Shares of comparisons sent to people under `ask-people`."""
+"""Shares of comparisons sent to people by the rule `ask-people`."""
 REPEAT_COUNTS: Final = (3, 5)
 SHOWN_MARGINS: Final = (0.25, 0.5)
-"""Margins that have a line in the table; the curve has all."""
+"""Margins with a line in the table; the risk-coverage curve has more of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
     """A remedy with its decisions on every comparison of a grid.
 
-    `calls` are judge calls per comparison by cell, `votes` votes of people per comparison.
+    `calls` is the number of judge calls per comparison by cell, `votes` that of human votes.
     """
 
     id: str
@@ -34,21 +35,22 @@ class Rule:
     votes: float = 0.0
     note: str = ""
     picked: bool = False
-    """Whether the judges were picked by their agreement on these comparisons."""
+    """Whether the judges were selected by their agreement on these same comparisons."""
 
     @property
     def price(self) -> float:
-        """Judge calls per comparison."""
+        """Judge calls per comparison, over all judges."""
         return sum(self.calls.values())
 
 
 def own_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """Rules over the verdicts of one judge and prompt; the first is the baseline, one call."""
+    """List the rules over the verdicts of one judge and prompt; the first, one call, is the
+    baseline."""
     return [*_hard_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
 
 
 def single_rule(grid: OrderGrid, cell: int) -> Rule:
-    """One call of a judge and prompt, the baseline."""
+    """Build the baseline rule: one call of a judge with a prompt."""
     return _own(grid, cell, SINGLE, decision_rules.single_call(grid.verdicts[cell]), 1)
 
 
@@ -114,7 +116,7 @@ def _own(
 
 
 def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """Other prompts of the same judge, under one call and under both orders added up."""
+    """List rules with the same judge's other prompts: one call, and both orders added up."""
     judge, prompt = grid.cells[cell]
     rules = []
     for other, (name, words) in enumerate(grid.cells):
@@ -128,7 +130,8 @@ def prompt_rules(grid: OrderGrid, cell: int) -> list[Rule]:
 
 
 def jury_rules(grid: OrderGrid, cells: Sequence[int], picked: bool = False) -> list[Rule]:
-    """Rules over several judges: both orders, one order each, and taking turns."""
+    """List the rules over several judges: both orders of each, one order of each, and taking
+    turns."""
     verdicts = [grid.verdicts[cell] for cell in cells]
     members = tuple(grid.cells[cell] for cell in cells)
     found = {

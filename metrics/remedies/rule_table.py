@@ -1,4 +1,5 @@
-"""Estimates of remedies on the same comparisons: agreement, coverage, difference to one call."""
+"""Estimates of remedies on the same comparisons: agreement, share decided, difference to one
+call."""
 
 from __future__ import annotations
 
@@ -22,31 +23,33 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""Items that a rule with too few stored replies needs for a line of its own."""
+"""Minimum items with stored replies for a rule that lacks replies on other items."""
 SAME_CREDIT: Final = 1e-9
 
 
 @dataclass(frozen=True)
 class AgreementCredit:
-    """Half-credit agreement as the measure of paired differences between rules."""
+    """Mean half credit (agreement) as the measure whose paired differences between rules are
+    estimated."""
 
     name: str = "agreement"
     unit: str = "share"
     kind: str = "share"
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Change if every comparison had another outcome: the farther end of 0 to 1."""
+        """Change of the agreement if every comparison had another outcome: distance to the farther
+        of 0 and 1."""
         value = float(statistic(totals))
         return max(value, 1 - value)
 
 
 @dataclass(frozen=True, eq=False)
 class RuleEstimate:
-    """One line of the table of remedies.
+    """One line of the table of remedies: estimates for one rule.
 
-    `difference` is the agreement minus that of one call, paired by item, and `adjusted` the same
-    with the interval that holds for all rules of the table; both are None for the baseline.
-    `changed` counts the comparisons whose credit differs from that of one call.
+    `difference` is the agreement minus that of one call, paired by item; `adjusted` is the same
+    difference with an interval that holds for all rules of the table at once. Both are None for the
+    baseline. `changed` counts the comparisons whose credit differs from that of one call.
     """
 
     rule: Rule
@@ -59,7 +62,7 @@ class RuleEstimate:
 
     @property
     def complete(self) -> bool:
-        """Whether the line belongs to the table of all comparisons."""
+        """Whether the rule was estimated on all comparisons of the table."""
         return not self.agreement.note.startswith("on ")
 
 
@@ -68,9 +71,9 @@ def estimate_rules(
 ) -> list[RuleEstimate]:
     """Estimate rules on the comparisons of a grid; the first rule is the baseline.
 
-    Rules that lack replies on some comparisons are estimated on the rest, against the baseline on
-    the same comparisons, outside the family of the adjustment; a note names their number. Rules
-    that ask people are outside the family too: a vote is no judge call.
+    A rule that lacks replies on some comparisons is compared with the baseline on the others, and a
+    note states their number. Such rules, and rules that ask people (a vote is no judge call), are
+    not in the family of the adjustment.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.truth)
@@ -95,9 +98,9 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums by item of a rule: credit, decided, right, comparisons.
+    """Sums of a rule by item: credit, decided, right, comparisons.
 
-    `step` is the typical size of its differences of credit to one call: 1/4 for `pool`.
+    `step` is the typical size of a difference in credit to one call, such as 1/4 for `pool`.
     """
 
     rule: Rule
@@ -148,13 +151,13 @@ def _on_part(
 
 
 def _restrict(rule: Rule, keep: Mask) -> Rule:
-    """A rule on some of its comparisons."""
+    """Return the rule with only the selected comparisons."""
     first, second = rule.decisions.first[keep], rule.decisions.second[keep]
     return replace(rule, decisions=replace(rule.decisions, first=first, second=second))
 
 
 def _share(successes: Floats, counts: Floats, note: str = "") -> Estimate:
-    """Ratio of sums by item with the Wilson interval at the effective n."""
+    """Estimate the ratio of two sums by item, with the Wilson interval at the effective n."""
     some = counts > 0
     group = np.zeros(int(some.sum()), np.int64)
     return proportions(successes[some], counts[some], group, 1, "share", note)[0]
@@ -183,6 +186,6 @@ def _contrasts(
 
 
 def credit_totals(grid: OrderGrid, rules: Sequence[Rule]) -> Floats:
-    """For each item the credit of every rule and, last, its number of comparisons."""
+    """Sum the credit of every rule by item; the last column is the number of comparisons."""
     credits = [rule.decisions.credit(grid.truth) for rule in rules]
     return grid.sum_by_item([*credits, np.ones(grid.size)])

@@ -1,4 +1,5 @@
-"""Summary sections on agreement: every two raters, people with people, judges as annotators."""
+"""Summary sections on agreement: every two raters, people with people, judges in place of
+people."""
 
 from __future__ import annotations
 
@@ -19,21 +20,23 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 
 SEED: Final = 20_24
-"""Seed of the page, so that both give the same share of rounds in which a judge leads."""
+"""Seed that the page uses too, so that both print the same share of bootstrap rounds."""
 MAX_RATERS: Final = 40
-"""Maximum number of raters, or voters, whose pairs are all printed."""
+"""Maximum number of raters, or of voters, for which all pairs are printed."""
 
 Json = dict[str, Any]
 
 
 def rater_pairs(frame: pd.DataFrame) -> Json:
-    """a -> b -> agreement of every two judges and of each judge with the people's majority."""
+    """Return the agreement of every two raters, judges and people's majority, as a -> b ->
+    agreement."""
     judges = frame["judge"].astype(str).nunique()
     return dict(agreement_matrix(frame)) if 1 < judges <= MAX_RATERS else {}
 
 
 def people_sections(frame: pd.DataFrame) -> Json:
-    """Agreement of people with people, of every two voters, and of judges in place of a person."""
+    """Return the agreement among people, of every two voters, and of judges in place of a
+    person."""
     votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
     found: Json = {"among_people": agreement_among_people(frame)}
     pairs = voter_pairs(votes)
@@ -46,7 +49,8 @@ def people_sections(frame: pd.DataFrame) -> Json:
 
 
 def voter_pairs(votes: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """a -> b -> agreement of two voters on the cases both voted on; empty above MAX_RATERS."""
+    """Return a -> b -> agreement of two voters on the cases both voted on; empty above MAX_RATERS
+    voters."""
     got = extract_votes(votes)
     codes = votes["judge"].astype("category").cat.categories
     present = np.unique(got.voter).tolist()

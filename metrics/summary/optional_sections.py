@@ -1,4 +1,5 @@
-"""Summary sections that only some records allow; empty ones are left out."""
+"""Summary sections that need special data, such as human votes; sections without data are left
+out."""
 
 from __future__ import annotations
 
@@ -28,13 +29,14 @@ from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
 MAX_PRECISION: Final = 8
-"""Maximum number of contestants with variance components each."""
+"""Maximum number of contestants for each of which variance components are computed."""
 
 Json = dict[str, Any]
 
 
 def _grade(frame: pd.DataFrame) -> Json:
-    """judge -> prompt -> Grade Score and accompanying measures, for prompts that choose."""
+    """Return judge -> prompt -> Grade Score and further measures, for prompts that choose an
+    option."""
     chooses = (frame["options"] > 2) | frame["prompt"].astype(str).str.startswith("grade-")
     prompts = set(frame["prompt"].astype(str)[chooses.to_numpy(bool)])
     rows = row_selection.select_rows(frame, frame["prompt"].astype(str).isin(prompts))
@@ -49,7 +51,8 @@ def _grade(frame: pd.DataFrame) -> Json:
 
 
 def _grade_extras(rows: pd.DataFrame) -> Json:
-    """Pooled entropy, accuracy against ranks, contradictions, the unrelated option, if any."""
+    """Return pooled entropy, accuracy, contradictions and share of the unrelated option, if
+    computable."""
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),
@@ -61,9 +64,9 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """The three scores by the authors' code, which also counts items with an unreadable rotation.
+    """Compute grade, entropy and choice by the authors' code (gradelab).
 
-    Empty where no item is left out by our rule.
+    That code also counts items with an unreadable rotation; the result is empty if there are none.
     """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}
@@ -76,7 +79,8 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
-    """N -> effect of each position and each label, from the same conditional logit."""
+    """Return N -> effect of each position, and the effects of labels, from one conditional logit
+    fit."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, least=3)
@@ -86,7 +90,7 @@ def _place_effects(frame: pd.DataFrame) -> Json:
 
 
 def _five_level_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of five-level prompts; verdicts of other prompts have no "much better"."""
+    """Rows of five-level prompts; other prompts have no verdict "much better"."""
     return row_selection.select_rows(frame, five_level_mask(frame))
 
 
@@ -101,7 +105,8 @@ def _levels(frame: pd.DataFrame) -> Json:
 
 
 def find_baseline(frame: pd.DataFrame) -> str | None:
-    """The contestant that is in every pair, where there are at least two others."""
+    """Return the contestant that is in every pair if there are at least three contestants, else
+    None."""
     rows = row_selection.select_pairs(frame)
     names = row_selection.contestants(rows)
     everywhere = [
@@ -115,7 +120,8 @@ def _factuality(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _agreement(frame: pd.DataFrame) -> Json:
-    """Agreement with people by judge, of each voter with the others, and of every two judges.
+    """Return agreement with people by judge, of each voter with the others, and of every two
+    judges.
 
     Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts;
     pairs -> a -> b -> share, κ and α; among_people; voter_pairs -> a -> b -> …; annotators.
@@ -147,10 +153,12 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """judge or person -> run mode (both orders averaged, or single verdicts) -> model -> MAE and
-    Consistency, as in Creation-MMBench."""
+    """Return MAE and Consistency with people, as in Creation-MMBench.
+
+    Keys: judge or person -> run mode (both orders averaged, or single verdicts) -> model.
+    """
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
-    if (levels & ~human).any():  # else keep all rows: the judges have three levels
+    if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
     table = alignment_table(frame, find_baseline(frame))
     nested: Json = {}
@@ -161,9 +169,9 @@ def _alignment(frame: pd.DataFrame) -> Json:
 
 
 def _creation(frame: pd.DataFrame) -> Json:
-    """category -> model -> Creation-MMBench's numbers, where there are several categories.
+    """Return category -> model -> Creation-MMBench's numbers, if there are several categories.
 
-    VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts.
+    The numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts.
     """
     rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
     table = creation_table(rows, find_baseline(rows), ["category"])
@@ -180,7 +188,8 @@ CREATION_FIELDS: Final = ("vfs", "baseline_vfs", "reward", "win_rate", "counts",
 
 
 def _corrected_win_rates(frame: pd.DataFrame) -> Json:
-    """contestant -> people's win rate corrected with the judges, where people voted on a part."""
+    """Return contestant -> people's win rate corrected with the judges, if people voted on some
+    cases."""
     human = row_selection.people_mask(frame)
     if not human.any() or human.all():
         return {}
@@ -189,7 +198,7 @@ def _corrected_win_rates(frame: pd.DataFrame) -> Json:
 
 
 def _probability_ratings(frame: pd.DataFrame) -> Json:
-    """Win rates and ratings by label probabilities, where a judge has them."""
+    """Compute win rates and ratings from label probabilities, if a judge has them."""
     if "p_0" not in frame or not frame["p_0"].notna().any():
         return {}
     return {
@@ -232,9 +241,10 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def _precision(frame: pd.DataFrame) -> Json:
-    """contestant -> variance components of its points, and narrowing by twice of each facet.
+    """Return contestant -> variance components of its points, and the gain from doubling each
+    facet.
 
-    Above MAX_PRECISION contestants only for the one with the highest win rate.
+    Above MAX_PRECISION contestants, only for the one with the highest win rate.
     """
     found = {}
     names = list(win_rates.win_rate(row_selection.select_pairs(frame)))
@@ -251,7 +261,8 @@ def _precision(frame: pd.DataFrame) -> Json:
 
 
 def _arena_hard(frame: pd.DataFrame) -> Json:
-    """Ratings with "much better" counted three times, as in Arena-Hard, for five-level prompts."""
+    """Compute ratings that count "much better" three times, as Arena-Hard does, for five-level
+    prompts."""
     rows = _five_level_rows(frame)
     if not len(row_selection.select_pairs(rows)):
         return {}
@@ -259,7 +270,7 @@ def _arena_hard(frame: pd.DataFrame) -> Json:
 
 
 def _accuracies(frame: pd.DataFrame) -> Json:
-    """judge -> prompt -> accuracies as papers print them, where better answers are known."""
+    """Return judge -> prompt -> accuracies as papers define them, if better answers are known."""
     nested: Json = {}
     frame = row_selection.select_rows(frame, frame["truth"] >= 0)
     for judge, prompt in row_selection.observed_combinations(frame, ("judge", "prompt")):
@@ -277,7 +288,7 @@ Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
 def _without_people(part: Section) -> Section:
-    """Apply a section to the judges' rows only: people's votes are the reference."""
+    """Return the section computed from the judges' rows only, without people's votes."""
     return lambda frame: part(row_selection.select_judges(frame))
 
 

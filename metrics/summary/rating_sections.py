@@ -23,12 +23,12 @@ Json = dict[str, Any]
 
 
 def rank_table(boards: list[Leaderboard]) -> Json:
-    """Rank of each contestant and the range that the intervals of differences allow."""
+    """Return the rank of each contestant and the range of ranks that the intervals allow."""
     return {name: asdict(rank) for board in boards for name, rank in board.ranks.items()}
 
 
 def gap_table(boards: list[Leaderboard]) -> Json:
-    """above -> below -> difference in Elo, of contestants that can be compared."""
+    """Return above -> below -> difference in Elo, for contestants on the same leaderboard."""
     table: Json = {}
     for board in boards:
         whole = len(board.names) <= MAX_GAP_MATRIX
@@ -38,7 +38,7 @@ def gap_table(boards: list[Leaderboard]) -> Json:
 
 
 def tie_model_table(frame: pd.DataFrame) -> Json:
-    """Davidson and Rao–Kupper, each on its own scale, where pairs were tied."""
+    """Fit Davidson's and Rao–Kupper's tie models, each on its own scale; empty without ties."""
     pairs = row_selection.select_pairs(row_selection.select_picks(frame))
     if not (pairs["pick"] == TIE).any():
         return {}
@@ -51,7 +51,8 @@ def tie_model_table(frame: pd.DataFrame) -> Json:
 
 
 def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
-    """Sample sizes for separating neighbours on a leaderboard, and the evidence so far.
+    """Compute, for neighbours on a leaderboard, the sample size to separate them and the evidence
+    so far.
 
     For each two neighbours: the battles between them needed to distinguish their observed
     difference from none with 80 % power, given their tie rate and design effect; the half-width of
@@ -94,20 +95,22 @@ def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below:
 
 
 def _decisive_share(score: float, tie_rate: float) -> float:
-    """Win share among decisive verdicts, from a score that counts ties as half a win."""
+    """Convert a score that counts ties as half a win to the win share among decisive verdicts."""
     decisive = max(1 - tie_rate, 1e-9)
     return min(max(0.5 + (score - 0.5) / decisive, 0.0), 1.0)
 
 
 def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Points of `name` in each verdict."""
+    """Points of contestant `name` in each verdict: win 1, tie ½, loss 0."""
     pick, mine = rows["pick"].to_numpy(), (rows["first"] == name).to_numpy()
     return np.where(pick == TIE, 0.5, (pick == 0) == mine).astype(np.float64)
 
 
 def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
-    """(items won, items decided): each item counts once, with both orders and then the judges
-    merged."""
+    """Count the items won by `name` and the items decided.
+
+    Each item counts once: both orders are merged first, then the judges.
+    """
     rows = win_rates.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0
@@ -116,7 +119,7 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
 
 def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
-    """Sections ranks, gaps, tie_models and planning; empty where nothing can be reported."""
+    """Build the sections ranks, gaps, tie_models and planning; a section without data is empty."""
     boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
     return {
         "ranks": rank_table(boards),

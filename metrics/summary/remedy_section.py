@@ -1,4 +1,4 @@
-"""Section `remedies` of the summary: rules by judge and prompt, juries, the recommendation."""
+"""Section `remedies` of the summary: rules by judge and prompt, juries, recommendations."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class RemedyInputs:
-    """Facts about a study that its frame does not hold.
+    """Facts about a study that its frame does not contain.
 
-    `judges` is the order of the judges, `juries` are panels to compute beside the default ones,
-    `prices` dollars per call by judge and prompt.
+    `judges` is the order of the judges, `source` the source of the better answers, `juries` lists
+    panels to compute besides the default ones, and `prices` has dollars per call by judge and
+    prompt.
     """
 
     judges: tuple[str, ...] = ()
@@ -38,7 +39,8 @@ class RemedyInputs:
 
 
 def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
-    """The section as plain data with estimates; empty where no better answer is known."""
+    """Build the section as nested dictionaries with estimates; empty if no better answer is
+    known."""
     study = study_remedies(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))
@@ -77,7 +79,7 @@ def _judge_rules(study: RemedyStudy, cell: int, prices: Mapping[Cell, float]) ->
 
 
 def _line(one: RuleEstimate, prices: Mapping[Cell, float]) -> Json:
-    """A line of the table as the object R of the JSON."""
+    """Convert a line of the table of remedies to the JSON object of a rule."""
     found: Json = {
         "calls": round(one.rule.price, 4),
         "agreement": one.agreement,
@@ -122,7 +124,8 @@ def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
 
 
 def _default_juries(study: RemedyStudy, panel: Sequence[int]) -> list[tuple[list[int], bool]]:
-    """All judges, and the three with the highest agreement of both orders added up."""
+    """List the default juries: all judges, and the three with the highest agreement (both orders
+    added up)."""
     juries = [(list(panel), False)] if len(panel) > 1 else []
     if len(panel) > 3:
         juries.append((study.best_cells(panel)[:3], True))
@@ -161,7 +164,8 @@ def _jury(
 
 
 def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
-    """Recommendations by judge and prompt, and the one for the judge that is best with one call."""
+    """Compute the recommendations by judge and prompt, and the one for the judge that is best with
+    one call."""
     found: Json = {}
     best = study.best_judge()
     chosen: Json = {}
@@ -174,7 +178,7 @@ def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
 
 
 def recommendation_data(advice: Recommendation) -> Json:
-    """A recommendation as plain data; `rule` is null where no remedy helps."""
+    """Convert a recommendation to JSON types; `rule` is null if no remedy helps."""
     found: Json = {"rule": None, "judge": advice.judge, "prompt": advice.prompt}
     if advice.chosen:
         rule = advice.chosen.rule

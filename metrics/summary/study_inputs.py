@@ -1,4 +1,4 @@
-"""Facts about a stored study that its remedies need: order of judges, truth's source, prices."""
+"""Facts about a stored study that its remedies need: order of judges, source of truth, prices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = (
 
 
 def stored_truth_source(store: Store, name: str) -> TruthSource | None:
-    """Whether better answers are known by design or from people; None if the items have none."""
+    """Return whether better answers are known by design or from people; None if the items have
+    none."""
     items = store.item_facts(name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     if not sources:

@@ -1,4 +1,4 @@
-"""Summary of all measures of a frame, the object that `python -m metrics --json` prints."""
+"""Summary of all measures of a frame: the object that `python -m metrics --json` prints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from studies.domain import STATUSES, AnswerCheck, Estimate
 from studies.frames.frame import pass_fail_rows
 
 SEED: Final = 7
-"""Seed where no generator is given: the same records give the same numbers."""
+"""Seed of the default generator, so that the same records give the same numbers."""
 
 CONTRASTED_MEASURES: Final = (
     position_measures.CONSISTENCY,
@@ -42,11 +42,10 @@ CONTRASTED_MEASURES: Final = (
 ELO_ORDERS: Final = 100
 ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
 """(maximum number of verdicts, bootstrap rounds) of online Elo. A pass takes one step per battle,
-so large frames get half the rounds; the method of each rating gives the number."""
+so large frames have half the rounds; the `method` of each rating states the number."""
 
 MAX_CONTRASTS: Final = 60
-"""Largest family of contrasts that is printed; larger ones are shown on the page, where the reader
-selects."""
+"""Largest family of contrasts that is printed; on the page, readers select from larger ones."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
@@ -65,15 +64,15 @@ def summarise_frame(
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
     remedies: RemedyInputs | None = None,
 ) -> Json:
-    """Compute all measures of a frame as plain data; with `by` also for every cell, nested.
+    """Compute all measures of a frame as JSON types; with `by` also for every cell, nested.
 
-    Judges and prompts are pooled (without people's votes, unless there are no others); position and
-    grade are by judge and prompt. Where the study has its own rule for both orders or unreadable
-    replies, `protocol` holds its numbers. `quick` plays online Elo once, in plan order: its band
-    and interval are null, with a note. Where judgements contain a suspected injection,
-    `without_suspects` holds the numbers without them. With `checks` (verifications of answers by
-    people, by item) there is `verification`. Where better answers are known there is `remedies`,
-    with what `remedies` says about the study.
+    Judges and prompts are pooled (without people's votes, unless there are no other verdicts);
+    position and grade are by judge and prompt. If the study has its own rule for both orders or
+    unreadable replies, the section `protocol` has the numbers by that rule. `quick` plays online
+    Elo once, in plan order: its range and interval are null, with a note. If judgements contain a
+    suspected injection, `without_suspects` has the numbers without them. With `checks` (people's
+    verifications, by item) there is a section `verification`. If better answers are known there is
+    a section `remedies`; the argument `remedies` adds facts about the study.
     """
     rng = rng or np.random.default_rng(SEED)
     result = _summary_with_protocol(frame, rng, planned, combine, unreadable, quick)
@@ -89,7 +88,7 @@ def summarise_frame(
             _set_nested(nested, key, _pooled_summary(frame.loc[cell == k], rng, None, quick))
         result["by"] = nested
     suspected = row_selection.suspect_mask(frame)
-    if suspected.any():  # last, to leave the random draws of all other numbers unchanged
+    if suspected.any():  # last, so that the random draws of other numbers are unchanged
         rest = frame.loc[~suspected]
         result[WITHOUT_SUSPECTS] = {
             "left_out": int(suspected.sum()),
@@ -106,7 +105,7 @@ def _summary_with_protocol(
     unreadable: win_rates.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """All measures, and those by the study's own rule where it has one."""
+    """Compute all measures, and also those by the study's own counting rule if it has one."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -181,10 +180,10 @@ def _leaderboard_section(
     unreadable: win_rates.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
-    """model -> matches, and wins over decisive head-to-heads against the reference.
+    """Return, for each model, Elo, matches, wins, losses, ties and win share against the reference.
 
-    Five-level verdicts have a table of their own, as on the page, and are left out beside pairwise
-    ones.
+    If there are other pairwise verdicts, five-level ones are left out, as they have their own
+    table.
     """
     others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
     frame = others if len(row_selection.select_pairs(others)) else frame
@@ -203,9 +202,9 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """judge -> prompt -> every position measure, with the position term and the tests.
+    """Return judge -> prompt -> all position measures, the position term and the tests.
 
-    Pass/fail verdicts are left out: they have no position.
+    Pass/fail verdicts have no position and are left out.
     """
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
@@ -235,12 +234,13 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
 
 
 def _option_counts(rows: pd.DataFrame) -> list[int]:
-    """Numbers of options that occur, from two on."""
+    """List the numbers of options (two or more) that occur."""
     return sorted({int(n) for n in rows["options"] if n > 1})
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """Within-item permutation test for each N above two; for pairs the sign test is that test."""
+    """Run the within-item permutation test for each N above two; for pairs it equals the sign
+    test."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)
@@ -249,17 +249,18 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Entropy of the verdict and its part due to the order: H(V) = E[H(V | order)] + I(V; order).
+    """Split the entropy of the verdict V into E[H(V | order)] and I(V; order), which is due to the
+    order.
 
-    Only where every order was repeated.
+    Empty unless every order was repeated.
     """
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Position and label effects where labels were crossed; split in logits where probabilities
-    exist."""
+    """Estimate position and label effects if labels were crossed, and logit terms if there are
+    probabilities."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.probability_split(rows)
@@ -273,7 +274,7 @@ def _set_nested(nested: Json, key: CellKey, value: Json) -> None:
 
 
 def _default_contrasts(frame: pd.DataFrame, rng: np.random.Generator) -> list[Contrast]:
-    """Contrasts between judges, and between prompts, on the same items."""
+    """Estimate the contrasts between judges, and between prompts, on the same items."""
     machine = frame.loc[~row_selection.people_mask(frame)]
     found: list[Contrast] = []
     for by in ("judge", "prompt"):
@@ -296,7 +297,8 @@ def _contrast_entry(one: Contrast) -> Json:
 
 
 def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
-    """Counts of planned calls (if known), calls made, noise repeats among them, and statuses."""
+    """Count planned calls, calls made, noise-floor repeats among them, items, and calls by
+    status."""
     found = frame["status"].value_counts()
     return {
         "planned": len(frame) if planned is None else planned,

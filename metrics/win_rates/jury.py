@@ -1,4 +1,5 @@
-"""Jury verdicts: each judge merges its orders, then a strict majority of the full panel decides."""
+"""Jury verdicts: each judge's orders are merged, then a strict majority of the full panel
+decides."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ JURY_CASE_KEY = ("item", "comparison", "prompt")
 
 @dataclass(frozen=True)
 class JuryResult:
-    """Jury verdicts: win rates over decided cases, share of decided cases, bounds for undecided
-    ones."""
+    """Jury verdicts: win rates over decided cases, share of decided cases, and bounds for all
+    cases."""
 
     panel: tuple[str, ...]
     win_rate: dict[str, Estimate]
@@ -35,10 +36,12 @@ class JuryResult:
 def decide_jury(
     frame: pd.DataFrame, combine: CombineRule = "strict", unreadable: UnreadableRule = "exclude"
 ) -> JuryResult:
-    """Strict majority of the full panel (one answer, the other, or a tie) for each pair and item.
+    """Decide each pair and item by strict majority of the full panel: one answer, the other, or a
+    tie.
 
-    A judge without a verdict still counts in the panel's size. An undecided case is missing, never
-    a tie: it lowers the coverage and widens the bounds. Scoring prompts have no cases.
+    A judge without a verdict still counts in the size of the panel. An undecided case counts as
+    missing, not as a tie: it lowers the coverage and widens the bounds. Prompts that only score
+    have no cases.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     frame = row_selection.select_pairs(row_selection.select_rows(frame, ~frame["noise"]))
@@ -57,7 +60,7 @@ def decide_jury(
 
 
 def _decide_cases(frame: pd.DataFrame, votes: pd.DataFrame, panel: int) -> pd.DataFrame:
-    """Every case of the panel, with its verdict in the slots of its first row."""
+    """Return one row per case with the panel's verdict, coded in the slots of that row."""
     case, count = row_selection.group_codes(frame, JURY_CASE_KEY)
     cases = frame.iloc[row_selection.first_rows(case, count)].copy()
     names = row_selection.contestants(frame) if len(frame) else []
@@ -93,7 +96,7 @@ def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
 def _win_rate_bounds(
     cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
 ) -> dict[str, Estimate]:
-    """Win rates if every undecided case were lost, and if every one were won."""
+    """Compute the win rates if every undecided case were lost, and if every one were won."""
     _, who, points = appearance_points(cases.loc[decided], names)
     _, open_for, _ = appearance_points(cases.loc[~decided], names)
     won = np.bincount(who, points, minlength=len(names))
@@ -118,11 +121,12 @@ def _win_rate_bounds(
 
 
 def effective_judges(frame: pd.DataFrame) -> float | None:
-    """Number of independent judges that the panel is worth: K/(1 + (K − 1)·r).
+    """Estimate the number of independent judges that the panel is worth: K/(1 + (K − 1)·r) for K
+    judges.
 
     r is the mean correlation of two judges' signed verdicts (win 1, tie 0, loss −1, both orders
-    averaged) over the cases both have; at least 0. None for fewer than two judges, or where no two
-    of them vary on common cases.
+    averaged) over the cases both have; at least 0. None for fewer than two judges, or if no two of
+    them vary on common cases.
     """
     frame = row_selection.select_rows(frame, ~scoring_mask(frame))
     rows = row_selection.select_pairs(row_selection.select_picks(frame))

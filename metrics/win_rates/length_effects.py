@@ -1,6 +1,6 @@
 """Length effects: share of wins of the longer answer, and win rates adjusted for length.
 
-The regression is descriptive: length can be what makes an answer better (a mediator). Only the
+The regression is descriptive: length may itself make an answer better (a mediator). Only the
 contrast of padded and precise answers in the probe set identifies a causal effect.
 """
 
@@ -37,7 +37,7 @@ LENGTH_RIDGE = 1e-3
 
 
 def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of which both lengths are known."""
+    """Select pairs in which the lengths of both answers are known."""
     rows = row_selection.select_pairs(rows)
     if "length_0" not in rows or "length_1" not in rows:
         return rows.iloc[:0]
@@ -58,17 +58,19 @@ LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
-    """Share of the longer answer in decisive verdicts of complete order sets, equal lengths left
-    out."""
+    """Estimate the share of decisive verdicts for the longer answer, in complete order sets.
+
+    Pairs of equal length are left out.
+    """
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 
 def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str, Estimate]:
-    """Length-controlled win rate of each contestant against the baseline.
+    """Estimate the length-controlled win rate of each contestant against the baseline.
 
-    logit P(preferred) = θ + φ·tanh(Δlength/sd), with φ the effect of length; the rate is σ(θ), with
-    the length term set to 0. The simplest form of AlpacaEval 2 (no instruction difficulty),
-    interval clustered by item.
+    The model is logit P(preferred) = θ + φ·tanh(Δlength/sd), with φ the effect of length; the rate
+    is σ(θ), where the length term is 0. It is the simplest form of AlpacaEval 2 (no instruction
+    difficulty), with an interval clustered by item.
     """
     rows = _pairs_with_lengths(row_selection.select_picks(frame))
     rows = row_selection.select_rows(
@@ -79,7 +81,8 @@ def length_controlled_win_rates(frame: pd.DataFrame, baseline: str) -> dict[str,
 
 
 def _outcomes_and_gaps(rows: pd.DataFrame, name: str) -> tuple[Floats, Floats, Ints]:
-    """(outcome for the contestant, its length minus the other's, item) of its verdicts."""
+    """Return the contestant's outcome, its length minus the other's, and the item, of each of its
+    verdicts."""
     rows = row_selection.select_rows(rows, (rows["first"] == name) | (rows["second"] == name))
     first = (rows["first"] == name).to_numpy()
     pick = rows["pick"].to_numpy()
@@ -112,7 +115,8 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
 
 
 def _design_matrix(gap: Floats) -> tuple[Floats, str]:
-    """Intercept and length term; without variation in lengths the term is dropped."""
+    """Build the columns of intercept and length term; without variation in lengths there is no
+    length term."""
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:
@@ -123,7 +127,8 @@ def _design_matrix(gap: Floats) -> tuple[Floats, str]:
 def fit_logit(
     design: Floats, outcome: Floats, item: Ints, shrink: Floats
 ) -> tuple[Floats, Floats, int]:
-    """(coefficients, item-sandwich covariance, items) of a logistic fit; outcomes may be ½."""
+    """Fit a logistic regression (outcomes may be ½); returns coefficients, covariance clustered by
+    item, and number of items."""
     ridge = np.diag(shrink)
     beta = np.zeros(design.shape[1])
     for _ in range(MAX_STEPS):

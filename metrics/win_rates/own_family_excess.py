@@ -1,8 +1,9 @@
-"""Self-preference relative to outsiders: a judge's preference for its family, less the others'.
+"""Self-preference relative to outsiders: a judge's preference for its own family minus that of
+others.
 
-A judge of a strong family rightly prefers that family's answers, and makes its errors in their
-favour. The other judges see the same answers: what they give the family too is its quality, not
-self-preference.
+An outsider is a judge of another family. A judge of a strong family rightly prefers that family's
+answers. Outsiders judge the same answers, so their preference for the family measures its quality;
+only the excess over it is self-preference.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ UNIT: Final = "difference of shares"
 
 @dataclass(frozen=True)
 class OwnFamilyExcess:
-    """Win rates of one family by its own judge and by the others, on the same items.
+    """Win rates of one family by its own judge (`own`) and by outsiders (`others`), on the same
+    items.
 
-    `bounds` of the excess: every missing verdict of this judge and of the others completed in the
-    worst way, without sampling error.
+    `bounds` are the smallest and largest excess over all possible verdicts of the unusable replies;
+    they do not include sampling error.
     """
 
     judge: str
@@ -48,14 +50,14 @@ class OwnFamilyExcess:
     excess: Estimate
     bounds: Estimate
     people_excess: Estimate
-    """The same difference of P(picks own | people do) − P(picks other | people do)."""
+    """Excess over outsiders of P(picks own | people do) − P(picks other | people do)."""
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
-    """judge -> self-preference relative to outsiders, for judges whose family wrote answers.
+    """Return judge -> self-preference relative to outsiders, for judges whose family wrote answers.
 
-    Pairs with exactly one answer of the family; ties count half; items on which both the judge and
-    an outsider were asked. Every other judge has equal weight.
+    Only pairs with exactly one answer of the family count, on items that both the judge and an
+    outsider (a judge of another family) judged. Ties count half; every outsider has equal weight.
     """
     if not {"family", "family_0", "family_1"} <= set(frame.columns):
         return {}
@@ -75,8 +77,11 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
-    """A judge's `self_preference` minus the mean preference of judges of other families for this
-    family, on the same items."""
+    """Estimate a judge's `self_preference` minus the mean preference of outsiders for the same
+    family.
+
+    Both are on the same items; an outsider is a judge of another family.
+    """
     parts, judge, item, family = people.for_family(own)
     outsiders = sorted(set(judge[family != own]))
     panel = [name, *outsiders]
@@ -142,7 +147,8 @@ def _excess(
 def _points_for_own(
     rows: pd.DataFrame, own_first: row_selection.Mask
 ) -> tuple[Floats, row_selection.Mask]:
-    """(points of the own family's answer, whether the verdict was read)."""
+    """Return the points of the own family's answer in each row, and whether the verdict was
+    read."""
     pick = rows["pick"].to_numpy()
     read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
     points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
@@ -152,7 +158,7 @@ def _points_for_own(
 def _sums_by_seat(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
-    """Item totals: points, verdicts and missing verdicts of each judge, side by side."""
+    """Sum points, verdicts and missing verdicts of each judge by item, in adjacent columns."""
     line = np.arange(len(points))
     columns = np.zeros((len(points), 3 * seats))
     columns[line, seat] = points
@@ -173,7 +179,7 @@ def _rate_gap(totals: Floats) -> Floats:
 
 
 def _missing_bounds(sums: Floats) -> Estimate:
-    """Smallest and largest excess over all completions of the missing verdicts."""
+    """Compute the smallest and largest excess over all possible values of the missing verdicts."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]

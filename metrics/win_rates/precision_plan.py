@@ -1,4 +1,5 @@
-"""Precision plan: how the interval of a win rate narrows with more items, judges or repeats."""
+"""Precision plan: how much narrower a win rate's interval becomes with more items, judges or
+repeats."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ MIN_GRID_ITEMS: Final = 5
 
 @dataclass(frozen=True)
 class PrecisionPlan:
-    """Variance components of one contestant's points, and the narrowing by twice of each facet."""
+    """Variance components of one contestant's points, and the gain in precision from doubling each
+    facet."""
 
     contestant: str
     items: int
@@ -40,11 +42,11 @@ class PrecisionPlan:
 
 
 def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None:
-    """Plan for one contestant's win rate; None without enough items judged in the whole grid.
+    """Compute the plan for one contestant's win rate; None without enough completely judged items.
 
-    The unit is the mean points over opponents by item, judge, prompt, slot of the contestant and
-    repeat. Items without a reply in every cell are left out. Noise-floor repeats enter the variance
-    of repeats only.
+    The unit is the contestant's mean points over opponents, by item, judge, prompt, slot of the
+    contestant and repeat. Items without a reply in every cell are left out. Noise-floor repeats
+    enter only the variance of repeats.
     """
     rows = _pair_rows(frame)
     names = row_selection.contestants(rows) if len(rows) else []
@@ -60,7 +62,7 @@ def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None
     if int(whole.sum()) < MIN_GRID_ITEMS:
         return None
     within = _within_variance(points[mine], picked)
-    # A cell averages over opponents and repeats: both divide the variance of a reply.
+    # A cell is a mean over opponents and repeats; both reduce the variance of a single reply.
     own = variance_components(means[whole], FACETS, within, float(counted[whole].mean()))
     return PrecisionPlan(
         contestant, int(whole.sum()), own, _narrowing(own), repeat_known=within is not None
@@ -85,7 +87,8 @@ class _GridCells:
         self.shape = (*(len(names) for names, _ in parts), len(used))
 
     def means(self, points: Floats, counted: row_selection.Mask) -> tuple[Floats, Floats]:
-        """(mean points, number of verdicts) of each cell; the mean of an empty cell is 0."""
+        """Return mean points and number of verdicts of each cell; the mean of an empty cell is
+        0."""
         flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
         size = int(np.prod(self.shape))
         n = np.bincount(flat, minlength=size).astype(np.float64)
@@ -94,7 +97,7 @@ class _GridCells:
 
 
 def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
-    """Variance of single replies to the same call; None where no call was repeated."""
+    """Variance of single replies to the same call; None if no call was repeated."""
     group, groups = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     n = np.bincount(group, minlength=groups)
     several = n > 1
@@ -106,10 +109,13 @@ def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
 
 
 def _narrowing(components: VarianceComponents) -> dict[str, float]:
-    """Narrowing by twice of each facet that can be had; a facet with one level tells nothing."""
+    """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
+
+    Judges or prompts are left out if there is only one, as their variance is unknown.
+    """
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
-    if components.repeat is None:  # all the variance of single cells may be noise of repeats
+    if components.repeat is None:  # without repeats, all variance between single cells may be noise
         finest = frozenset(name for name, n in components.facets.items() if n > 1)
         noise = components.effects.get(finest, 0.0)
         assumed = {**components.effects, finest: 0.0}

@@ -1,8 +1,8 @@
-"""People's win rates, made more precise by a judge's verdicts without taking over its bias.
+"""People's win rates, made more precise by a judge's verdicts without adopting the judge's bias.
 
 Prediction-powered inference with a tuned weight (Angelopoulos, Duchi and Zrnic 2023, PPI++): the
-people's mean, minus the weighted judge's mean on the same cases, plus its weighted mean on all the
-others.
+people's mean, minus the weighted mean of the judge on the same cases, plus the weighted mean of the
+judge on all other cases.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ RANDOM_ITEMS_NOTE: Final = "valid if the items people voted on are a random samp
 class CorrectedWinRate:
     """A contestant's win rate by people, by the judge, and by people corrected with the judge.
 
-    `weight` is the weight of the judge's verdicts: 0 uses none of them. `bias` is judge − people on
-    the pairs both judged. `worth` is the factor by which the votes would have to grow to give the
-    same interval without the judge.
+    `weight` is the weight of the judge's verdicts; 0 means that they are not used. `bias` is judge
+    − people on the pairs both judged. `worth` is the factor by which the number of votes would have
+    to grow to give the same interval without the judge.
     """
 
     people: Estimate
@@ -59,7 +59,8 @@ class CorrectedWinRate:
 
 @dataclass(frozen=True, eq=False)
 class _ContestantCases:
-    """One contestant's cases: mean vote and mean verdict (nan: none), and the item."""
+    """Mean vote and mean verdict (nan: none) on each case of one contestant, and the item of the
+    case."""
 
     votes: Floats
     verdicts: Floats
@@ -69,13 +70,14 @@ class _ContestantCases:
 def corrected_win_rates(
     frame: pd.DataFrame, judges: Sequence[str] | None = None
 ) -> dict[str, CorrectedWinRate]:
-    """Every contestant's win rate among people, best first, corrected with the judges' verdicts.
+    """Estimate every contestant's win rate among people, corrected with the judges' verdicts; best
+    first.
 
     A case is one pair of answers to one item; its vote is the mean of people's votes (a tie is
     half), its verdict the mean of all readable verdicts of the judges in all orders. The interval
-    is by items and is never wider than that of the votes alone. Votes on cases that were not chosen
-    at random are left out, and one person has one vote per case. `judges`: whose verdicts are used
-    (default: all judges that are not people).
+    is clustered by item and is never wider than that of the votes alone. Votes on cases that were
+    not chosen at random are left out, and each person has one vote per case. `judges` names the
+    judges whose verdicts are used (default: all that are not people).
     """
     rows = row_selection.select_pairs(
         row_selection.keep_first_votes(row_selection.select_picks(frame))
@@ -118,7 +120,7 @@ def _case_means(
     count: int,
     names: int,
 ) -> Floats:
-    """Mean points of each contestant in each case, over the selected rows: (cases, names)."""
+    """Mean points of each contestant in each case over the selected rows, as [case, contestant]."""
     mine = selected[row]
     cell = case[row[mine]] * names + who[mine]
     total = np.bincount(cell, points[mine], minlength=count * names)
@@ -126,8 +128,8 @@ def _case_means(
 
 
 def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
-    """Corrected win rate from the mean vote and the mean verdict of each case, nan where there is
-    none."""
+    """Compute the corrected win rate from the mean vote and mean verdict of each case (nan:
+    none)."""
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged
     people = proportion(votes[voted], item[voted], note="" if voted.any() else NO_VOTES_NOTE)
@@ -143,7 +145,8 @@ def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWi
 def _corrected_estimate(
     cases: _ContestantCases, people: Estimate, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Estimate, float]:
-    """The corrected estimate and its weight; people's own where the judge does not help."""
+    """Return the corrected estimate and its weight; people's own estimate if the judge does not
+    help."""
     if people.value is None or people.low is None:
         return people, 0.0
     reason = _why_uncorrected(both, rest)
@@ -172,8 +175,10 @@ def _why_uncorrected(both: row_selection.Mask, rest: row_selection.Mask) -> str:
 def _item_influence(
     cases: _ContestantCases, both: row_selection.Mask, rest: row_selection.Mask
 ) -> tuple[Floats, Floats]:
-    """Influence of each item on people's mean, and on the difference of the judge's means on pairs
-    with and without votes."""
+    """Return the influence of each item on two quantities that the correction combines.
+
+    They are people's mean, and the difference of the judge's means on pairs with and without votes.
+    """
     votes = np.where(both, cases.votes, 0.0)
     verdicts = np.where(both | rest, cases.verdicts, 0.0)
     own = both * (votes - votes[both].mean()) / both.sum()
@@ -186,8 +191,10 @@ def _item_influence(
 def _corrected_interval(
     influence: Floats, centre: float, items: int
 ) -> tuple[float | None, float | None]:
-    """Wilson interval at the effective n with this variance; the estimated weight takes one degree
-    of freedom."""
+    """Wilson interval at the effective n that corresponds to the variance of `influence`.
+
+    The estimated weight takes one degree of freedom.
+    """
     spare = items - 2
     if spare < 1:
         return None, None
@@ -206,8 +213,10 @@ def _is_narrower(corrected: Estimate, people: Estimate) -> bool:
 
 
 def _vote_multiple(people: Estimate, corrected: Estimate) -> float | None:
-    """Votes needed without the judge over votes now: (width from votes alone / corrected
-    width)²."""
+    """Number of votes needed without the judge, divided by the number now.
+
+    It is (width of the interval from votes alone / corrected width)².
+    """
     if people.low is None or people.high is None or corrected.low is None or corrected.high is None:
         return None
     width = corrected.high - corrected.low

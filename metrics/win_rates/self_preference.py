@@ -1,6 +1,6 @@
 """Self-preference: bias of a judge for models of its own family.
 
-Measured relative to people, or by a term in a Bradley–Terry model.
+It is measured relative to people, or as a term in a Bradley–Terry model.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RIDGE = 1e-6
 
 
 def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selection.Mask]:
-    """Masks of the rows whose first and whose second answer is of the judge's own family."""
+    """Masks of the rows whose first, and whose second, answer is of the judge's own family."""
     if not {"family", "family_0", "family_1"} <= set(rows.columns):
         none = np.zeros(len(rows), bool)
         return none, none
@@ -46,13 +46,18 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
 def self_preference_excess(
     own_picked: int, own: int, other_picked: int, other: int
 ) -> float | None:
-    """P(judge picks own | people pick own) − P(judge picks other | people pick other)."""
+    """Compute P(judge picks own | people pick own) − P(judge picks other | people pick other).
+
+    "Own" is the answer of the judge's family, "other" the other answer of the pair; the arguments
+    are counts.
+    """
     return own_picked / own - other_picked / other if own and other else None
 
 
 @dataclass(frozen=True, eq=False)
 class VerdictsBesidePeople:
-    """Judges' verdicts on pairs where people prefer one answer; `agrees` where the judge does."""
+    """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that
+    answer."""
 
     rows: pd.DataFrame
     winner: Ints
@@ -63,10 +68,11 @@ class VerdictsBesidePeople:
     def for_family(
         self, family: str
     ) -> tuple[row_selection.Mask, NDArray[Any], Ints, NDArray[Any]]:
-        """(counts, judge, item, judge's family) of the pairs with one answer of a family.
+        """Return counts, judge, item and judge's family of the verdicts on pairs with one answer of
+        a family.
 
-        Counts: people pick own and the judge agrees, people pick own, people pick the other and the
-        judge agrees, people pick the other.
+        The four columns of counts: people pick own and the judge agrees; people pick own; people
+        pick the other and the judge agrees; people pick the other.
         """
         first, second = (
             (self.rows[name].astype(str) == family).to_numpy() for name in ("family_0", "family_1")
@@ -82,7 +88,7 @@ class VerdictsBesidePeople:
 
 
 def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
-    """The judges' verdicts on pairs where the people's majority prefers one answer."""
+    """Select the judges' verdicts on pairs of which the people's majority prefers one answer."""
     data = build_case_verdicts(frame)
     human = row_selection.people_mask(data.rows)
     winner = majority_choices(data.case[human], data.chosen[human], data.cases)[data.case]
@@ -100,11 +106,11 @@ def verdicts_beside_people(frame: pd.DataFrame) -> VerdictsBesidePeople:
 
 
 def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Bias of every judge for its own family, relative to the people's majority.
+    """Estimate the bias of every judge for its own family, relative to the people's majority.
 
-    Counts verdicts on pairs with exactly one answer of the judge's family where people prefer one;
-    a tie verdict picks neither. Positive: it follows people more often when they prefer its own
-    family.
+    Counts verdicts on pairs with exactly one answer of the judge's family of which people prefer
+    one; a tie picks neither. Positive values mean that the judge agrees with people more often when
+    they prefer its own family.
     """
     people = verdicts_beside_people(frame)
     if "family" not in people.rows:
@@ -118,7 +124,7 @@ def self_preference(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _judge_families(rows: pd.DataFrame) -> set[tuple[str, str]]:
-    """(judge, family) of the judges with a known family."""
+    """Return the (judge, family) pairs of all judges with a known family."""
     known = zip(rows["judge"].astype(str), rows["family"].astype(str), strict=True)
     return {(judge, family) for judge, family in known if family}
 
@@ -138,11 +144,11 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
 
 
 def own_family_term(frame: pd.DataFrame) -> Estimate:
-    """Own-family term γ_self in a Bradley–Terry model with position terms per judge, in logits.
+    """Estimate the own-family term γ_self, in logits, of a Bradley–Terry model with position terms.
 
-    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second), strengths
-    θ common to all judges; item sandwich. Not quality-adjusted. Needs two judges, one of them of a
-    family that wrote none of the answers.
+    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second), with
+    strengths θ common to all judges and an interval clustered by item. It is not adjusted for
+    quality. It needs two judges, one of them of a family that wrote none of the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)
@@ -157,7 +163,7 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
         return unknown_estimate(
             "the own-family term cannot be separated from strengths and positions", "logit"
         )
-    # A small ridge penalty keeps strengths finite where one side won everything.
+    # A small ridge penalty keeps strengths finite if one side won every battle.
     shrink = np.full(design.shape[1], RIDGE * len(design))
     beta, covariance, items = fit_logit(design, outcome, row_selection.item_codes(rows), shrink)
     value, error = float(beta[-1]), math.sqrt(max(float(covariance[-1, -1]), 0))

@@ -50,13 +50,14 @@ NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "tru
 def outcome_rows(
     frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
 ) -> pd.DataFrame:
-    """Verdicts that a win rate counts, one row each, `pick` in the row's own slots.
+    """Return the outcomes that a win rate counts, one row each; `pick` refers to the row's own
+    slots.
 
     pooled: every readable verdict of every order. strict: one outcome per pair and judge; a win
-    needs both orders, anything else is a tie. majority: a win and a tie is a win. The last two need
-    both orders read (where only one order was requested, its verdict counts). graded: as majority,
-    but where both replies are graded the sign of their mean score decides. `unreadable="tie"` is
-    VisIT-Bench's rule.
+    needs both orders, anything else is a tie. majority: a win and a tie is a win. strict and
+    majority need both orders read (if only one order was planned, its verdict counts). graded: as
+    majority, but if both replies are graded the sign of their mean score decides.
+    `unreadable="tie"` counts unreadable replies as ties, which is VisIT-Bench's rule.
     """
     _check_rule(combine, CombineRule)
     _check_rule(unreadable, UnreadableRule)
@@ -65,7 +66,7 @@ def outcome_rows(
 
 
 def counting_rule(combine: str) -> CombineRule:
-    """The counting rule of a study's `combine`, which may be the name of a remedy."""
+    """Return the counting rule for a study's `combine`, which may be the name of a remedy."""
     return REMEDY_NAMES.get(combine) or cast(CombineRule, combine)
 
 
@@ -76,7 +77,7 @@ def _check_rule(value: str, allowed: object) -> None:
 
 
 def _unreadable_as_ties(frame: pd.DataFrame) -> pd.DataFrame:
-    """Turn replies without a verdict into ties, except those to scoring prompts."""
+    """Change replies without a verdict to ties, except replies to scoring prompts."""
     no_verdict = frame["status"].isin(NO_VERDICT_STATUSES).to_numpy() & ~scoring_mask(frame)
     pick = np.where(no_verdict, np.int8(TIE), frame["pick"].to_numpy())
     known = frame["status"].cat
@@ -102,9 +103,10 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
 
 
 def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
-    """Slot of each comparison's first row that the mean graded score of its orders favours.
+    """Return the slot (in each comparison's first row) that the mean graded score of its orders
+    favours.
 
-    Where a reply is not graded, the pick is `otherwise`. Repeats of an order count in its mean.
+    If a reply is not graded, the pick is `otherwise`. Repeats of an order are averaged.
     """
     group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     shown = rows["shown"].cat.codes.to_numpy()
@@ -127,9 +129,9 @@ ZERO_SCORE: Final = 1e-6
 def appearance_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind = "verdict"
 ) -> tuple[Ints, Ints, Floats]:
-    """(row, contestant, points) of every contestant shown: 1 if picked, 1/N if tied, else 0.
+    """Return row, contestant and points of every answer shown: 1 if picked, 1/N if tied, else 0.
 
-    With `outcome="probability"` the points follow the label probabilities, where there are some.
+    With `outcome="probability"` the points are the label probabilities, if there are any.
     """
     if len(rows) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
@@ -150,11 +152,11 @@ def win_rate(
     ties: TieRule = "half",
     outcome: OutcomeKind = "verdict",
 ) -> dict[str, Estimate]:
-    """Win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
+    """Estimate the win rate of each contestant, (wins + ties/2)/readable verdicts, best first.
 
-    Among N options a win is being chosen (chance 1/N, noted). `ties="drop"`: wins/decisive, as in
-    VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate. With
-    `outcome="probability"` a verdict counts by its label probabilities, where it has some.
+    Among N options a win is being chosen (chance is 1/N, as a note states). `ties="drop"`:
+    wins/decisive, as in VisIT-Bench. With `combine="strict"` this is MT-Bench's adjusted win rate.
+    With `outcome="probability"` a verdict counts by its label probabilities, if it has any.
     """
     rates = win_rates_by_cell(frame, (), combine, unreadable, ties, outcome)[()]
     return dict(sorted(rates.items(), key=lambda pair: -_value_or_lowest(pair[1])))
@@ -172,7 +174,7 @@ def win_rates_by_cell(
     ties: TieRule = "half",
     outcome: OutcomeKind = "verdict",
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """`win_rate` of every cell: cell -> contestant -> estimate."""
+    """Estimate the win rates (see `win_rate`) in every cell: cell -> contestant -> estimate."""
     _check_outcome_kind(outcome, combine, ties)
     evidence = GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
@@ -202,19 +204,19 @@ _UNREADABLE_NOTES: Final = {
 
 
 def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
-    """Note that describes the counting rule in words."""
+    """Describe the counting rule in words, as a note."""
     return f"{_COMBINE_NOTES[combine]}, {_UNREADABLE_NOTES[unreadable]}"
 
 
 def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
-    """Refuse rules that need a winner where outcomes are probabilities."""
+    """Raise ValueError for rules that need a winner if outcomes are probabilities."""
     _check_rule(outcome, OutcomeKind)
     if outcome == "probability" and (combine, ties) != ("pooled", "half"):
         raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
 
 
 def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows that compare two or more different answers, without those of scoring prompts."""
+    """Select rows that compare two or more different answers, without those of scoring prompts."""
     several = (frame["options"] > 1).to_numpy() & _distinct_contestants_mask(frame)
     scored = row_selection.evidence_mask(frame) & (frame["pick"] == NO_PICK).to_numpy()
     return row_selection.select_rows(frame, several & ~scored & ~scoring_mask(frame))
@@ -226,13 +228,13 @@ def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
 
 
 BLOCK_ROWS: Final = 500_000
-"""Rows expanded into appearances at a time: five million at once take a gigabyte."""
+"""Rows processed at a time; five million rows at once would take a gigabyte."""
 
 
 def _share_by_cell(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, cells: int, note: str
 ) -> list[Estimate]:
-    """The share of each (cell, contestant), cell by cell."""
+    """Estimate the win share of each (cell, contestant), one cell after the other."""
 
     def groups(part: pd.DataFrame, row: Ints, who: Ints) -> Ints:
         return part["cell"].to_numpy()[row].astype(np.int64) * len(names) + who
@@ -242,13 +244,14 @@ def _share_by_cell(
 
 
 GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
-"""(rows, row of each appearance, its contestant) -> group each appearance counts for."""
+"""Function (rows, row of each appearance, contestant of each) -> group of each appearance."""
 
 
 def _item_points(
     rows: pd.DataFrame, names: Sequence[str], outcome: OutcomeKind, groups: GroupFunction
 ) -> tuple[Ints, Floats, Floats]:
-    """(group, points, appearances) of every item of every group, counted in blocks of rows."""
+    """Sum points and appearances for each (group, item), in blocks of rows; returns group, points,
+    appearances."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(rows))
     keys, totals, numbers = [], [], []
     for start in range(0, max(len(rows), 1), BLOCK_ROWS):
@@ -274,9 +277,9 @@ def head_to_head(
     unreadable: UnreadableRule = "exclude",
     ties: TieRule = "half",
 ) -> dict[str, dict[str, Estimate]]:
-    """Contestant a -> contestant b -> win rate of a against b, in pairs.
+    """Return contestant a -> contestant b -> win rate of a against b, in pairs.
 
-    Contestants that never met have no entry.
+    Contestants that were never compared have no entry.
     """
     frame = row_selection.select_pairs(_comparison_rows(frame))
     names = row_selection.contestants(frame)
@@ -332,7 +335,7 @@ def win_loss_record(
 def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
     """Bounds of each win rate if all missing verdicts were lost (low) or won (high).
 
-    These are not confidence intervals: they do not include sampling error.
+    They are not confidence intervals: they do not include sampling error.
     """
     rows = _comparison_rows(frame)
     rows = row_selection.select_rows(rows, ~rows["noise"])
@@ -347,7 +350,7 @@ def manski_bounds(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Ints]:
-    """(points, appearances) of each contestant."""
+    """Return the points and the number of appearances of each contestant."""
     won, n = np.zeros(len(names)), np.zeros(len(names), np.int64)
     for start in range(0, len(rows), BLOCK_ROWS):
         _, who, points = appearance_points(rows.iloc[start : start + BLOCK_ROWS], names)
@@ -367,7 +370,7 @@ def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
 
 
 def win_rate_measure(contestant: str) -> Measure:
-    """One contestant's win rate as a measure, for contrasts and grids."""
+    """Define one contestant's win rate as a measure, so that it can enter contrasts and grids."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = row_selection.select_rows(evidence.picks, evidence.picks["options"] > 1)

@@ -1,8 +1,8 @@
 """Leaderboard in the format of AlpacaEval's CSV: win rates against one baseline, in per cent.
 
 It follows AlpacaEval's definitions: each readable verdict is an annotation, a tie is half a win,
-and the standard error is that of independent annotations (our own intervals are clustered by item).
-A verdict with label probabilities counts by its probability in `win_rate` and by its pick in
+and the standard error is that of independent annotations (Evenhand's own intervals are clustered by
+item). A verdict with label probabilities counts by its probability in `win_rate` and by its pick in
 `discrete_win_rate`. The length-controlled rate is left out because it needs AlpacaEval's file of
 instruction difficulties.
 """
@@ -51,7 +51,7 @@ class _BaselineScore:
 def leaderboard_rows(
     study: Study, items: Mapping[str, Item], judgements: Iterable[Judgement]
 ) -> list[dict[str, object]]:
-    """One row per model compared with the baseline, highest win rate first.
+    """Build one row per model compared with the baseline, highest win rate first.
 
     Human votes count only if there are no other judges. Noise-floor repeats and unusable replies
     are left out.
@@ -60,7 +60,7 @@ def leaderboard_rows(
         (j.ask.shown, j.verdict, j.ask.item, j.ask.judge.startswith(HUMAN_PREFIX))
         for j in judgements
         if j.verdict is not None and _is_pair_verdict(j)
-    ]  # without the replies, which would fill the memory
+    ]  # the replies are not kept, as they would fill the memory
     only_people = all(one[-1] for one in verdicts)
     counted = [one for one in verdicts if only_people or not one[-1]]
     baseline = _find_baseline(study, {frozenset(shown) for shown, *_ in counted})
@@ -77,7 +77,7 @@ def leaderboard_rows(
 
 
 def _is_pair_verdict(judgement: Judgement) -> bool:
-    """Whether a judgement is a usable verdict on two different answers and no noise-floor
+    """Whether a judgement is a usable verdict on two different answers and not a noise-floor
     repeat."""
     verdict, ask = judgement.verdict, judgement.ask
     usable = judgement.status in USABLE_STATUSES
@@ -90,7 +90,7 @@ def _add_verdict(line: _BaselineScore, verdict: Verdict, slot: int) -> None:
     line.wins += won
     line.draws += drawn
     probabilities = verdict.label_probabilities
-    if len(probabilities) == 2:  # the rest of the probability belongs to the tie
+    if len(probabilities) == 2:  # the remaining probability is that of a tie
         line.points.append(probabilities[slot] + max(1 - sum(probabilities), 0.0) / 2)
     else:
         line.points.append(0.5 if drawn else float(won))
@@ -100,7 +100,8 @@ def _find_baseline(study: Study, pairs: set[frozenset[str]]) -> str:
     """Return the study's baseline, else the only contestant that is in every pair."""
     if not pairs:
         raise StudyError(
-            f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs"
+            f"{study.name!r} has no usable verdict on a pair, which a leaderboard needs; run or "
+            "import verdicts first"
         )
     if study.baseline and any(study.baseline in pair for pair in pairs):
         return study.baseline

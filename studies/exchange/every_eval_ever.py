@@ -1,8 +1,7 @@
-"""Records of Every Eval Ever: one JSON file per model, in a zip archive with the paths that the
-shared database uses.
+"""Export to Every Eval Ever: a zip archive with one JSON record per model.
 
-A result is the win rate (ties as half) or the mean score of a model by one judge and prompt. The
-standard error treats items as clusters.
+The paths in the archive are those of the shared database. A result is the win rate (ties as half)
+or the mean score of a model by one judge and prompt. The standard error treats items as clusters.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Cell = tuple[str, str, str]
 
 @dataclass(slots=True)
 class _Scores:
-    """Scores of one model by one judge and prompt, with the question of each."""
+    """Scores of one model by one judge and prompt, with the question of each score."""
 
     values: list[float] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -44,7 +43,7 @@ class _Scores:
 
     @property
     def standard_error(self) -> float | None:
-        """Error of the mean with questions as clusters; None for a single question."""
+        """Standard error of the mean with questions as clusters; None for a single question."""
         sums: dict[str, float] = defaultdict(float)
         mean = self.mean
         for value, question in zip(self.values, self.questions, strict=True):
@@ -70,7 +69,9 @@ def write_records(
         for model, cells in sorted(scores.items()):
             record = _record(study, model, cells)
             if faults := list(find_faults(record)):
-                raise StudyError(f"{model}: the record does not fit its schema: {faults[0]}")
+                raise StudyError(
+                    f"{model}: the record does not fit its schema: {faults[0]}; please report this"
+                )
             archive.writestr(_file_name(study, model), json.dumps(record, indent=2))
     return len(scores)
 
@@ -93,7 +94,8 @@ def _collect_scores(
 
 
 def _points(judgement: Judgement) -> list[tuple[str, str, float]]:
-    """Return (model, kind, value): points of a comparison, or the score of one answer."""
+    """Return (model, kind, value) for each answer: points of a comparison, or the score of one
+    answer."""
     verdict, shown = judgement.verdict, judgement.ask.shown
     if verdict is None:
         return []
@@ -162,7 +164,7 @@ _DESCRIPTIONS: Final = {
 
 
 def _judge_fields(study: Study, judge: str, prompt: str) -> dict[str, Any]:
-    """Describe the judge: a model with its prompt, or people."""
+    """Build the record's fields about the judge: a model with its prompt, or people."""
     if judge.startswith(HUMAN_PREFIX):
         return {"additional_details": {"judge": "a person"}}
     models = {spec.name: spec.model for spec in study.judges}
@@ -186,7 +188,8 @@ def _model_info(model: str) -> dict[str, str]:
 
 
 def _file_name(study: Study, model: str) -> str:
-    """Return the path in the shared database: data/<benchmark>/<developer>/<model>/<uuid>.json."""
+    """Return the record's path in the shared database:
+    data/<benchmark>/<developer>/<model>/<uuid>.json."""
     developer, _, name = _model_info(model)["id"].partition("/")
     parts = (_UNSAFE.sub("_", part).strip(".") or "_" for part in (study.name, developer, name))
     return f"data/{'/'.join(parts)}/{uuid.uuid4()}.json"

@@ -106,7 +106,7 @@ def find_faults(
 
 
 def _has_type(value: Any, kind: str) -> bool:
-    """Whether a value has a JSON type; true and false are no numbers."""
+    """Whether a value has a JSON type; true and false do not count as numbers."""
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, _TYPES[kind])

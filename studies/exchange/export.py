@@ -1,9 +1,9 @@
-"""Export of a study's judgements, in our own lossless formats and in formats of other tools.
+"""Export of a study's judgements, in Evenhand's lossless formats and in formats of other tools.
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
-`yaml`. The others contain what their format can represent, such as the order, and never a verdict
-that was not readable. Our own rows also record whether the judge saw an injection suspect, and
-which rule found it.
+`yaml`. The others contain what their format can represent, such as the order, and only readable
+verdicts. Evenhand's rows also record whether the judge saw an injection suspect, and which rule
+found it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def write_export(store: Store, study: str, name: str, path: Path) -> int:
     except OSError as error:
         raise write_error(path, error) from None
     finally:
-        with contextlib.suppress(OSError):  # missing, or its folder is a file
+        with contextlib.suppress(OSError):  # the file is missing, or its folder is a file
             partial.unlink()
     return written
 
@@ -96,7 +96,7 @@ def _write_jsonl(store: Store, study: str, path: Path) -> int:
 
 
 def _write_parquet(store: Store, study: str, path: Path) -> int:
-    """Write Parquet with the structure of the JSON lines; a pick is a text: "0", "1", "tie"."""
+    """Write Parquet with the fields of the JSON lines; a pick is a text: "0", "1", "tie"."""
     written, flags = 0, InjectionFlags(store, study)
     with pq.ParquetWriter(path, FLAGGED_SCHEMA, compression="zstd") as writer:
         for batch in _split_batches(store.judgements(study), _ROWS_PER_BATCH):
@@ -123,7 +123,8 @@ def _write_yaml(store: Store, study: str, path: Path) -> int:
 
 
 def _local_source_note(source: str) -> str:
-    """Comment for readers on other machines if the source is a local file."""
+    """Return a comment for readers on other machines if the source is a local file, else an empty
+    text."""
     if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
         return ""
     return (
@@ -163,7 +164,7 @@ def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> dic
 
 
 def _picked_contestant(judgement: Judgement) -> str:
-    """The contestant picked, "tie", or "" without a usable pick."""
+    """Return the contestant picked, "tie", or "" without a usable pick."""
     verdict = judgement.verdict
     if verdict is None or verdict.pick is None or judgement.status not in USABLE_STATUSES:
         return ""
@@ -203,7 +204,7 @@ def _write_arena(store: Store, study: str, path: Path) -> int:
 
 
 def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
-    """Usable verdicts on two answers; replies that contain only scores are left out."""
+    """Yield the usable verdicts on two answers; replies that contain only scores are left out."""
     for judgement in store.judgements(study):
         if len(judgement.ask.shown) == 2 and _picked_contestant(judgement):
             yield judgement
@@ -212,9 +213,9 @@ def _pair_verdicts(store: Store, study: str) -> Iterator[Judgement]:
 def _write_mt_bench(store: Store, study: str, path: Path) -> int:
     """Write MT-Bench pair files: one line per item, pair, judge, prompt and repeat.
 
-    The winner of game 2, in which the answers are swapped, is written as the model it stands for,
-    as in MT-Bench. An unusable reply is `error`, never a tie. Prompts that only score and verdicts
-    of unknown order are left out.
+    In game 2 the answers are swapped; as in MT-Bench, its winner is written as `model_1` or
+    `model_2`, not by position. An unusable reply is written as `error`. Prompts that only score and
+    verdicts of unknown order are left out.
     """
     games: dict[tuple[Any, ...], dict[tuple[str, ...], Judgement]] = defaultdict(dict)
     scores, picks = set[str](), set[str]()
@@ -249,16 +250,21 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the most frequently compared pair; LLM Comparator reads one pair per file."""
+    """Write the pair that was compared most often, because an LLM Comparator file has one pair."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
-        raise StudyError(f"{study!r} has no usable verdict on a pair, which LLM Comparator needs")
+        raise StudyError(
+            f"{study!r} has no usable verdict on a pair, which LLM Comparator needs; run or import "
+            "verdicts first"
+        )
     return write_comparator(store, study, max(met, key=lambda pair: (met[pair], pair)), path)
 
 
 def write_comparator(store: Store, study: str, pair: tuple[str, ...], path: Path) -> int:
-    """Write one pair; scores run from -1.5 to 1.5 and are positive if A is better, whichever answer
-    was shown first, as in LLM Comparator."""
+    """Write the verdicts on one pair in LLM Comparator's format.
+
+    Scores are from -1.5 to 1.5 and positive if A is better, whichever answer was shown first.
+    """
     ratings: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for judgement in _pair_verdicts(store, study):
         if tuple(sorted(judgement.ask.shown)) == pair and not judgement.ask.noise:
@@ -313,7 +319,7 @@ def _write_every_eval_ever(store: Store, study: str, path: Path) -> int:
 
 
 def _write_votes(store: Store, study: str, path: Path) -> int:
-    """Write the human votes without loss; `python -m studies import` reads them back."""
+    """Write the human votes without loss; `python -m studies import` reads them again."""
     people = (j for j in store.judgements(study) if j.ask.judge.startswith(HUMAN_PREFIX))
     return _write_csv(path, VOTE_COLUMNS, (vote_row(vote) for vote in people))
 

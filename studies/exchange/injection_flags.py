@@ -1,7 +1,7 @@
-"""Injection flags for exported judgements: which text is suspect, and by which rule.
+"""Injection flags for exported judgements: the suspect texts and the rules that found them.
 
-A flag is computed from the texts shown and can be recomputed from the items, perhaps with better
-rules. Therefore it is exported for readers of the file and ignored by an import.
+Flags are computed from the texts shown and can be recomputed from the items, perhaps with better
+rules. Therefore they are exported for readers of the file and ignored by an import.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from studies.texts.injection import INSTRUCTION, InjectionSuspect, find_suspects
 
 
 class InjectionFlags:
-    """Injection suspects of one study, looked up by ask."""
+    """Injection suspects of one study, with a lookup by ask."""
 
     def __init__(self, store: Store, study: str) -> None:
         named = [item for item, facts in store.item_facts(study).items() if facts["suspects"]]
@@ -25,18 +25,19 @@ class InjectionFlags:
         self._found = {item.id: find_suspects(item) for item in items if item is not None}
 
     def suspects_shown(self, ask: Ask) -> list[InjectionSuspect]:
-        """Suspects in the question or in an answer shown."""
+        """List the suspects in the question or in an answer shown in this ask."""
         return [
             one for one in self._found.get(ask.item, ()) if one.where in (INSTRUCTION, *ask.shown)
         ]
 
     def flagged_row(self, judgement: Judgement) -> dict[str, Any]:
-        """A judgement as plain data, with its flag and the rules behind it."""
+        """Convert a judgement to a dictionary, with its injection flag and the rules that set
+        it."""
         found = self.suspects_shown(judgement.ask)
         listed = [{"where": one.where, "rules": list(one.rules)} for one in found]
         return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}
 
 
 def format_suspects(found: list[InjectionSuspect]) -> str:
-    """Suspects as one CSV cell: `y: override, demand | @instruction: tag`."""
+    """Format suspects as one CSV cell: `y: override, demand | @instruction: tag`."""
     return " | ".join(f"{one.where}: {', '.join(one.rules)}" for one in found)

@@ -33,7 +33,7 @@ def save_recorded_once(
     path: Path,
     prompts: tuple[PromptText, ...] = (),
 ) -> bool:
-    """Save a recorded study; False if this file (by its hash) is saved already."""
+    """Save a recorded study; returns False if a file with the same hash is already saved."""
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     if store.plan_sha(study.name) == sha:
         return False
@@ -54,7 +54,7 @@ def import_verdicts(
 ) -> LoadedSource:
     """Import a file, folder or Hub dataset of verdicts as a study, without judge calls.
 
-    `source`: a path relative to `folder`, or a `data` block, whose slice is selected. A recorded
+    `source` is a path relative to `folder`, or a `data` block, whose slice is selected. A recorded
     study of the same name is replaced, unless the file has an error.
     """
     spec = (
@@ -68,7 +68,7 @@ def import_verdicts(
 
 
 def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedSource) -> None:
-    """Save loaded verdicts and the votes of their items as a study."""
+    """Save loaded verdicts, and the votes of their items, as a study."""
     study = Study(name, loaded.pin_revision(spec))
     if store.has_live_asks(name):
         raise StudyError(
@@ -93,7 +93,7 @@ def save_recorded_study(store: Store, name: str, spec: DataSpec, loaded: LoadedS
 
 
 def _hash_records(records: Sequence[Item | Judgement]) -> str:
-    """Hash the text of all records, one at a time: together they would fill the memory."""
+    """Hash the text of all records, one at a time to save memory."""
     found = hashlib.sha256(b"[")
     for index, record in enumerate(records):
         found.update((", " if index else "").encode() + repr(record).encode())
@@ -108,8 +108,11 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Return the recorded judgements of a study that also calls judges: the verdicts of its file,
-    stored verdicts from the same source, and the votes of its items."""
+    """Return the recorded judgements of a study that also calls judges.
+
+    They are the verdicts of its file, stored verdicts from the same source, and the votes of its
+    items.
+    """
     found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]
@@ -118,7 +121,8 @@ def recorded_beside_asks(
 
 
 def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgement]:
-    """Return stored verdicts from the study's source, whose uploaded file may have been deleted."""
+    """Return the stored verdicts from the study's source; the uploaded file itself may have been
+    deleted."""
     if study.name not in {line.name for line in store.studies()}:
         return []
     if store.study(study.name).data.source != study.data.source:
@@ -128,11 +132,11 @@ def _stored_verdicts(store: Store, study: Study, items: set[str]) -> list[Judgem
         j
         for j in store.recorded(study.name)
         if j.ask.item in items and not is_item_vote(j) and j.ask.key not in cast
-    ]  # votes of items are converted again for the new asks; the store restores votes of the page
+    ]  # votes of items are converted again for the new asks; the store keeps votes cast on the page
 
 
 def name_from_source(source: str, folder: Path = Path()) -> str:
-    """Return the default name of a study: its file's name without the ending."""
+    """Return the default name of a study: the file name without its suffix."""
     if source.startswith(HUB_PREFIX):
         return source.partition("@")[0].removeprefix(HUB_PREFIX)
     name = (folder / source).expanduser().resolve().name

@@ -1,7 +1,7 @@
 """Bulk import of result files (shards): columns from Arrow to SQLite, without an object per row.
 
-An existing answer is kept, so a shard may be imported twice, late, or from a
-worker that was taken for dead. Only an `error` is replaced by an answer.
+An existing answer is kept, so a shard may be imported twice, late, or from a worker that was
+assumed to be dead. Only an `error` is replaced by an answer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from studies.store.store import Store
 
 @dataclass(slots=True)
 class ShardImport:
-    """Result of an import of shards."""
+    """Counts and cost of an import of shards."""
 
     files: int = 0
     stored: int = 0
@@ -62,7 +62,7 @@ class ShardImport:
 
 
 def import_shards(store: Store, shards: Iterable[Path]) -> ShardImport:
-    """Import answers to asks that are in a plan of this store."""
+    """Import the answers to asks that are in a plan of this store."""
     total = ShardImport()
     for path in shards:
         total.files += 1
@@ -77,9 +77,10 @@ def save_shards(
     """Save the shards of a folder as a recorded study, completely or not at all.
 
     Rows are first collected in a temporary table and then written in one transaction, each table
-    sorted by its key. In the order of the shards every row would be on another page of the file.
+    sorted by its key; in the order of the shards, nearly every row would change another page of the
+    file.
     """
-    positions = count(2**40)  # for rows without a position: after all others
+    positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
         store.writer.run(create_import_table)
         try:
@@ -105,8 +106,10 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Add each attempt once, also if its shard is imported again; return the number and the dollars
-    added."""
+    """Add the attempts of a batch, each only once even if its shard is imported again.
+
+    Returns the number and the dollars added.
+    """
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
         return 0, 0.0
@@ -127,7 +130,7 @@ def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> t
 def _with_recorded_keys(
     rows: Iterator[tuple[Any, ...]], source: str, positions: Iterator[int]
 ) -> list[tuple[Any, ...]]:
-    """The rows with keys of recorded verdicts and a position in the plan."""
+    """Return the rows with keys of recorded verdicts and with positions in the plan."""
     found, keys = [], RecordedKeyMaker(source)
     for row in rows:
         (_, item, judge, prompt, shown, labels, repeat, *rest, position, settled) = row
@@ -138,8 +141,8 @@ def _with_recorded_keys(
 
 
 class RecordedKeyMaker:
-    """Faster version of studies.recorded_keys.recorded_key: JSON parts that many asks share are
-    cached."""
+    """Faster version of studies.recorded_keys.recorded_key, which caches JSON parts that asks
+    share."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -169,11 +172,13 @@ _IMPORT_LOCK: Final = threading.Lock()
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert a batch to rows of the store; a batch without judgements raises an error."""
+    """Convert a batch to rows of the store; raise SourceError if it has no judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:
-        raise SourceError(f"{path.name}: not judgements: {error}") from None
+        raise SourceError(
+            f"{path.name}: not judgements: {error}; export it again or remove the file"
+        ) from None
 
 
 def _batch_columns(batch: pa.RecordBatch) -> list[list[Any]]:
@@ -230,8 +235,10 @@ def _fill_integers(column: pa.Array, default: int) -> list[Any]:
 
 
 def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
-    """The store's codes of picks given as texts ("0", "1", "tie"); a pick outside of the slots
-    shown is an error."""
+    """Convert picks given as texts ("0", "1", "tie") to the store's codes.
+
+    A pick outside the slots shown is an error.
+    """
     tie = pc.equal(column, "tie")
     slot = pc.cast(pc.if_else(tie, None, column), pa.int64())
     beyond = pc.fill_null(pc.or_(pc.less(slot, 0), pc.greater_equal(slot, shown)), False)
@@ -241,7 +248,7 @@ def _pick_codes(column: pa.Array, shown: pa.Array) -> list[Any]:
 
 
 def _number_lists_as_json(column: pa.Array) -> list[Any]:
-    """JSON texts of number lists, None for empty lists (most rows)."""
+    """Convert lists of numbers to JSON texts; None for empty lists (most rows)."""
     if not pc.any(pc.greater(pc.list_value_length(column), 0)).as_py():
         return [None] * len(column)
     return [json.dumps(values) if values else None for values in column.to_pylist()]

@@ -13,7 +13,8 @@ _FIELDS: Final = {"contestant", "value", "source", "time", "policy"}
 
 
 def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerLabel:
-    """Parse one label; `contestants`: the names allowed, None for items stored without answers."""
+    """Parse one label; `contestants` are the names allowed, or None for items stored without
+    answers."""
     if not isinstance(value, dict):
         raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
     if unknown := sorted(set(value) - _FIELDS):
@@ -42,7 +43,7 @@ def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> 
 
 
 def dump_label(label: AnswerLabel) -> dict[str, Any]:
-    """Convert a label to the file format; time and policy only if known."""
+    """Convert a label to the file format; time and policy are written only if known."""
     values: dict[str, Any] = {
         "contestant": label.contestant,
         "value": label.value,

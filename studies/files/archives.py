@@ -1,7 +1,7 @@
 """Read the entries of a zip archive within limits, also those compressed with Zstandard.
 
-The sizes in the table of contents of an archive can be false, so each entry is also bounded while
-it unpacks.
+The sizes in an archive's table of contents can be false, so each entry is also limited while it is
+unpacked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ZipArchive:
         self.entries = {entry.filename: entry for entry in archive.infolist()}
 
     def read(self, name: str) -> bytes:
-        """Unpack one entry; more than the limit of a line or than its stated size is an error."""
+        """Unpack one entry; an entry larger than the limit or than its stated size is an error."""
         entry = self.entries[name]
         most = min(entry.file_size, self._limits.entry_bytes)
         if entry.file_size > self._limits.entry_bytes:
@@ -83,7 +83,8 @@ class ZipArchive:
 
 @contextmanager
 def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
-    """Open a zip archive after checking its stated sizes; a bomb is refused before it unpacks."""
+    """Open a zip archive after checking its stated sizes, so that a zip bomb is refused before
+    unpacking."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(path) as archive:
             check_sizes(archive.infolist(), path.name, limits)
@@ -95,7 +96,8 @@ def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
 
 
 def check_sizes(entries: list[zipfile.ZipInfo], name: str, limits: ReadLimits) -> None:
-    """Refuse an archive that states to unpack to more than the limits, or too many times."""
+    """Raise SourceError if the stated unpacked size, or its ratio to the packed size, exceeds the
+    limits."""
     packed = max(sum(entry.compress_size for entry in entries), 1)
     unpacked = sum(entry.file_size for entry in entries)
     limits.check_archive(unpacked, packed, name)

@@ -1,7 +1,7 @@
 """Kind and size of images from their first bytes, and the limits on images that come with data.
 
-No image is decoded here: its header gives width and height, so an oversized image is refused before
-memory is allocated for it.
+No image is decoded here: the header gives width and height, so that an oversized image is refused
+before memory is allocated for it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from studies.files.read_limits import current_limits
 from studies.settings import is_public
 
 HEADER_BYTES: Final = 1 << 18
-"""Bytes read to find the size; in a JPEG the size follows the metadata of the camera."""
+"""Bytes read to find the size; in a JPEG it comes after the camera's metadata."""
 
 
 class ImageSize(NamedTuple):
@@ -70,7 +70,7 @@ def _jpeg_size(head: bytes) -> ImageSize | None:
 
 
 def why_image_refused(head: bytes, length: int) -> str:
-    """Explain why an image is neither shown nor sent; empty if it is accepted.
+    """Return the reason why an image is neither shown nor sent; empty if it is accepted.
 
     Unknown kinds are refused only in public mode: a local judge may support others.
     """
@@ -87,7 +87,7 @@ def why_image_refused(head: bytes, length: int) -> str:
 
 
 def why_data_url_refused(url: str) -> str:
-    """Explain why an image given as a data: URL is refused; empty if it is accepted."""
+    """Return the reason why an image given as a data: URL is refused; empty if it is accepted."""
     head, _, coded = url.partition(",")
     if not head.endswith(";base64"):
         return "not in base64"
@@ -106,12 +106,14 @@ def read_image(path: str, folder: Path) -> bytes:
     """
     file = (folder / path).resolve()
     if is_public() and not file.is_relative_to(folder.resolve()):
-        raise SourceError(f"image {path!r} is outside the folder of its data")
+        raise SourceError(f"image {path!r} is outside the folder of its data; move it there")
     try:
         with file.open("rb") as stream:
             if reason := why_image_refused(stream.read(HEADER_BYTES), file.stat().st_size):
-                raise SourceError(f"image {path!r}: {reason}")
+                raise SourceError(f"image {path!r}: {reason}; replace it or remove it")
             stream.seek(0)
             return stream.read()
     except OSError as error:
-        raise SourceError(f"image {path!r} cannot be read: {error.strerror}") from None
+        raise SourceError(
+            f"image {path!r} cannot be read: {error.strerror}; check its path in the data"
+        ) from None

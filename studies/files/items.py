@@ -1,4 +1,5 @@
-"""Evenhand's item files: one JSON object per line. Errors name file, line and field."""
+"""Read and write Evenhand's item files: one JSON object per line. Errors name file, line and
+field."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def read_items(path: Path) -> list[Item]:
 def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item]:
     """Parse the rows of a table as items; ids must be unique.
 
-    `texts_required=False`: items exported beside judgements may have no question and no answers.
+    With `texts_required=False`, items may lack question and answers, as in files exported beside
+    judgements.
     """
     items: list[Item] = []
     row_of_id: dict[str, int] = {}
@@ -48,7 +50,8 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the nulls of a Parquet row: its structs have every key that occurs in the column."""
+    """Drop the null fields of a Parquet row, whose structs have every key that occurs in the
+    column."""
     return {
         name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
     }
@@ -98,8 +101,8 @@ def parse_item(values: Mapping[str, Any], where: str) -> Item:
 def parse_stored_item(values: Mapping[str, Any], where: str = "store") -> Item:
     """Parse an item of the store.
 
-    Imported verdicts may come without questions and answers: their items have an id, perhaps a
-    category, and empty texts, which `parse_item` would refuse.
+    Items of imported verdicts may have an id, perhaps a category, and empty texts, which
+    `parse_item` would refuse.
     """
     if values.get("responses") and values.get("instruction"):
         return parse_item(values, where)
@@ -124,7 +127,7 @@ def _parse_stored_preference(value: Mapping[str, Any]) -> Preference:
 
 
 def dump_item(item: Item) -> dict[str, Any]:
-    """Convert an item to the native file format; empty fields are omitted."""
+    """Convert an item to the format of item files; empty fields are omitted."""
     values: dict[str, Any] = {
         "id": item.id,
         "instruction": item.instruction,

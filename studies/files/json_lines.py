@@ -1,6 +1,6 @@
 """Strict JSON parsing: duplicate keys, lone surrogates and deep nesting are errors.
 
-A lenient parser would lose data silently in the first two cases.
+A lenient parser would silently lose data in the first two cases.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def parse_object(line: bytes, where: str, limits: ReadLimits | None = None) -> d
 
 
 def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
-    """Parse a JSON text.
+    """Parse a JSON text; `where` (file and line) begins every error message.
 
-    Callers that parse many lines pass `limits`, so that they are looked up only once.
+    Callers that parse many lines pass `limits`, so that the limits are determined only once.
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: not valid JSON: {error}") from None
+        raise SourceError(f"{where}: not valid JSON: {error}; correct it") from None
     (limits or current_limits()).check_depth(value, text, where)
     if "\\ud" in text or "\\uD" in text:
         _refuse_half_characters(value, where)
@@ -50,7 +50,8 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dict and refuse duplicate keys, of which the json module keeps only the last."""
+    """Build a dict and raise ValueError for duplicate keys, of which the json module keeps only the
+    last."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
@@ -59,7 +60,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_half_characters(value: Any, where: str) -> None:
-    """Refuse a lone surrogate: it is not a character and cannot be encoded as UTF-8."""
+    """Raise SourceError for a lone surrogate, which is no character and cannot be encoded as
+    UTF-8."""
     fields = value.items() if isinstance(value, dict) else [("(text)", value)]
     for field, content in fields:
         try:

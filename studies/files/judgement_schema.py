@@ -45,7 +45,7 @@ _FIELD_TYPES: Final[dict[str, Any]] = {
 
 
 def _build_schema() -> pa.Schema:
-    """Derive the schema from the dataclasses, so that a new field is exported too."""
+    """Derive the schema from the dataclasses, so that new fields are exported too."""
 
     def struct(kind: type, **own: Any) -> Any:
         fields = kind.__dataclass_fields__  # type: ignore[attr-defined]

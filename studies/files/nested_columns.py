@@ -1,7 +1,7 @@
-"""Columns inside columns: `answer1.name`, `models.0` and `answers[].text` become columns.
+"""Paths into nested cells: `answer1.name`, `models.0` and `answers[].text` become columns.
 
-Tables of JSON lines or Parquet hold objects and lists in their cells, and CSV files hold them as
-JSON text. A path names a part of a cell; `[]` makes one row of each element of a list.
+Cells of JSON lines and Parquet files can contain objects and lists, and cells of CSV files the same
+as JSON text. A path names a part of a cell; `[]` makes one row for each element of a list.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ EACH: Final = "[]"
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _SAMPLE_ROWS: Final = 50
 _MAX_LISTED: Final = 4
-"""Elements of a list that are named in messages; longer lists are used with `[]`."""
+"""Maximum length of lists whose elements are listed one by one; longer ones are used with `[]`."""
 
 
 def expand_columns(table: SourceTable, names: Iterable[str]) -> SourceTable:
-    """Return the table with a column for each path among the names."""
+    """Return the table with an additional column for each name that is a path into a cell."""
     paths = [name for name in names if name not in table.columns and is_path(name, table.columns)]
     if not paths:
         return table
@@ -44,7 +44,7 @@ def is_path(name: str, columns: Sequence[str]) -> bool:
 
 
 def part_of(value: Any, path: Sequence[str]) -> Any:
-    """Return the part of a cell at a path; None where a cell has no such part."""
+    """Return the part of a cell at a path; None if the cell has no such part."""
     for key in path:
         value = _parse_cell(value)
         if isinstance(value, dict):
@@ -57,7 +57,7 @@ def part_of(value: Any, path: Sequence[str]) -> Any:
 
 
 def nested_names(table: SourceTable) -> list[str]:
-    """List the paths into the objects and lists of a table, from its first rows."""
+    """List the paths into the objects and lists of a table's first rows."""
     found: dict[str, None] = {}
     for row in table.rows[:_SAMPLE_ROWS]:
         for column, value in row.items():
@@ -86,7 +86,8 @@ def _paths_inside(column: str, value: Any) -> list[str]:
 
 
 def _split_path(name: str, columns: Sequence[str]) -> list[str]:
-    """Split a path into its column, which may contain dots, and the keys inside; else empty."""
+    """Split a path into its column, which may contain dots, and the keys inside; empty if it is no
+    path."""
     plain = _INDEX.sub(r".\1", name)
     parts = plain.split(".")
     for length in range(len(parts) - 1, 0, -1):
@@ -99,7 +100,7 @@ def _split_path(name: str, columns: Sequence[str]) -> list[str]:
 
 
 def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
-    """Make one row of each element of a list column; the other columns are repeated."""
+    """Make one row for each element of a list column; the other columns are repeated."""
     split = {name: _split_path(name, table.columns) for name in names}
     lists = {path[0].removesuffix(EACH) for path in split.values()}
     if len(lists) > 1:
@@ -125,7 +126,7 @@ def _explode(table: SourceTable, names: Sequence[str]) -> SourceTable:
 
 
 def _parse_cell(value: Any) -> Any:
-    """Parse a cell that holds an object or a list as JSON text."""
+    """Parse a cell that contains an object or a list as JSON text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

@@ -1,6 +1,6 @@
 """Read Parquet files as rows, within the read limits.
 
-A file of a few kilobytes can unpack to gigabytes. Its footer is therefore checked first, and texts
+A file of a few kilobytes can unpack to gigabytes. Therefore its footer is checked first, and texts
 are read as dictionary codes, so that their unpacked size is known before they are expanded.
 """
 
@@ -54,7 +54,7 @@ def check_footer(metadata: Any, name: str, limits: ReadLimits) -> None:
 
 
 def check_row_groups(metadata: Any, name: str, limits: ReadLimits) -> None:
-    """Check each row group on its own, for a file of which only some rows are read."""
+    """Check each row group separately, for a file of which only some rows are read."""
     limits.check_columns(metadata.num_columns, name)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
@@ -73,10 +73,10 @@ def read_bounded_batches(
     *,
     whole: bool = False,
 ) -> Iterator[Any]:
-    """Yield a file batch by batch; raise SourceError when the total exceeds the limit.
+    """Yield a file batch by batch; raise SourceError if the total size exceeds the limit.
 
-    Each batch is measured before it is yielded. With `whole`, reading also stops when the rows so
-    far, extrapolated to the whole file, exceed four times the limit.
+    Each batch is measured before it is yielded. With `whole`, reading also stops if the size so
+    far, extrapolated to all rows, exceeds four times the limit.
     """
     import pyarrow as arrow
     import pyarrow.parquet as parquet
@@ -113,7 +113,7 @@ class _SizeMeter:
     name: str
     max_bytes: int
     total: int
-    """Number of rows of the file if all are to be read, else 0."""
+    """Number of rows of the file if all of them are to be read, else 0."""
     size: int = 0
     rows: int = 0
 
@@ -126,7 +126,7 @@ class _SizeMeter:
 
 
 def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
-    """Skip the rows that were already yielded."""
+    """Yield the batches without the first `yielded` rows, which were yielded before."""
     for batch in stream:
         if batch.num_rows > yielded:
             yield batch.slice(yielded)
@@ -134,7 +134,8 @@ def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits) -> None:
-    """Limit the texts inside lists of a row group that cannot be measured before reading."""
+    """Limit the number of texts inside lists of a row group if their size is unknown before
+    reading."""
     columns = metadata.row_group(group)
     for column in map(columns.column, range(columns.num_columns)):
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"

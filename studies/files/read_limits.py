@@ -1,8 +1,8 @@
 """Limits on reading files: generous ones for a local machine, strict ones for public mode.
 
-Each limit is checked before the data it bounds is in memory: the file size before the first byte,
-rows and values of a Parquet file from its footer, lines while they are read, columns after the
-first line. Local files are limited too, because a malicious file may have been downloaded.
+Each limit is checked before the data that it limits is in memory: the file size before the first
+byte, rows and values of a Parquet file from its footer, lines while they are read, columns after
+the first line. Local files are limited too, because a malicious file may have been downloaded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from studies.settings import MAX_FILE_MB, is_public
 MEGABYTE: Final = 1 << 20
 MAX_BLANK_LINES: Final = 100_000
 _RATIO_FREE_BYTES: Final = 16 * MEGABYTE
-"""Unpacked bytes up to which any compression ratio is allowed: a short text of blanks packs a
-thousandfold."""
+"""Unpacked bytes up to which any compression ratio is allowed; a short text of blanks can shrink to
+a thousandth."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Maximum sizes and counts of what is read."""
+    """Maximum sizes and counts of data that is read."""
 
     file_bytes: int
     """Size of a file, checked before it is read; EVENHAND_MAX_FILE_MB sets it."""
@@ -64,7 +64,7 @@ class ReadLimits:
             )
 
     def check_unpacked(self, size: int, packed: int, name: str) -> None:
-        """Check the bytes read so far; `packed` is the size of a gzip on disk, else 0."""
+        """Check the bytes unpacked so far; `packed` is the size of a gzip file on disk, else 0."""
         if size > max(self.unpacked_bytes, self.file_bytes):
             raise unpacked_too_large(name)
         if packed and size > _RATIO_FREE_BYTES and size > packed * self.ratio:
@@ -74,7 +74,7 @@ class ReadLimits:
             )
 
     def check_archive(self, size: int, packed: int, name: str) -> None:
-        """Check the stated sizes of a zip archive, all entries together."""
+        """Check the stated size of all entries of a zip archive together."""
         if size > self.archive_bytes:
             raise unpacked_too_large(name)
         if size > _RATIO_FREE_BYTES and size > packed * self.ratio:
@@ -125,7 +125,7 @@ class ReadLimits:
             )
 
     def check_depth(self, value: Any, text: str, where: str) -> None:
-        """Refuse deeply nested JSON, on which recursive code would fail.
+        """Raise SourceError for deeply nested JSON, on which recursive code would fail.
 
         Only a text with more brackets than the limit is examined.
         """

@@ -1,8 +1,8 @@
-"""Judgements as Parquet files (shards): workers write them in parallel, a store imports them once.
+"""Judgements as Parquet files (shards), which workers write in parallel and a store imports.
 
 A shard has the columns of `python -m studies export --format parquet` and three more: the position
 of the ask in its plan, whether the ask is settled, and the attempts at it with their costs. Each
-row has the key of its ask, so writing or importing a shard twice has no effect.
+row has the key of its ask, so writing or importing a shard twice has no further effect.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SHARD_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class CallAttempt:
-    """One call, for the ledger of costs; owner, ask and start time identify it."""
+    """One call, recorded for its cost; owner, ask and start time identify it."""
 
     owner: str
     started: float
@@ -56,12 +56,12 @@ class CallAttempt:
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """Result of a worker for one ask."""
+    """Result of one ask from a worker: its judgement and the attempts that were made."""
 
     judgement: Judgement
     attempts: tuple[CallAttempt, ...] = ()
     settled: bool = True
-    """False if its judge was stopped: the ask stays pending, and only its cost counts."""
+    """False if the judge was stopped: the ask stays pending, and only the cost counts."""
     position: int | None = None
     """Index of the ask in its plan."""
 
@@ -101,7 +101,7 @@ def find_shards(folder: Path) -> list[Path]:
 
 
 def matches_folder(folder: Path) -> str:
-    """Explain why a folder is recognised as a folder of shards; empty if it is not."""
+    """Return the reason why a folder is recognised as a folder of shards; empty if it is not."""
     first = next((path for path in folder.rglob("*.parquet") if _is_shard(path)), None)
     return "" if first is None else f"{first.name} contains Evenhand's own judgements"
 
@@ -114,10 +114,10 @@ def _is_shard(path: Path) -> bool:
 
 
 def settled_keys(paths: Sequence[Path]) -> set[str]:
-    """Return the keys of the asks that the shards settle."""
+    """Return the keys of all asks that are settled in these shards."""
     found: set[str] = set()
     for path in paths:
-        with contextlib.suppress(SourceError):  # unreadable shard: its asks are made again
+        with contextlib.suppress(SourceError):  # skip: its calls are made again
             for batch in _iterate_batches(path, ["ask.key", "settled"]):
                 found.update(pc.struct_field(_settled_rows(batch).column("ask"), "key").to_pylist())
     return found
@@ -177,4 +177,6 @@ def _iterate_batches(path: Path, columns: list[str] | None) -> Iterator[pa.Recor
         with pq.ParquetFile(path) as file:
             yield from file.iter_batches(ROWS_PER_BATCH, columns=columns)
     except (OSError, pa.ArrowException) as error:
-        raise SourceError(f"{path.name}: cannot be read: {error}") from None
+        raise SourceError(
+            f"{path.name}: cannot be read: {error}; copy it again or remove it"
+        ) from None

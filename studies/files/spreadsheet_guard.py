@@ -1,7 +1,8 @@
-"""Guard against formula injection in exported CSV files: an apostrophe before formula-like text.
+"""Protection against formula injection in exported CSV files: an apostrophe before formula-like
+text.
 
-The import removes the apostrophe. A text that consists of apostrophes followed by a formula gets
-one more apostrophe, so that every text is restored exactly.
+The import removes the apostrophe. A text of apostrophes followed by a formula also gets one more
+apostrophe, so that every text is restored exactly.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ apostrophe."""
 
 
 def guard_formula(value: object) -> object:
-    """Put an apostrophe before a text that a spreadsheet would run; keep other values."""
+    """Put an apostrophe before a text that a spreadsheet would run as a formula; return other
+    values as is."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value

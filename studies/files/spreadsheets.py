@@ -16,7 +16,7 @@ from studies.files.read_limits import ReadLimits
 def read_sheet(path: Path, limits: ReadLimits) -> Iterator[tuple[str, list[Any]]]:
     """Yield the sheet's name and the cells of each row that is not empty.
 
-    Formulas give the values that the workbook stores for them.
+    For formulas, the values stored in the workbook are used.
     """
     import openpyxl  # type: ignore[import-untyped]
 

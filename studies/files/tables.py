@@ -55,7 +55,8 @@ class SourceTable:
     """File and line of each row, for rows of several files."""
 
     def where(self, index: int) -> str:
-        """Return the location of a row for error messages: file and line, or file and row."""
+        """Return the location of a row for error messages: file and line, or file and row
+        number."""
         if self.places:
             return self.places[index]
         if self.lines:
@@ -67,7 +68,8 @@ class SourceTable:
 
 
 def text_of(value: Any) -> str:
-    """Convert a cell to text: null becomes empty, a whole number has no decimal point."""
+    """Convert a cell to text: null becomes empty, a whole number is written without decimal
+    point."""
     if value is None or value != value:  # NaN differs from itself
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -76,7 +78,7 @@ def text_of(value: Any) -> str:
 
 
 def rename_columns(table: SourceTable, names: Mapping[str, str]) -> SourceTable:
-    """Return the table with some columns renamed."""
+    """Return the table with columns renamed as in `names` (old -> new)."""
     for column in names:
         if column not in table.columns:
             raise SourceError(
@@ -93,7 +95,7 @@ def is_table_file(path: Path) -> bool:
 
 
 def read_table(path: Path) -> SourceTable:
-    """Read all rows of a file; the suffix of its name gives the file type."""
+    """Read all rows of a file; its suffix determines the file type."""
     kind = _file_kind(path)
     if kind is None:
         known = ", ".join(KIND_BY_SUFFIX)
@@ -106,7 +108,9 @@ def read_table(path: Path) -> SourceTable:
     try:
         table = _READERS[kind](path, limits)
     except OSError as error:
-        raise SourceError(f"cannot read {_display_path(path)}: {error.strerror or error}") from None
+        raise SourceError(
+            f"cannot read {_display_path(path)}: {error.strerror or error}; check the file"
+        ) from None
     limits.check_columns(len(table.columns), path.name)
     return table
 
@@ -117,11 +121,13 @@ def _display_path(path: Path) -> str:
 
 
 def check_file_size(path: Path) -> None:
-    """Refuse a file that is too large, before reading it."""
+    """Raise SourceError for a file that is too large, before reading it."""
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise SourceError(f"cannot read {_display_path(path)}: {error.strerror}") from None
+        raise SourceError(
+            f"cannot read {_display_path(path)}: {error.strerror}; check the path"
+        ) from None
     current_limits().check_bytes(size, path.name)
 
 
@@ -159,7 +165,7 @@ def _read_lines(path: Path, limits: ReadLimits) -> Iterator[bytes]:
 def _read_pieces(
     path: Path, limits: ReadLimits, take: Callable[[BinaryIO], bytes]
 ) -> Iterator[bytes]:
-    """Yield a file piece by piece, so that an oversized gzip is detected while it unpacks."""
+    """Yield a file in pieces, so that an oversized gzip file is detected while it is unpacked."""
     total = 0
     zipped = path.suffix.lower() == ".gz"
     packed = path.stat().st_size if zipped else 0
@@ -238,7 +244,8 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
 
 
 class _CountedLines:
-    """Iterator over lines with their numbers; a multi-line row is reported by its first line."""
+    """Iterator over lines with their numbers; a row of several lines is reported by its first
+    line."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines
@@ -282,7 +289,7 @@ def _read_jsonl(path: Path, limits: ReadLimits) -> SourceTable:
 
 
 def _refuse_json_list(line: bytes, name: str) -> None:
-    """Refuse a JSON list in a file whose name promises one object per line."""
+    """Raise SourceError if a file whose suffix means one object per line contains a JSON list."""
     if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
         raise SourceError(
             f"{name}: contains a JSON list, not one object per line; rename it to end in .json"
@@ -290,7 +297,8 @@ def _refuse_json_list(line: bytes, name: str) -> None:
 
 
 def _read_json(path: Path, limits: ReadLimits) -> SourceTable:
-    """Read a list of objects, a single object for the formats that use one, or JSON lines."""
+    """Read a JSON file: a list of objects, a single object (some formats use one), or JSON
+    lines."""
     content = b"".join(_read_pieces(path, limits, lambda stream: stream.read(MEGABYTE)))
     if _is_json_lines(content):
         del content  # the lines are read again, one at a time
@@ -330,7 +338,7 @@ def _read_parquet(path: Path, limits: ReadLimits) -> SourceTable:
 
 
 def _read_xlsx(path: Path, limits: ReadLimits) -> SourceTable:
-    """Read the first visible sheet; its first row that is not empty holds the column names."""
+    """Read the first visible sheet; its first non-empty row contains the column names."""
     header: list[str] = []
     rows: list[Row] = []
     titles: set[str] = set()

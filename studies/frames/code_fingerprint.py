@@ -1,7 +1,7 @@
-"""Hash of the project's code that a module depends on.
+"""Fingerprint (hash) of the project code that a module depends on.
 
 A cache file must not be read by a release whose code would produce different contents. The modules
-are found by their import statements, so files that are moved, added or renamed are included.
+are found by their import statements, so moved, added and renamed files are included.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Read = Callable[[Path], bytes]
 
 
 class CodeMissing(RuntimeError):
-    """The source of a module cannot be read, so no fingerprint can be computed."""
+    """Raised if the source of a module cannot be read, so that no fingerprint can be computed."""
 
 
 def fingerprint(
     *roots: ModuleType, versions: Iterable[str] = (), read: Read = Path.read_bytes
 ) -> str:
-    """Hash the root modules and every module of the project that they import directly or
+    """Hash the root modules and all modules of the project that they import, directly or
     indirectly.
 
-    `versions`: versions of the libraries that a result depends on.
+    `versions` are the versions of the libraries that a result depends on.
     """
     found = sources(*roots, read=read)
     parts = [name.encode() + b"\0" + text for name, text in sorted(found.items())]
@@ -36,7 +36,8 @@ def fingerprint(
 
 
 def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes]:
-    """Source by module name: the roots and, recursively, their imports from the same packages."""
+    """Return module name -> source, for the roots and, recursively, their imports from the same
+    packages."""
     packages = {root.__name__.partition(".")[0] for root in roots}
     found: dict[str, bytes] = {}
     waiting = [root.__name__ for root in roots]
@@ -49,7 +50,7 @@ def sources(*roots: ModuleType, read: Read = Path.read_bytes) -> dict[str, bytes
 
 
 def imported(source: bytes) -> Iterator[str]:
-    """Return the names of the modules that a source imports, also inside functions."""
+    """Yield the names of the modules that a source text imports, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -62,7 +63,7 @@ def imported(source: bytes) -> Iterator[str]:
 
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Return the modules among the names that are imported from a package."""
+    """Yield the full names of those names, imported from a package, that are modules."""
     if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
         return
     yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)

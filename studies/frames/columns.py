@@ -1,6 +1,6 @@
 """Columns of codes and small numbers, built from rows of the store in chunks.
 
-Reading chunk by chunk keeps the memory small: five million rows are never all held as objects.
+Reading in chunks saves memory: five million rows are never all in memory as Python objects.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class NumberListColumn:
         self._parts.append(table)
 
     def table(self, width: int) -> np.ndarray | None:
-        """One column per slot, NaN where a row has no number; None if no row has any."""
+        """Return an array with one column per slot, NaN where a row has no number; None if no row
+        has any."""
         if not self._any:
             return None
         whole = np.full((sum(map(len, self._parts)), width), np.nan, np.float32)
@@ -78,7 +79,7 @@ class NumberListColumn:
 
 
 class JudgementColumns:
-    """All columns of the judgements of a study."""
+    """All columns of a study's judgements, as arrays of codes and numbers."""
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
         self.texts = {name: TextColumn() for name in TEXT_COLUMNS}
@@ -117,14 +118,14 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array and store it in their place."""
+    """Join the parts of a column into one array, and replace the parts in the list by it."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]
 
 
 def _parse_number_lists(texts: Sequence[str | None]) -> np.ndarray:
-    values = json.loads(f"[{','.join(text or '[]' for text in texts)}]")  # one call, not 50,000
+    values = json.loads(f"[{','.join(text or '[]' for text in texts)}]")  # one call for all rows
     sizes = np.fromiter(map(len, values), np.int64, len(values))
     table = np.full((len(texts), int(sizes.max(initial=0))), np.nan, np.float32)
     for size in np.unique(sizes[sizes > 0]):

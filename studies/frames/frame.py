@@ -1,4 +1,5 @@
-"""The judgement frame that metrics read: integer codes and categoricals, no texts."""
+"""The judgement frame that metrics read: a DataFrame of integer codes and categoricals, without
+texts."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def frame_from_rows(
 ) -> pd.DataFrame:
     """Build the frame of a study from `Store.frame_rows` and `Store.item_facts`.
 
-    Only this function converts between slots and contestants (`first`, `second`, `truth`).
+    This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
     """
     columns = JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
@@ -131,8 +132,8 @@ def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
 
 
 class _SlotTable:
-    """Contestant, as an integer code, in each slot of each arrangement (order of answers); -1 for a
-    slot that an arrangement does not have."""
+    """Contestant code in each slot of each arrangement (order of answers); -1 for a slot it does
+    not have."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -146,7 +147,7 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """Return the slot of a contestant in each arrangement; undefined for arrangements that do
+        """Return the slot of a contestant in each arrangement; undefined if the arrangement does
         not show it."""
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
@@ -161,7 +162,7 @@ def _comparison_column(codes: np.ndarray, parts: Sequence[tuple[str, ...]]) -> p
 
 
 def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:
-    """Make a categorical with sorted categories, from codes into a list that may hold
+    """Make a categorical with sorted categories; `codes` index `names`, which may contain
     duplicates."""
     known = sorted(set(names))
     code_of = {name: code for code, name in enumerate(known)}
@@ -169,7 +170,7 @@ def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categoric
 
 
 def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
-    """Add scores or probabilities in the order shown, one column per slot; no column if no row has
+    """Add scores or probabilities to the frame, one column per slot shown; no column if no row has
     any."""
     table = numbers.table(width)
     if table is not None:
@@ -220,7 +221,7 @@ def _suspect_column(
 
 
 def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the pass/fail judgements, those without a readable verdict included."""
+    """Mask of the pass/fail judgements, including those without a readable verdict."""
     named = frame["labels"].cat
     wanted = np.asarray([str(name) in PASS_FAIL_LABELS for name in named.categories], bool)
     codes = named.codes.to_numpy()
@@ -235,8 +236,11 @@ def _gold_column(
     slots: _SlotTable,
     passes: np.ndarray,
 ) -> np.ndarray:
-    """Return the label of the one answer shown. Pass/fail labels belong to pass/fail verdicts, and
-    scores to scores: 1 may be the lowest score of a scale."""
+    """Return the label of the single answer shown, as a number; NaN without a label.
+
+    Pass/fail labels apply to pass/fail verdicts only, and scores to scores only, as 1 may mean pass
+    or the lowest score of a scale.
+    """
     shape = (len(narrow), len(slots.known) + 1)  # the last column is for empty slots
     pass_fail, scores = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
     for row, facts in enumerate(narrow):
@@ -261,10 +265,10 @@ def _truth_column(
     slots: _SlotTable,
     judges: pd.Categorical[str],
 ) -> np.ndarray:
-    """Return the slot of the truly best answer, computed once for each comparison of an item.
+    """Return the slot of the truly best answer for each row; it is computed once per comparison.
 
-    If the truth is the majority of people, the row of a person is compared with the other people's
-    majority, which leaves that person's own vote out.
+    If the truth is the majority of people, the row of a person is compared with the majority of the
+    other people, without that person's own vote.
     """
     truth = np.full(len(item_codes), NO_PICK, np.int8)
     people = [_ItemPreferences(_parse_preferences(facts.get("human") or ())) for facts in narrow]
@@ -301,7 +305,7 @@ def _truth_column(
 class _ItemPreferences:
     """The preferences of an item, indexed by pair of answers.
 
-    An item may have a thousand votes, of which one comparison needs only those on its answers.
+    An item may have a thousand votes, of which a comparison needs only those on its own answers.
     """
 
     def __init__(self, preferences: Sequence[Preference]) -> None:

@@ -1,6 +1,6 @@
-"""Truth by which verdicts are measured: the true winner of a comparison, the label of an answer.
+"""Truth that verdicts are compared with: the true winner of a comparison, the label of an answer.
 
-Given by the data's design (gold), else by the majority of people.
+It is given by the design of the data (gold), else by the majority of people.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def better_answer(preferences: Iterable[Preference], x: str, y: str) -> TrueWinn
 def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> TrueWinner:
     """Return the option that beats all others, even if pairs among the others are unknown.
 
-    Without such an option: None if a pair is unknown, else the only unbeaten option, or "tie" if
-    there is not exactly one.
+    If there is no such option: None if a pair is unknown, else the only unbeaten option, or "tie"
+    if there is not exactly one.
     """
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
@@ -57,10 +57,10 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
-    """Return one person's vote on two answers, None if it does not cover them.
+    """Return one person's vote on two answers; None if the preference does not cover them.
 
-    An answer picked out of several beats each of the others. If the answers shown are unknown, the
-    vote counts for all answers.
+    An answer picked out of several beats each of the others. If it is unknown which answers were
+    shown, the vote counts for all answers.
     """
     if preference.ranks:
         return _compare_ranks(preference.ranks.get(x), preference.ranks.get(y), x, y)
@@ -75,10 +75,11 @@ def _compare_ranks(rank_x: int | None, rank_y: int | None, x: str, y: str) -> st
 
 
 def right_verdicts(labels: Sequence[AnswerLabel]) -> dict[str, float | str]:
-    """Return the right verdict on each labelled answer, by contestant.
+    """Return contestant -> right verdict on its answer, for all labelled answers.
 
-    Gold labels count before people's. Several pass/fail labels: their majority, none if they are
-    even. Several scores: their mean. None for an answer with labels of both kinds.
+    Gold labels take precedence over people's. Of several pass/fail labels the majority counts (no
+    verdict if even), of several scores the mean. An answer with labels of both kinds has no
+    verdict.
     """
     found: dict[str, float | str] = {}
     for contestant in dict.fromkeys(label.contestant for label in labels):

@@ -1,4 +1,4 @@
-"""Files of collected items: images named by content hash, item files by version.
+"""Files of items collected on the page: images named by content hash, item files by version.
 
 Existing files are never overwritten.
 """
@@ -35,7 +35,8 @@ _VERSION_SUFFIX: Final = re.compile(r"\.v(\d+)$")
 
 
 def store_image(path: Path, uploads: Path) -> str:
-    """Copy an image to the uploads under its content hash; return its path within the uploads."""
+    """Copy an image to the uploads folder under its content hash; return its path within the
+    folder."""
     try:
         content = path.read_bytes() if path.stat().st_size <= MAX_IMAGE_BYTES else None
     except OSError as error:
@@ -57,7 +58,7 @@ def store_image(path: Path, uploads: Path) -> str:
 
 
 def _image_kind(content: bytes, path: Path) -> str:
-    """File type by the first bytes; the file name is ignored."""
+    """Return the image type by the first bytes of the content, not by the file name."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "webp"
     for start, kind in _IMAGE_SIGNATURES:
@@ -67,7 +68,7 @@ def _image_kind(content: bytes, path: Path) -> str:
 
 
 def relocate_images(items: Iterable[Item], beside: Path | None, uploads: Path) -> list[Item]:
-    """Copy local images of the items into the uploads; return the items with the new paths."""
+    """Copy the items' local images to the uploads folder; return the items with the new paths."""
     if beside is None or beside.resolve() == uploads.resolve():
         return list(items)
     return [
@@ -86,13 +87,14 @@ def _relocate_image(image: str, beside: Path, uploads: Path) -> str:
 
 
 def version_number(source: str) -> int:
-    """Version of a file: 1 as uploaded, 2 for `items.v2.jsonl`, …; 0 for an empty name."""
+    """Return the version of a file: 1 as uploaded, 2 for `items.v2.jsonl`, …; 0 for an empty
+    name."""
     found = _VERSION_SUFFIX.search(_file_stem(source))
     return int(found[1]) if found else 1 if source else 0
 
 
 def list_versions(source: str, folder: Path) -> list[str]:
-    """All versions of a file in the uploads, oldest first."""
+    """List all versions of a file in the uploads folder, oldest first."""
     base = _base_name(source)
     found = [
         f"{UPLOADS_FOLDER}/{path.name}"
@@ -103,7 +105,8 @@ def list_versions(source: str, folder: Path) -> list[str]:
 
 
 def _file_stem(source: str) -> str:
-    """File name without folder and ending; for a Hub dataset, its name as a file name."""
+    """Return the file name without folder and suffix; for a Hub dataset, its name as a file
+    name."""
     name = source.partition("@")[0] if source.startswith("hub:") else source
     name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name
     for ending in (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx"):
@@ -116,10 +119,10 @@ def _base_name(source: str) -> str:
 
 
 def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
-    """Write all items under the next free version number; of two parallel saves, the second takes
-    the number after.
+    """Write all items under the next free version number; return the path for a study's
+    `data.source`.
 
-    Returns the path for the `data.source` of a study.
+    Of two saves at the same time, the second takes the following number.
     """
     base = _base_name(source) if source else f"{secrets.token_hex(4)}-{DEFAULT_FILE_NAME}"
     text = "".join(json.dumps(dump_item(one), ensure_ascii=False) + "\n" for one in items)
@@ -142,7 +145,7 @@ def save_version(items: Sequence[Item], source: str, uploads: Path) -> str:
 
 
 def _link_file(partial: Path, wanted: Path) -> bool:
-    """Link the finished file to its name in one step; False if the name is taken."""
+    """Give the finished file its name by a hard link, in one step; False if the name is taken."""
     try:
         os.link(partial, wanted)
     except FileExistsError:
@@ -155,7 +158,11 @@ def _link_file(partial: Path, wanted: Path) -> bool:
 
 
 def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Create the name and then replace it, for disks without hard links; False if it is taken."""
+    """Create an empty file of this name and replace it by the finished one; False if the name is
+    taken.
+
+    For disks without hard links.
+    """
     try:
         wanted.open("x").close()
     except FileExistsError:

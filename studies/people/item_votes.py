@@ -1,6 +1,6 @@
 """Human votes stored with items, converted to judgements of the judges `human:<name>`.
 
-Preferences given by the data's design (`by-design`) are not votes and are left out.
+Preferences given by the design of the data (`by-design`) are not votes and are left out.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def votes_as_judgements(
     With `asks`, only votes that can be compared with a judge are converted: votes on exactly the
     answers of an ask, and choices among these answers that follow from a ranking or from a pick out
     of more answers (an answer to another question is worse than any). Without `asks` each vote is
-    converted as given, and a ranking as a pick of its best answer. If `besides` contains a
-    judgement of a person on an item, this person's votes on the item are left out.
+    converted as given, and a ranking as a pick of its best answer. Votes of a person on an item are
+    left out if `besides` contains a judgement of this person on the item.
     """
     compared = _comparisons_by_item(asks)
     present = {(j.ask.item, j.ask.judge) for j in besides}
@@ -58,13 +58,13 @@ def has_votes(items: Iterable[Item]) -> bool:
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was converted from an item's vote. Votes cast on the page have a time,
-    these have none."""
+    """Whether a judgement was converted from an item's vote, which has no time, unlike a vote on
+    the page."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 
 def _comparisons_by_item(asks: Iterable[Ask]) -> dict[str, set[OptionSet]]:
-    """Sets of answers compared with each other, by item."""
+    """Return item -> sets of answers that are compared with each other."""
     found: dict[str, set[OptionSet]] = defaultdict(set)
     for ask in asks:
         if len(ask.shown) > 1:
@@ -87,7 +87,8 @@ def _judgements_of_vote(
 def _judgement_on(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
-    """Return the judgement that a vote implies for the answers shown; None if it implies no choice.
+    """Yield the judgement that a vote implies for the answers shown; nothing if it implies no
+    choice.
 
     For example, a pick out of three answers does not rank the other two.
     """
@@ -109,8 +110,7 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Number the repeats of each order, and count the orders in which a person saw each
-    comparison."""
+    """Yield the votes with repeat numbers and with the number of orders that the person saw."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

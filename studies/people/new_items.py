@@ -1,7 +1,7 @@
-"""Items and dense captions written on the page (VisIT-Bench, figures 11 and 12).
+"""Save items and dense captions written on the page (VisIT-Bench, figures 11 and 12).
 
-Each save writes a new version of the data file to the uploads (`items.v2.jsonl`); the original file
-is never changed. Two people who save at the same time create two versions.
+Each save writes a new version of the data file to the uploads folder (`items.v2.jsonl`); the
+original file is never changed. Two people who save at the same time create two versions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from studies.people.item_versions import (
 
 MAX_INSTRUCTION_CHARS: Final = 200
 MAX_CAPTION_CHARS: Final = 2_000
-"""Limits in characters, as in VisIT-Bench's forms; instructions without an image may be longer."""
+"""Limit in characters, as in VisIT-Bench's forms; instructions without an image may be longer."""
 MAX_TEXT_CHARS: Final = 20_000
 MAX_IMAGES: Final = 10
 LICENCES: Final = (
@@ -58,7 +58,7 @@ class NewItem:
 
 @dataclass(frozen=True, slots=True)
 class SavedVersion:
-    """Result of a save; `source` is the path for the `data.source` of a study."""
+    """Result of a save; `source` is the path for a study's `data.source`."""
 
     source: str
     version: int
@@ -69,10 +69,10 @@ class SavedVersion:
 def add_item(
     items: Sequence[Item], new: NewItem, source: str, folder: Path, beside: Path | None = None
 ) -> SavedVersion:
-    """Save a new version with one more item.
+    """Save a new version of a data file with one more item.
 
-    `items`: all items of `source` ("" for a new file). `folder`: the folder that contains the
-    uploads. `beside`: the folder to which the image paths of the items are relative.
+    `items` are all items of `source` ("" for a new file). `folder` contains the uploads folder. The
+    image paths of the items are relative to `beside`.
     """
     _check_new_item(new, items)
     uploads = folder / UPLOADS_FOLDER
@@ -103,9 +103,10 @@ def write_caption(
     by: str = "",
     beside: Path | None = None,
 ) -> SavedVersion:
-    """Save a new version with a dense caption of one item.
+    """Save a new version of a data file with a dense caption of one item.
 
-    `image`: number of the captioned image, from 1; 0: the caption describes all images of the item.
+    `image` is the number of the captioned image, from 1; 0 if the caption describes all images of
+    the item.
     """
     old = next((one for one in items if one.id == item), None)
     if old is None:
@@ -183,7 +184,8 @@ def _check_length(text: str, most: int, what: str) -> None:
 
 
 def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Answers by contestant from the form's rows; rows without name and text are skipped."""
+    """Return contestant -> answer from the rows of the form; rows without name and text are
+    skipped."""
     found: dict[str, str] = {}
     for name, text in answers:
         contestant = name.strip()
@@ -199,7 +201,7 @@ def parse_responses(answers: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _all_responses(new: NewItem, items: Sequence[Item]) -> dict[str, str]:
-    """The typed answers, and an empty answer for every other contestant of the file."""
+    """Return the typed answers, and an empty answer for every other contestant of the file."""
     typed = parse_responses(new.responses.items())
     empty = dict.fromkeys(sorted({name for one in items for name in one.responses}), "")
     if not typed and not empty:

@@ -1,7 +1,7 @@
 """Choice of a voter's next comparison and of the order of its answers.
 
-The choice uses neither store nor clock. Random choices are seeded by study and voter, so the same
-votes in the same order always give the same next ballot.
+The choice depends only on the data passed in, not on store or clock. Random choices are seeded by
+study and voter, so the same votes in the same order always give the same next ballot.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class VoterProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BallotPicker:
-    """A voter with all data that determine this voter's next ballot."""
+    """All data that determine a voter's next ballot."""
 
     study: str
     voter: str
@@ -58,14 +58,14 @@ class BallotPicker:
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
-        """Open ballots that the study no longer has in this mode."""
+        """List the open ballots whose comparison the study no longer has in this mode."""
         opened = [ballot for ballot in self.own_ballots if ballot.state == "open"]
         return [
             b for b in opened if b.mode != self.mode or ballot_comparison(b) not in self.votable
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """Return the open ballot; else a repeat, if one is due; else a new one; None if none is
+        """Return the open ballot, else a repeat if one is due, else a new ballot; None if none is
         left."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._repeat() or self._new()
@@ -94,9 +94,10 @@ class BallotPicker:
         return self._make_ballot(unit.item, self._order(unit), self.rules.choose)
 
     def _available(self) -> list[VotableComparison]:
-        """Return the comparisons that this voter has not had and that need more votes.
+        """List the comparisons that this voter has not seen and that need more votes.
 
-        `_new` takes the one with the fewest votes, then the highest weight, then by hash.
+        Of these `_new` takes the one with the fewest votes, then the highest weight, then the
+        smallest hash.
         """
         seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere
         counts = self._vote_counts()
@@ -104,7 +105,7 @@ class BallotPicker:
         return [unit for unit in needed if unit.comparison not in seen]
 
     def _vote_counts(self) -> Counter[ComparisonKey]:
-        """Votes per comparison, including ballots that are open on a voter's screen."""
+        """Count the votes on each comparison; a recent open ballot counts as a vote."""
         return Counter(
             ballot_comparison(b)
             for b in self.ballots
@@ -116,16 +117,16 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Return a seeded hash for a random order; thousands of random generators would take a
-        second."""
+        """Return a seeded hash that orders comparisons at random; faster than thousands of random
+        generators."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:
         """Choose a balanced order among the rotations of a seeded shuffle.
 
-        First the order this voter has seen least often; then the one whose contestants this voter
-        has seen least often in these positions; then the one that all voters have seen least often
-        for this item; then the first rotation of the shuffle.
+        First criterion: the order this voter has seen least often; then the one whose contestants
+        this voter has seen least often in these positions; then the one that all voters have seen
+        least often for this item; then the first rotation of the shuffle.
         """
         shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
@@ -143,8 +144,8 @@ class BallotPicker:
     # ---- repeats in another order --------------------------------------------------------------
 
     def _repeat(self) -> Ballot | None:
-        """Return an earlier comparison of this voter, if a repeat is due and the comparison is far
-        enough back."""
+        """Return an earlier comparison of this voter, if a repeat is due and the comparison is long
+        enough ago."""
         if self.mode == "verify":
             return None
         repeated = {
@@ -180,7 +181,7 @@ class BallotPicker:
 
 
 def rotate_order(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Move every answer to another position: two are swapped, more are rotated by one."""
+    """Move every answer to another position: swap two answers, rotate more by one."""
     return shown[1:] + shown[:1]
 
 

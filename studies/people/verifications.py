@@ -1,4 +1,4 @@
-"""Human verifications of answers in a study, from its data file and from the page."""
+"""People's verifications of answers in a study, from its data file and from the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ ChecksByItem = dict[str, tuple[AnswerCheck, ...]]
 def current_checks(store: Store, study: str) -> ChecksByItem:
     """Return the valid checks of a study; a check on the page replaces the person's earlier one.
 
-    Cached until a new verification or until the study is saved; callers must not change the result.
+    The result is cached until a new verification or until the study is saved; callers must not
+    change it.
     """
     saved, stamp = store.version(study)[0], verification_stamp(store.read_connection, study)
     return store.memoised(
@@ -25,8 +26,10 @@ def current_checks(store: Store, study: str) -> ChecksByItem:
 
 
 def _merge_checks(store: Store, study: str, saved: str) -> ChecksByItem:
-    """Merge the checks of the data with those of the page; checks of removed items stay stored but
-    are not counted."""
+    """Merge the checks of the data file with those of the page.
+
+    Checks of removed items stay stored but are not counted.
+    """
     from_data = store.memoised(
         study, ("checks in items",), lambda: checks_in_items(store, study), saved
     )

@@ -21,7 +21,7 @@ _TIE: Final = "tie"
 
 @dataclass(frozen=True, slots=True)
 class VotableComparison:
-    """A comparison that people can vote on; `names` are in alphabetical order, whatever order is
+    """A comparison that people can vote on; `names` are in alphabetical order, not in the order
     shown."""
 
     item: str
@@ -38,7 +38,7 @@ class VotableComparison:
 def votable_comparisons(
     store: Store, study: str, mode: BallotMode, rules: VotingRules
 ) -> tuple[VotableComparison, ...]:
-    """Comparisons selected by the voting rules whose texts are in the store."""
+    """List the comparisons that the voting rules select and whose texts are in the store."""
     units = store.memoised(
         study,
         ("votable", mode, rules.whom),
@@ -75,7 +75,7 @@ def _all_votable(
 
 
 def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
-    """Contestants with a non-empty answer, by item."""
+    """Return item -> contestants with a non-empty answer."""
     return {
         item: {name for name, length in narrow["lengths"].items() if length}
         for item, narrow in store.item_facts(study).items()
@@ -83,7 +83,10 @@ def _contestants_by_item(store: Store, study: str) -> dict[str, set[str]]:
 
 
 def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable[VotableComparison]:
-    """Return the references; or the contestants' answers, if chosen or if there is no reference."""
+    """Yield the answers to verify: the references, or the contestants' answers.
+
+    The contestants' answers if the rules choose them or if there is no reference.
+    """
     references = any(REFERENCE in names for names in answered.values())
     for item, names in answered.items():
         for name in sorted(names):
@@ -94,8 +97,7 @@ def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable
 def _planned_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """Return the comparisons that judges are asked for, so that votes can be compared with
-    verdicts.
+    """List the comparisons that judges are called for, so that votes can be compared with verdicts.
 
     Answers to another question (`@unrelated`) are left out of the comparisons shown to voters.
     """
@@ -112,8 +114,8 @@ def _planned_comparisons(
 def _possible_comparisons(
     store: Store, study: str, answered: Mapping[str, set[str]], mode: BallotMode
 ) -> list[ComparisonKey]:
-    """Return all comparisons of the study's contestants, for a voting mode in which no judge is
-    asked."""
+    """List all comparisons of the study's contestants, for a voting mode in which no judge is
+    called."""
     wanted = set(store.study(study).contestants)
     found: list[ComparisonKey] = []
     for item, names in answered.items():
@@ -131,7 +133,7 @@ def _possible_comparisons(
 def disagreement_weights(
     store: Store, study: str, choose: SelectionRule
 ) -> dict[ComparisonKey, int]:
-    """Weights of comparisons; those of weight 0 are left out.
+    """Return comparison -> weight; comparisons of weight 0 are left out.
 
     flipped: number of raters (judge and prompt) whose pick changes with the order. split: number of
     raters that are outvoted by the others.
@@ -162,7 +164,7 @@ def _compute_weights(
 def _picks_by_order(
     store: Store, study: str
 ) -> dict[tuple[ComparisonKey, str], dict[str, Counter[str]]]:
-    """Counts of picks by order, for each comparison and rater (judge and prompt)."""
+    """Return (comparison, rater) -> order -> counts of picks; a rater is a judge with a prompt."""
     found: dict[tuple[ComparisonKey, str], dict[str, Counter[str]]] = {}
     for row in store.frame_rows(study):
         _, item, judge, prompt, shown, _, _, noise, _, status, pick, *_ = row
@@ -177,6 +179,6 @@ def _picks_by_order(
 
 
 def _most_frequent_pick(picks: Counter[str]) -> str:
-    """The most frequent pick; "tie" if two are equally frequent."""
+    """Return the most frequent pick; "tie" if two are equally frequent."""
     (first, most), *rest = picks.most_common(2)
     return _TIE if rest and rest[0][1] == most else first

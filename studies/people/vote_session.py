@@ -49,12 +49,12 @@ back."""
 
 
 class StaleBallot(StudyError):
-    """The ballot was changed in another window of the same voter."""
+    """Raised if the same voter changed the ballot in another window."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteSession:
-    """One person voting on one study by its voting rules."""
+    """One person who votes on one study by its voting rules."""
 
     store: Store
     study: str
@@ -105,8 +105,8 @@ class VoteSession:
     def vote(self, position: int, stamp: float, verdict: Verdict, comment: str = "") -> Ballot:
         """Store a new or changed vote.
 
-        `stamp` is the ballot's `done` when it was shown; a ballot that was voted on in another
-        window since then raises StaleBallot.
+        `stamp` is the ballot's time `done` when it was shown. If the ballot was voted on in another
+        window since then, StaleBallot is raised.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:
@@ -115,13 +115,15 @@ class VoteSession:
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
             ask = ask_for_ballot(self.study, done, item) if item else None
             if ask is None:
-                raise StudyError(f"item {ballot.item!r} has changed, so this vote was not stored")
+                raise StudyError(
+                    f"item {ballot.item!r} has changed, so the vote was not stored; reload the page"
+                )
             if isinstance(verdict.pick, int) and not 0 <= verdict.pick < len(ballot.shown):
                 raise StudyError(
                     f"this ballot has no answer {verdict.pick + 1}; choose one that is shown"
                 )
             done = replace(done, key=ask.key)
-            if ballot.key and ballot.key != ask.key:  # the texts changed in between
+            if ballot.key and ballot.key != ask.key:  # the texts have changed since the vote
                 delete_vote(connection, self.study, ballot.key)
             append_vote_ask(connection, self.study, ask)
             why = first_selection_reason(done, read_ballots(connection, self.study, self.voter))
@@ -133,7 +135,8 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def check(self, position: int, stamp: float, check: AnswerCheck, comment: str = "") -> Ballot:
-        """Store a person's check of a single answer; it compares nothing, so is no judgement."""
+        """Store a person's check of a single answer; as it compares nothing, it is not a
+        judgement."""
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
@@ -147,7 +150,7 @@ class VoteSession:
     def skip(self, position: int, stamp: float, comment: str = "") -> None:
         def work(connection: sqlite3.Connection) -> None:
             ballot = self._require_unchanged(connection, position, stamp)
-            if ballot.state != "voted":  # going on from an earlier vote keeps it
+            if ballot.state != "voted":  # skipping an earlier vote leaves it unchanged
                 done = replace(self._mark_done(ballot, comment), state="skipped")
                 put_ballot(connection, self.study, done)
 
@@ -172,7 +175,7 @@ class VoteSession:
         return self.store.writer.run(work)  # type: ignore[no-any-return]
 
     def reopen_skipped(self) -> int:
-        """Open this voter's skipped ballots again; return how many."""
+        """Open this voter's skipped ballots again; return their number."""
 
         def work(connection: sqlite3.Connection) -> int:
             mine = read_ballots(connection, self.study, self.voter)
@@ -188,11 +191,14 @@ class VoteSession:
         return next((ballot for ballot in mine if ballot.position == position), None)
 
     def previous_ballot(self, position: int) -> Ballot | None:
-        """The voter's ballot before a position; None at the first."""
+        """Return the voter's ballot before a position; None at the first."""
         return self._show_ballot(lambda place: place < position)
 
     def following_ballot(self, position: int) -> Ballot | None:
-        """The next voted or skipped ballot of this voter; None if `next` is to be shown."""
+        """Return the voter's next voted or skipped ballot after a position.
+
+        None if the ballot of `next` is to be shown instead.
+        """
         mine = [
             b
             for b in read_ballots(self.store.read_connection, self.study, self.voter)
@@ -203,7 +209,8 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot at one of the wanted positions, stored as shown now."""
+        """Return the voter's last ballot at one of the wanted positions, and store that it is shown
+        now."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)
@@ -251,7 +258,7 @@ class VoteSession:
 
 
 def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) -> VoteSession:
-    """Open a voter's session; `mode` applies unless the study's voting rules set another."""
+    """Open a voter's session; `mode` applies unless the study's voting rules set another one."""
     rules = read_voting_rules(store.read_connection, study)
     mode = rules.mode or mode
     known = votable_comparisons(store, study, mode, replace(rules, choose="random"))
@@ -262,7 +269,7 @@ def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) ->
 
 @dataclass(frozen=True, slots=True)
 class VoterSummary:
-    """A voter in the list of voters, with numbers of ballots and time of the last action."""
+    """Line of the list of voters: numbers of ballots and time of the last action."""
 
     voter: str
     voted: int
@@ -271,7 +278,7 @@ class VoterSummary:
 
 
 def list_voters(store: Store, study: str) -> list[VoterSummary]:
-    """Voters of a study, most recently active first."""
+    """List the voters of a study, most recently active first."""
     by_voter: dict[str, list[Ballot]] = {}
     for ballot in read_ballots(store.read_connection, study):
         by_voter.setdefault(ballot.voter, []).append(ballot)

@@ -1,6 +1,6 @@
 """Backup of the store as a file in a Hub dataset, restored at start.
 
-A Space's disk is emptied at every restart. `EVENHAND_SNAPSHOT=owner/name` names a (private)
+The disk of a Space is emptied at every restart. `EVENHAND_SNAPSHOT=owner/name` names a (private)
 dataset; the token is the secret HF_TOKEN. A snapshot is one file in one commit, so it is either
 complete or absent.
 """
@@ -40,14 +40,15 @@ _log: Final = logging.getLogger(__name__)
 
 
 def hub_api(token: str | None) -> HfApi:
-    """Client of the Hub, or of the server in HF_ENDPOINT."""
+    """Return a client of the Hub, or of the server in HF_ENDPOINT."""
     return HfApi(endpoint=settings.HUB_ENDPOINT.read() or None, token=token)
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
     """Download the last snapshot to `path`; False if there is none or if a store exists there.
 
-    An unreachable Hub is an error, because all judgements would be paid again in an empty store.
+    An unreachable Hub is an error, because with an empty store all judgements would be paid for
+    again.
     """
     if path.exists():
         return False
@@ -60,12 +61,10 @@ def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
             path.parent.mkdir(parents=True, exist_ok=True)
             partial = path.with_name(path.name + ".part")
             partial.write_bytes(Path(found).read_bytes())
-            for tail in ("-wal", "-shm"):  # logs of an earlier file at this path
+            for tail in ("-wal", "-shm"):  # write-ahead logs of an earlier file at this path
                 path.with_name(path.name + tail).unlink(missing_ok=True)
             partial.replace(path)
-    except (
-        LocalEntryNotFoundError
-    ) as error:  # a failed connection, though a subclass of "not found"
+    except LocalEntryNotFoundError as error:  # a failed connection, not a missing file
         raise _fetch_error(repo, error, token) from None
     except (EntryNotFoundError, RepositoryNotFoundError):
         return False
@@ -103,8 +102,11 @@ def save_snapshot(store: Store, repo: str, token: str | None) -> None:
 
 
 class BackupThread:
-    """Thread that uploads a changed store: every few minutes, when a run pauses or ends, and at
-    the end. Errors are logged and not raised, and the next check tries again."""
+    """Thread that uploads a changed store every few minutes, when a run pauses or ends, and at the
+    end.
+
+    Errors are logged and not raised; the next check tries again.
+    """
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class BackupThread:
         self._stop, self._ready = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._save_regularly, name="snapshot", daemon=True)
         self._thread.start()
-        self._ready.wait(10)  # later writes count as changes
+        self._ready.wait(10)  # writes after this point count as changes
 
     def close(self) -> None:
         self._stop.set()
@@ -162,7 +164,7 @@ class BackupThread:
 
 
 def snapshot_settings() -> tuple[str, str | None] | None:
-    """(dataset, token) from the environment; None if snapshots are disabled."""
+    """Return dataset and token from the environment; None if snapshots are disabled."""
     repo = settings.SNAPSHOT.read()
     return (repo, settings.HUB_TOKEN.read() or None) if repo else None
 

@@ -4,7 +4,7 @@ Reads: on its connections the names `studies`, `runs`, `requests` and `replies` 
 rows that the visitor may see, so every query is restricted, also future ones. Writes: triggers on
 the writer's connection refuse changes to studies of other owners. Judgements are stored once per
 ask for all studies; the keys of asks to an endpoint are salted by owner, so that no visitor reads
-replies another one paid for. Only runs write rows that several studies use.
+replies that another one paid for. Only runs write rows that several studies use.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from studies.store.writer import StoreWriter, WriteFunction
 
 
 class VisitorStore(Store):
-    """A store shared by visitors; runs and the server use the unrestricted one."""
+    """The store as visitors use it; runs and the server use the unrestricted store."""
 
     def __init__(
         self, unrestricted: Store, *, most_studies: int = 0, open_votes: bool = False
     ) -> None:
         """Restrict a store.
 
-        `most_studies`: limit of studies per visitor, 0: no limit. `open_votes`: all visitors may
-        vote on ownerless studies.
+        `most_studies` is the limit of studies per visitor (0: no limit). With `open_votes`, all
+        visitors may vote on ownerless studies.
         """
         super().__init__(unrestricted.path)
         self._unrestricted = unrestricted
@@ -53,7 +53,8 @@ class VisitorStore(Store):
 
     @property
     def folder(self) -> Path:
-        """Folder of the visitor's uploads and prompts, which studies of others cannot name."""
+        """Folder of the visitor's uploads and prompts; studies of other visitors cannot refer to
+        it."""
         return visitor_folder(self.path, current_visitor().owner)
 
     def folder_of(self, name: str) -> Path:
@@ -76,7 +77,7 @@ class VisitorStore(Store):
         return bool(current_visitor().owner) and owner_of(self, name) == current_visitor().owner
 
     def is_ownerless(self, name: str) -> bool:
-        """Whether a study has no owner: it came with the Space, and all visitors may read it."""
+        """Whether a study has no owner, as it came with the Space; all visitors may read it."""
         return owner_of(self, name) == ""
 
     def require_readable(self, name: str) -> None:
@@ -95,8 +96,10 @@ class VisitorStore(Store):
             )
 
     def name_for_owner(self, name: str) -> str:
-        """The name under which this visitor saves a study; a name that is taken gets the visitor's
-        fixed suffix."""
+        """Return the name under which this visitor saves a study.
+
+        If another visitor's study has the name, this visitor's fixed suffix is added.
+        """
         mark = current_visitor().owner[:6]
         marked = f"{name} ({mark})"
         if not mark or name.endswith(f"({mark})") or self.owns(name):
@@ -105,20 +108,27 @@ class VisitorStore(Store):
         return marked if taken or self.owns(marked) else name
 
     def rename_study(self, name: str, other: str) -> None:
-        """As in `Store`, for the owner only. The names of all visitors' studies count as taken."""
+        """Rename a study of this visitor; names of all visitors' studies count as taken."""
         self.require_owner(name)
         self._cache.drop(name)
         self._unrestricted.rename_study(name, other)
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """As in `Store`, for ownerless studies only; a visitor's prompt may have the same name."""
+        """Return the stored prompt text of an ownerless study, else None.
+
+        For other studies the stored text is not used, since a visitor's own prompt may have the
+        same name.
+        """
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
 
     # ---- links -----------------------------------------------------------------------------
 
     def share(self, name: str, *, votes: bool = False) -> str:
-        """Create a link token to read this study and, with `votes`, to vote on it; the store keeps
-        only the token's hash."""
+        """Create and return a link token for reading this study and, with `votes`, for voting on
+        it.
+
+        The store keeps only the token's hash.
+        """
         self.require_owner(name)
         token = secrets.token_urlsafe(24)
         token_hash = visitor_from_secret("", token).share
@@ -126,7 +136,7 @@ class VisitorStore(Store):
         return token
 
     def revoke_links(self, name: str) -> int:
-        """Delete all links of a study; return how many."""
+        """Delete all links of a study; return their number."""
         self.require_owner(name)
         return int(self.writer.run(lambda c: delete_links(c, name)))
 
@@ -159,7 +169,8 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(StoreWriter):
-    """Writer whose thread has no visitor; each write is run as the visitor who queued it."""
+    """Writer that runs each write as the visitor who queued it, because its thread has no
+    visitor."""
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()

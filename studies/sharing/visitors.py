@@ -1,7 +1,7 @@
 """Visitors of a shared page, identified by a secret that only their browser has.
 
-The store has only hashes of the secrets, so reading it does not allow to impersonate a visitor. The
-visitor is set once per call (`as_visitor`) and read by the restricted store
+The store contains only hashes of the secrets, so its content does not allow impersonating a
+visitor. The visitor is set once per call (`as_visitor`) and read by the restricted store
 (studies/sharing/visitor_store.py), so a handler without checks shows only permitted studies.
 """
 
@@ -21,8 +21,8 @@ MIN_SECRET_CHARS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Hashes of the visitor's secret and of the link token; both empty: only ownerless studies are
-    visible."""
+    """Hashes of the visitor's secret and of the link token; if both are empty, only ownerless
+    studies are visible."""
 
     owner: str = ""
     share: str = ""
@@ -33,7 +33,7 @@ _CURRENT_VISITOR: Final[ContextVar[Visitor]] = ContextVar("visitor", default=ANO
 
 
 def current_visitor() -> Visitor:
-    """The visitor of this call; ANONYMOUS outside of `as_visitor`, also in a new thread."""
+    """Return the visitor of this call; ANONYMOUS outside of `as_visitor`, also in a new thread."""
     return _CURRENT_VISITOR.get()
 
 
@@ -47,7 +47,8 @@ def as_visitor(visitor: Visitor) -> Iterator[None]:
 
 
 def visitor_from_secret(secret: object, token: object = "") -> Visitor:
-    """The visitor with this secret and link token; invalid values of any type give empty hashes."""
+    """Return the visitor with this secret and link token; invalid values of any type give empty
+    hashes."""
     return Visitor(_hash_secret("owner", secret), _hash_secret("share", token))
 
 
@@ -56,7 +57,8 @@ def new_secret() -> str:
 
 
 def _hash_secret(kind: str, value: object) -> str:
-    """Hash a secret together with its kind, so that a link token never equals an owner's secret."""
+    """Hash a secret together with its kind, so that the hashes of a link token and an owner's
+    secret differ."""
     if not isinstance(value, str) or not MIN_SECRET_CHARS <= len(value) <= 200:
         return ""
     return hashlib.sha256(f"{kind}:{value}".encode("utf-8", "replace")).hexdigest()

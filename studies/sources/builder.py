@@ -1,4 +1,4 @@
-"""Builder that the formats fill with the items, votes and verdicts of a source."""
+"""Builder to which the format readers add the items, votes and verdicts of a source."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ POSITION_METRICS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class OpenSource:
-    """Source as passed to a format: the table of a file, or a folder."""
+    """A source as passed to a format reader: the table of a file, or a folder."""
 
     spec: DataSpec
     path: Path
@@ -79,7 +79,7 @@ class OpenSource:
 
 
 class ReplyReading(Protocol):
-    """Verdict read from a reply, in label order."""
+    """A verdict read from a reply, in the order of the labels."""
 
     @property
     def verdict(self) -> Verdict | None: ...
@@ -91,7 +91,7 @@ class ReplyReading(Protocol):
 
 @dataclass(slots=True)
 class RereadCounts:
-    """Replies that were read for their verdicts."""
+    """Counts of replies whose verdicts were read again: all, readable, and changed."""
 
     replies: int = 0
     read: int = 0
@@ -101,7 +101,7 @@ class RereadCounts:
 
 @dataclass
 class _ItemDraft:
-    """Item under construction, to which answers are added."""
+    """An item under construction, to which answers are added."""
 
     id: str
     instruction: str
@@ -191,7 +191,7 @@ class SourceBuilder:
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
 
     def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
-        """Add the answer known to be better, once for each set of compared answers."""
+        """Add which answer is known to be better, once for each set of compared answers."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         known = {
             draft.compared.get(index)
@@ -237,14 +237,15 @@ class SourceBuilder:
         )
 
     def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Whether both names are the same; such a row has no winner, is left out and noted."""
+        """Whether both names are the same; such a row has no winner, and it is noted as left
+        out."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the notes of the format, and the numbers of rows left out and of questions."""
+        """Return the notes of the format, and notes on rows left out and on shared questions."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:
@@ -276,14 +277,14 @@ class SourceBuilder:
         self._drafts[item].checks.append(check)
 
     def add_label(self, item: str, label: AnswerLabel) -> None:
-        """Add the right verdict on an answer; the same label twice counts once."""
+        """Add the right verdict on an answer; a label given twice counts once."""
         if label not in self._drafts[item].labels:
             self._drafts[item].labels.append(label)
 
     def add_pass_fail(
         self, item: str, judge: str, prompt: str, contestant: str, passed: bool | None, **more: Any
     ) -> None:
-        """Add a pass/fail verdict on one answer; None is an unusable reply, never a fail."""
+        """Add a pass/fail verdict on one answer; `passed` is None for an unusable reply."""
         scores = () if passed is None else (float(passed),)
         self.add_verdict(
             item, judge, prompt, (contestant,), None,
@@ -312,10 +313,12 @@ class SourceBuilder:
         detail: str = "",
         labels: tuple[str, ...] = (),
     ) -> None:
-        """Add a recorded judgement; without a pick and without scores it is a failure, not a tie.
+        """Add a recorded judgement; without a pick and without scores it is an unusable reply, not
+        a tie.
 
-        `known=False`: the file does not record the order; names are then sorted alphabetically.
-        `labels`: the options of a verdict on one answer; without them the labels of the slots.
+        `known=False` means that the file does not record the order; names are then sorted
+        alphabetically. `labels` are the options of a verdict on one answer, by default the labels
+        of the slots.
         """
         names, chosen = tuple(shown), pick
         score_values, label_probabilities = tuple(scores), tuple(probabilities)
@@ -343,14 +346,14 @@ class SourceBuilder:
         )
 
     def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
-        """Return the first replies of judges, with the number of answers each compares."""
+        """Return the first replies of judges, with the number of answers compared in each."""
         found = ((j.reply, len(j.ask.shown)) for j in self._judgements if _has_judge_reply(j))
         return list(islice(found, count))
 
     def reread_verdicts(self, read: Callable[[str, int], ReplyReading]) -> RereadCounts:
-        """Replace the verdicts of judges by those read from their replies.
+        """Replace the judges' verdicts by those that `read` returns for their replies.
 
-        A reply without a readable verdict is unusable, also if the file records a verdict for it.
+        A reply without a readable verdict is unusable, even if the file records a verdict for it.
         """
         counts = RereadCounts()
         for index, judgement in enumerate(self._judgements):
@@ -396,9 +399,9 @@ class SourceBuilder:
         return self._ready + [_finish_item(draft, shared) for draft in self._drafts.values()]
 
     def _shared_questions(self) -> dict[str, str]:
-        """Return the question of each item that another item asks too, by the item's id.
+        """Return item id -> question, for items that share a question with another item.
 
-        Variants of an item (`q1`, `q1~2`) ask one question if their instructions are equal.
+        Variants of an item (`q1`, `q1~2`) share a question if their instructions are equal.
         """
         shared: dict[str, str] = {}
         for variants in self._variants.values():
@@ -419,7 +422,7 @@ class SourceBuilder:
         if ask.orders == ORDER_UNKNOWN:
             return judgement
         orders = self._known_orders[(ask.item, ask.judge, ask.prompt, *sorted(ask.shown))]
-        if len(orders) == ask.orders:  # a copy of each of 100,000 verdicts takes seconds
+        if len(orders) == ask.orders:  # avoid copies: copying 100,000 verdicts takes seconds
             return judgement
         return replace(judgement, ask=replace(ask, orders=len(orders)))
 
@@ -429,7 +432,7 @@ def _has_judge_reply(judgement: Judgement) -> bool:
 
 
 def _verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
-    """Convert a verdict from the order of the file, that of the labels, to the order of the ask."""
+    """Convert a verdict from the file's order of answers (`listed`) to the order of the ask."""
     if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
         return None
     if listed == ask.shown:
@@ -454,9 +457,9 @@ def _finish_item(draft: _ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: _ItemDraft, index: int) -> Preference:
-    """Return a vote; as a ranking if its order is unknown and it compared only some answers.
+    """Return a vote, as a ranking if its order is unknown and it compared only some of the answers.
 
-    Without a ranking of those answers it would count for all answers of the item.
+    Otherwise the vote would count for all answers of the item.
     """
     vote, names = draft.human[index], draft.compared.get(index, ())
     answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
@@ -469,7 +472,8 @@ def _with_compared(draft: _ItemDraft, index: int) -> Preference:
 def sort_by_name(
     names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
 ) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """Sort the contestants of a verdict by name, with pick and scores, if no order is recorded."""
+    """Sort the contestants of a verdict by name, with pick and scores; used if no order is
+    recorded."""
     order = sorted(range(len(names)), key=lambda k: names[k])
     new_pick = order.index(pick) if isinstance(pick, int) else pick
     new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
@@ -492,7 +496,7 @@ def slot_labels(n: int) -> tuple[str, ...]:
 
 
 def check_contestant_name(name: str, where: str) -> None:
-    """Refuse names that are reserved or cannot be stored."""
+    """Raise SourceError for names that are reserved or cannot be stored."""
     control = any(character < " " or character == "\x7f" for character in name)
     if not name.strip() or name == "tie" or name.startswith("@") or control:
         raise SourceError(

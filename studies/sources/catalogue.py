@@ -15,7 +15,7 @@ CATALOGUE_FILE: Final = Path(__file__).with_name("catalogue.yaml")
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """Data set with its location, format, size and licence."""
+    """A data set with its location, format, size and licence."""
 
     name: str
     format: str
@@ -76,7 +76,8 @@ def hub_sets() -> tuple[CatalogueEntry, ...]:
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
-    """Find the entry of a Hub dataset by repository and config or file, else by repository."""
+    """Find the entry of a Hub dataset by repository and config or file, else by repository
+    alone."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
         for entry in hub_sets():

@@ -41,7 +41,7 @@ def required_text(row: Row, column: str, where: str) -> str:
 
 
 def first_text(row: Row, *columns: str) -> str:
-    """Return the text of the first column that is not empty; empty if all are."""
+    """Return the text of the first of these columns that is not empty; empty if all are."""
     for column in columns:
         if text := text_of(row.get(column)):
             return text
@@ -49,7 +49,7 @@ def first_text(row: Row, *columns: str) -> str:
 
 
 def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -> Pick:
-    """Look up the winner by the words of a format; None for an empty cell.
+    """Look up the winner among the words that the format uses; None for an empty cell.
 
     An unknown word is an error, because a guess would count as a verdict.
     """
@@ -64,7 +64,7 @@ def parse_winner(row: Row, column: str, words: Mapping[str, Pick], where: str) -
 
 
 def parse_number(row: Row, column: str, where: str) -> float | None:
-    """Return a number, or None for an empty cell."""
+    """Return the number in a cell, or None for an empty cell."""
     value = row.get(column)
     if value is None or value != value or value == "":
         return None
@@ -114,7 +114,7 @@ def add_verdict(
 
 
 def parse_conversation(value: Any) -> list[dict[str, str]]:
-    """Parse a conversation, given as a list or its JSON text, to a list of {role, content}."""
+    """Parse a conversation, given as a list or as JSON text, to a list of {role, content}."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -130,7 +130,8 @@ def parse_conversation(value: Any) -> list[dict[str, str]]:
 
 
 def parse_texts(value: Any) -> list[str]:
-    """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become empty."""
+    """Parse a list of texts, or a JSON text of such a list (as in Kaggle's files); nulls become
+    empty."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)

@@ -22,7 +22,8 @@ MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Return the format and the joined rows of the files in a folder; None without such files."""
+    """Return the format and the joined rows of the files in a folder; None if there are no such
+    files."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
     for path in _table_files(folder):
@@ -43,7 +44,8 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 
 
 def find_files(source: str, folder: Path) -> list[Path]:
-    """List the files that a pattern such as `runs/*.jsonl` names; empty if it is no pattern."""
+    """List the files that match a pattern such as `runs/*.jsonl`; empty if `source` is not a
+    pattern."""
     if not any(sign in source for sign in "*?["):
         return []
     base = Path(source)
@@ -58,7 +60,7 @@ def find_files(source: str, folder: Path) -> list[Path]:
 def join_files(
     paths: Sequence[Path], find_format: Callable[[SourceTable, Path], str]
 ) -> tuple[str, SourceTable]:
-    """Read files of one format as one table; return the format too."""
+    """Read several files of one format as one table; return the format and the table."""
     tables = [read_table(path) for path in paths]
     formats: dict[str, str] = {}
     for table, path in zip(tables, paths, strict=True):
@@ -86,7 +88,7 @@ def list_tables(folder: Path) -> list[Path]:
 
 
 def _table_files(folder: Path) -> list[Path]:
-    """List the table files of a folder and of two levels of folders below it."""
+    """List the table files of a folder and of its subfolders, two levels deep."""
     paths = sorted(
         path
         for place in _PLACES

@@ -1,4 +1,5 @@
-"""Datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a pinned commit.
+"""Read datasets of the Hugging Face Hub: only the rows of the slice are streamed, at a fixed
+commit.
 
 Address: `hub:owner/name[:config][@revision]`; config and revision are optional. A config with the
 suffix of a table file is a file of the repository. No code of a dataset is run, and only the user's
@@ -59,7 +60,7 @@ def parse_hub_address(source: str) -> HubAddress:
 
 
 def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, SourceTable, str]:
-    """Read the rows of a slice; return the data spec completed from the catalogue, the table, and
+    """Read the rows of a slice; return the data spec completed from the catalogue, the table and
     the commit."""
     address = parse_hub_address(spec.source)
     known = find_hub_set(address.repo, address.config)
@@ -76,7 +77,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 
 def _own_token() -> str:
-    """Return the token of the environment; none in public mode, where users give their own."""
+    """Return the token from the environment; empty in public mode, where users enter their own."""
     return "" if is_public() else HUB_TOKEN.read()
 
 
@@ -144,14 +145,14 @@ def _collect_bounded(rows: Iterator[Row], repo: str, split: str) -> list[Row]:
 
 
 def _parse_split(split: str) -> tuple[str, int, int]:
-    """Return the name of a split and its range of rows."""
+    """Return the name of a split, and start and stop (exclusive) of its range of rows."""
     match = _SPLIT_PATTERN.fullmatch(split.strip())
     if match is None:
         raise StudyError(f"data.split: {split!r}: expected a name such as test, or test[:200]")
     start = int(match["start"] or 0)
     stop = int(match["stop"]) if match["stop"] else start + MAX_DEFAULT_ROWS
     if stop <= start:
-        raise StudyError(f"data.split: {split!r} contains no rows")
+        raise StudyError(f"data.split: {split!r} contains no rows; write test[:200], for example")
     return match["name"], start, stop
 
 
@@ -168,7 +169,9 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
     api = HfApi(token=token)
     found = api.get_paths_info(address.repo, [address.file], revision=commit, repo_type="dataset")
     if not found:
-        raise SourceError(f"{address.repo}: no file {address.file!r} at {commit[:12]}")
+        raise SourceError(
+            f"{address.repo}: no file {address.file!r} at {commit[:12]}; check its name on the Hub"
+        )
     current_limits().check_bytes(getattr(found[0], "size", 0), f"{address.repo}: {address.file}")
     path = hf_hub_download(
         address.repo, address.file, repo_type="dataset", revision=commit, token=token
@@ -177,7 +180,7 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
 
 
 def _images_as_urls(value: Any) -> Any:
-    """Convert undecoded images to data URLs, also in lists; keep other values."""
+    """Convert undecoded images to data URLs, also inside lists; return other values unchanged."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
         return _data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):
@@ -222,7 +225,9 @@ def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
             "give a token that may read it (HF_TOKEN)"
         ) from None
     except errors.HfHubHTTPError as error:
-        raise SourceError(f"the Hub refused {address.repo}{at}: {_first_line(error)}") from None
+        raise SourceError(
+            f"the Hub refused {address.repo}{at}: {_first_line(error)}; check page and token"
+        ) from None
     except (ConnectionError, OSError) as error:
         raise SourceError(
             f"the Hub cannot be reached ({_first_line(error)}): {OFFLINE_ADVICE}"

@@ -1,8 +1,8 @@
 """Checks on the files of a Hub dataset: only tables inside its own repository are read.
 
 The dataset card names the data files and is untrusted text. The library refuses files outside the
-repository only after it has requested them from the address in the card. The card is therefore
-checked before the library reads it, and the resulting file list before any row is read.
+repository only after it has requested them from the address in the card. Therefore the card is
+checked before the library reads it, and the resulting list of files before any row is read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BLOCK_BYTES: Final = 1 << 20
 
 
 def check_cards(repo: str, commit: str, token: str | bool) -> None:
-    """Raise an error if a card names data outside its repository."""
+    """Raise an error if a dataset card names data outside its repository."""
     from huggingface_hub import HfApi, hf_hub_download
 
     found = HfApi(token=token).get_paths_info(
@@ -38,7 +38,10 @@ def check_cards(repo: str, commit: str, token: str | bool) -> None:
     )
     for entry in found:
         if getattr(entry, "size", 0) > MAX_CARD_BYTES:
-            raise SourceError(f"{repo}: its {entry.path} is too large for a dataset card")
+            raise SourceError(
+                f"{repo}: its {entry.path} is too large for a dataset card; download the data "
+                "and use the file as source"
+            )
         path = hf_hub_download(repo, entry.path, repo_type="dataset", revision=commit, token=token)
         for named in card_data_files(Path(path).read_text(encoding="utf-8", errors="replace")):
             if named.startswith(("/", "~", "\\")) or any(part in named for part in _OUTSIDE_MARKS):
@@ -52,7 +55,7 @@ _OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 
 def card_data_files(card: str) -> Iterator[str]:
-    """Yield the paths that a card names as data."""
+    """Yield the paths of data files that a dataset card names."""
     import yaml  # with the loader; not needed for other sources
 
     from studies.spec.yaml_text import BoundedYamlLoader, YamlTooLarge
@@ -62,7 +65,10 @@ def card_data_files(card: str) -> Iterator[str]:
     try:
         values = yaml.load(text, BoundedYamlLoader)
     except YamlTooLarge as error:
-        raise SourceError(f"the card of this dataset is not read: {error.problem}") from None
+        raise SourceError(
+            f"the card of this dataset is not read: {error.problem}; download the data and use the "
+            "file as source"
+        ) from None
     except (yaml.YAMLError, RecursionError):
         return  # the library cannot read it either
     configs = values.get("configs") if isinstance(values, dict) else None
@@ -75,8 +81,8 @@ def card_data_files(card: str) -> Iterator[str]:
 def front_of(card: str) -> str | None:
     """Return the YAML front matter of a card, between two lines of three dashes; None without one.
 
-    Start and end are searched separately: one pattern for both would take quadratic time on a card
-    of empty lines.
+    Start and end are searched separately, because one pattern for both would take quadratic time on
+    a card of empty lines.
     """
     start = _FRONT_START.match(card)
     if start is None:
@@ -99,7 +105,7 @@ def _flatten_texts(value: Any) -> Iterator[str]:
 
 
 def check_files(files: Iterable[str], repo: str) -> None:
-    """Raise an error for a file outside the repository, and for an archive."""
+    """Raise an error for a file outside the repository, or for an archive."""
     for file in files:
         if not file.startswith(f"hf://datasets/{repo}@") or "/../" in file or "::" in file:
             raise _outside_error(repo, file)
@@ -120,10 +126,10 @@ def _outside_error(repo: str, named: str) -> SourceError:
 def stream_parquet(
     files: list[str], columns: tuple[str, ...], token: str | bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows, fetching no more row groups than are consumed.
+    """Yield rows, and download only the row groups that are consumed.
 
-    The library's own reader fetches 32 MB or more at a time, and its threads continue after a slice
-    has ended.
+    The library's own reader downloads 32 MB or more at a time, and its threads continue after a
+    slice has ended.
     """
     import pyarrow.parquet as parquet
     from huggingface_hub import HfFileSystem

@@ -15,7 +15,8 @@ MAX_EXAMPLES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FileJoin:
-    """Counts of one answer file joined with the questions."""
+    """Counts of matched, missing, duplicate and other rows of an answer file joined with the
+    questions."""
 
     contestant: str
     file: str
@@ -37,7 +38,7 @@ class FileJoin:
 
 @dataclass(frozen=True, slots=True)
 class JoinReport:
-    """Counts of a join, shown before a run."""
+    """Counts of a join of answer files, shown before a run."""
 
     on: tuple[str, ...]
     questions: int
@@ -97,7 +98,7 @@ def join_answers(
     """Return the answers to each question by contestant, and the report of the join.
 
     If several questions have the same join key and a file has as many rows for it, the k-th
-    question takes the k-th row; otherwise all take the first row. Empty answers are excluded and
+    question takes the k-th row; otherwise all take the first row. Empty answers are left out and
     counted.
     """
     positions: dict[JoinKey, list[int]] = defaultdict(list)
@@ -178,9 +179,9 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 
 
 def answer_column(table: SourceTable, contestant: str, taken: Iterable[str] = ()) -> str:
-    """Return the column with the answers: the only one with a matching name, else the only column
-    that is not part of the join key.
+    """Return the column with a contestant's answers.
 
+    It is the only column with a matching name, else the only one that is not part of the join key.
     Several candidates are an error, because a guess could take another model's answers.
     """
     others = [name for name in table.columns if name not in _KEY_COLUMNS and name not in set(taken)]

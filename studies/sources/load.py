@@ -75,7 +75,7 @@ class LoadedSource:
         return self.shards.rows if self.shards else len(self.judgements)
 
     def summary_lines(self) -> list[str]:
-        """Return a summary of what was read, as lines of text."""
+        """Return a summary of the items and verdicts read, as lines of text."""
         lines = [f"{self.format}: {self.format_reason}", *(self.join.lines() if self.join else ())]
         lines.append(f"{len(self.items):,} items, {self.verdicts:,} recorded verdicts")
         if self.disabled_metrics:
@@ -90,7 +90,7 @@ class LoadedSource:
         return replace(spec, source=f"{spec.source.partition('@')[0]}@{self.revision}")
 
     def select_slice(self, spec: DataSpec) -> LoadedSource:
-        """Return only the items of a study's slice and the verdicts on them."""
+        """Return the source with only the items of a study's slice and the verdicts on them."""
         items = select_slice(self.items, spec)
         selected = {item.id for item in items}
         return replace(
@@ -111,7 +111,7 @@ def source_path(spec: DataSpec, folder: Path) -> Path:
 
 
 def image_folder(spec: DataSpec, folder: Path) -> Path:
-    """Return the base folder of the image paths of a source."""
+    """Return the folder to which the image paths of a source are relative."""
     path = source_path(spec, folder)
     return path if path.is_dir() else path.parent
 
@@ -129,7 +129,8 @@ def load_all_items(spec: DataSpec, folder: Path) -> list[Item]:
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
     """Load all items and recorded verdicts of a source, without selecting the slice.
 
-    `token` is the user's own, for a private Hub dataset; locally HF_TOKEN is the default.
+    `token` is the user's own, for a private Hub dataset; on a local machine HF_TOKEN is the
+    default.
     """
     if spec.source.startswith(HUB_PREFIX):
         known, table, revision = read_hub(spec, token)
@@ -146,7 +147,8 @@ def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> Loade
 
 
 def _several_files(spec: DataSpec, path: Path, folder: Path) -> list[Path]:
-    """List the files of a source of several: named one by one, by a pattern, or a mapped folder."""
+    """List the files of a source of several files: named one by one, by a pattern, or a mapped
+    folder."""
     if spec.parts:
         return [path, *(folder / Path(expand_source(name)).expanduser() for name in spec.parts)]
     if path.is_dir():
@@ -216,7 +218,7 @@ def read_source(
 
 
 def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
-    """Join the files of a folder that no format reads as a folder."""
+    """Join the files of a folder into one table, if no format reads the folder itself."""
     named = "" if spec.format == AUTO_FORMAT else spec.format
     if (named and named not in FOLDER_FORMATS) or (not named and matching_formats(None, path)):
         return None
@@ -225,7 +227,7 @@ def _join_folder(spec: DataSpec, path: Path) -> SourceTable | None:
 
 
 def _read_rows(source: OpenSource, source_format: SourceFormat) -> SourceBuilder:
-    """Read a source; a row of another shape is an error of the file, not of the program."""
+    """Read a source; a row of unexpected structure raises SourceError, as an error of the file."""
     try:
         return source_format.read(source)
     except (KeyError, TypeError, AttributeError, IndexError) as error:
@@ -243,7 +245,7 @@ def _describe(error: Exception) -> str:
 
 
 def _check_files_read(source: OpenSource, format: str) -> None:
-    """Refuse files that the study names and the format does not read."""
+    """Raise StudyError for files that the study names and the format does not read."""
     unread = [name for name, path in source.spec.files.items() if path not in source.files_read]
     if unread:
         raise StudyError(
@@ -273,7 +275,7 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
 
 
 def _limit_notes(notes: list[str]) -> tuple[str, ...]:
-    """Keep the first notes and replace the others by their number."""
+    """Keep the first MAX_NOTES notes; a last note gives the number of the others."""
     if len(notes) <= MAX_NOTES:
         return tuple(notes)
     return (*notes[:MAX_NOTES], f"and {len(notes) - MAX_NOTES:,} more notes")
@@ -283,13 +285,13 @@ def _read_source_table(spec: DataSpec, path: Path) -> SourceTable:
     if not path.exists() and not is_table_file(path):
         raise SourceError(
             f"data.source: {spec.source!r} is neither a built-in set "
-            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file"
+            f"({', '.join(BUILT_IN_SOURCES)}) nor an existing file; check the path"
         )
     return read_table(path)
 
 
 def _check_data_keys(spec: DataSpec, name: str) -> None:
-    """Refuse keys of `data` that the format ignores."""
+    """Raise StudyError for keys of `data` that the format ignores."""
     if name == "evenhand":
         for key in ("files", "join", "mapping"):
             if getattr(spec, key):
@@ -299,7 +301,7 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
     if spec.split and not spec.source.startswith(HUB_PREFIX) and spec.split != TEXT_ONLY_SPLIT:
         raise StudyError(
             f"data.split: {spec.split!r}: only Hub datasets have splits (and Creation-MMBench its "
-            f"{TEXT_ONLY_SPLIT} variant)"
+            f"{TEXT_ONLY_SPLIT} variant); remove data.split"
         )
     if name == TABLE_FORMAT and not spec.mapping:
         raise StudyError(
@@ -309,7 +311,8 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filter the items, sort them by id and draw the seeded sample, equal on every machine."""
+    """Filter the items, sort them by id and draw the seeded sample, which is the same on every
+    machine."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
     selected.sort(key=lambda item: item.id)
@@ -344,7 +347,7 @@ def _passes_filters(item: Item, spec: DataSpec) -> bool:
 def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
     """Sample items by a seeded hash of their id.
 
-    A larger sample contains every smaller one, so a study whose sample grows keeps its earlier
+    A larger sample contains every smaller one, so a study whose sample grows can reuse its earlier
     calls.
     """
 
@@ -366,7 +369,8 @@ def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list
 
 
 def field_value(item: Item, field: str) -> str:
-    """Return the value of a field as study files name it: id, category, meta.x, checks.follows."""
+    """Return the value of an item's field, named as in study files: id, category, meta.x,
+    checks.follows."""
     if field.startswith("meta."):
         return item.meta.get(field[5:], "")
     if field.startswith("checks."):
@@ -386,7 +390,8 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _combine_checks(item: Item, field: str) -> str:
-    """Combine the checks of an item conservatively: follows if all do, harmful if any is."""
+    """Combine the checks of an item: it follows if all checks say so, and is harmful if any
+    does."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

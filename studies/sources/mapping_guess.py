@@ -1,4 +1,4 @@
-"""Guess which field each column of an unknown table contains, as a proposal for the form."""
+"""Guess which field each column of an unknown table contains, as a suggestion in the form."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _COMPARISON_FIELDS: Final = (
 
 
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Guess a mapping from columns to fields, from column names and texts.
+    """Guess a mapping column -> field from the names and texts of the columns.
 
-    The guess only fills the form; it is never applied without confirmation.
+    The guess only fills the form; the user must confirm it.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
@@ -80,7 +80,8 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Assign each field the first column with one of its names; a column is used once."""
+    """Assign each field the first column with one of the field's known names; a column is used
+    once."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
     for field, names in _NAMES_BY_FIELD.items():
@@ -98,7 +99,11 @@ _NAME_FIELDS: Final = ("id", "first", "second", "a", "b", "contestant", "judge",
 def _correct_names_with_texts(
     guess: dict[str, str], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Drop a guessed name field whose column has long texts; of a side, they are its answers."""
+    """Correct columns that were guessed as names but contain long texts.
+
+    A column for the name of one side (first or second) is taken as the answers of that side, one
+    for a person as the question; others are dropped.
+    """
     corrected: dict[str, str] = {}
     for column, field in guess.items():
         if field not in _NAME_FIELDS or not _has_long_texts(column, rows):
@@ -107,7 +112,7 @@ def _correct_names_with_texts(
             if f"response_{field}" not in guess.values():
                 corrected[column] = f"response_{field}"
         elif field == "person" and "instruction" not in guess.values():
-            corrected[column] = "instruction"  # "user" is the user's message
+            corrected[column] = "instruction"  # long texts of "user" are the user's messages
     return corrected
 
 
@@ -137,7 +142,7 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column has objects or nested lists; a list of strings may be images."""
+    """Whether a column contains objects or nested lists; a list of strings may be images."""
     values = [row.get(column) for row in rows[:50]]
     return any(isinstance(v, dict) or (isinstance(v, list) and _has_objects(v)) for v in values)
 

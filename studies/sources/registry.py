@@ -45,7 +45,7 @@ def _matches_no_folder(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
-    """File format of items or verdicts.
+    """A file format of items or verdicts.
 
     `matches_table` and `matches_folder` return the reason for a match; empty without a match.
     """

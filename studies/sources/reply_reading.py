@@ -1,6 +1,6 @@
-"""Verdicts read from the replies in a file, for files that hold replies in place of verdicts.
+"""Read verdicts from the replies in a file, for files that contain replies instead of verdicts.
 
-The readers belong to the judges package, which imports this one; it registers them here
+The readers are in the judges package, which imports this one and registers them here
 (judges/verdicts/recorded_replies.py).
 """
 
@@ -19,7 +19,7 @@ AUTO_READ: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class RecordedReading:
-    """Verdict in a recorded reply, in label order, or the reason why there is none."""
+    """Verdict of a recorded reply, in the order of the labels, or the reason why there is none."""
 
     verdict: Verdict | None
     rule: str
@@ -27,7 +27,7 @@ class RecordedReading:
 
 
 class VerdictReader(Protocol):
-    """Reader of verdicts in all known formats."""
+    """Reader that extracts verdicts from replies in all known formats."""
 
     @property
     def formats(self) -> Sequence[str]: ...
@@ -35,7 +35,8 @@ class VerdictReader(Protocol):
     def read(self, format: str, reply: str, options: int) -> RecordedReading: ...
 
     def detect(self, replies: Sequence[tuple[str, int]]) -> str:
-        """Return the format of replies with their numbers of options; empty if none is plain."""
+        """Return the format of the replies, given with their numbers of options; empty if none is
+        clear."""
 
 
 _registered: list[VerdictReader] = []
@@ -46,9 +47,9 @@ def register_reader(reader: VerdictReader) -> None:
 
 
 def read_recorded_replies(builder: SourceBuilder, format: str) -> None:
-    """Replace the verdicts of a source by those read from its replies; count what cannot be read.
+    """Replace the verdicts of a source by those read from its replies; count the unreadable ones.
 
-    Format `auto` is detected from the markers of the replies.
+    Format `auto` is detected from the markers in the replies.
     """
     reader = _check_format(format)
     if not builder.labels_recorded:

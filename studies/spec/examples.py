@@ -19,7 +19,8 @@ class ExampleStudy:
 
     @property
     def needs_records(self) -> bool:
-        """Whether its data is in the folder that EVENHAND_RECORDS names, outside the project."""
+        """Whether the study's data is in the folder named by EVENHAND_RECORDS, outside the
+        project."""
         return f"${{{RECORDS_VARIABLE}}}" in self.study.data.source
 
     @property

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def load_yaml(text: str) -> object:
-    """Parse a YAML text; a ValueError names the line that cannot be read."""
+    """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
     from studies.spec import yaml_text  # PyYAML is not needed to measure a table
 
     return yaml_text.load_yaml(text)
@@ -29,7 +29,7 @@ def find_line(text: str, place: str) -> int:
 class FieldReader:
     """Typed access to the fields of a mapping.
 
-    Every key that was not requested by the time of `refuse_unknown_keys` is an error.
+    `refuse_unknown_keys` raises an error for every key that was not read before.
     """
 
     def __init__(self, values: object, where: str) -> None:
@@ -46,7 +46,7 @@ class FieldReader:
         return StudyError(f"{self.at(key)}: {message}")
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """Return the converted value of a field, or the default if it is absent or empty."""
+        """Return the converted value of a field, or the default if the field is absent or empty."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:
@@ -65,7 +65,8 @@ class FieldReader:
         )
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """Return one of the given words; the error suggests the closest one."""
+        """Return a field that must be one of the given words; the error suggests the closest
+        one."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:
@@ -75,7 +76,7 @@ class FieldReader:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; a single text counts as a list of one."""
+        """Return a list of texts; a single text becomes a list of one."""
         return self.take(key, (), _as_texts, "a list of texts")
 
     def text_map(self, key: str) -> dict[str, str]:
@@ -85,7 +86,7 @@ class FieldReader:
         return self.take(key, [], _as_list, "a list")
 
     def refuse_unknown_keys(self) -> None:
-        """Raise an error for the first key that was not requested; call this last."""
+        """Raise an error for the first key that was not read; call this last."""
         for key in self._values:
             if key not in self._known:
                 known = sorted(self._known)
@@ -104,7 +105,7 @@ def describe_value(value: object) -> str:
 
 
 def as_text(value: object) -> str:
-    """Convert a text, number or date to text; null and booleans are refused."""
+    """Convert a text, number or date to text; raise ValueError for null and booleans."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, datetime.date)):
         raise ValueError
     return str(value)

@@ -1,4 +1,4 @@
-"""Judges of a study file: parse and dump an endpoint, the embedded model, or a simulation."""
+"""Judges in a study file: parse and dump an endpoint, the embedded model, or a simulated judge."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Fill in address, key variable and price of a provider where the file does not set them."""
+    """Fill in address, key variable and price from the provider's preset where the file does not
+    set them."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(
@@ -59,7 +60,8 @@ def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
 
 
 def default_read(model: str) -> str:
-    """Return how verdicts of a model are read where the file does not set it."""
+    """Return the default way of reading a model's verdicts: label probabilities, or the reply
+    text."""
     return "probabilities" if model == "embedded" else "text"
 
 
@@ -68,18 +70,19 @@ def _given(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
-    """Return the key of a judge whose text cannot be used, and the reason."""
+    """Return the first key of a judge whose value cannot be used, with the reason; None if all
+    can."""
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing
     if url and not url.startswith(("http://", "https://")):
         return JUDGE.base_url, f"expected http://… or https://…, found {url!r}"
-    if urlsplit(url).password or urlsplit(url).query:  # it is stored with every request
+    if urlsplit(url).password or urlsplit(url).query:  # the address is stored with every request
         return (
             JUDGE.base_url,
             f"contains a password or a query; name a variable with the key in {JUDGE.api_key_env}",
         )
-    # A key entered here by mistake would be stored and exported; the message does not repeat it.
+    # An API key entered here by mistake would be stored and exported; the message omits it.
     if variable and (not _VARIABLE_NAME.fullmatch(variable) or _KEY_LIKE.fullmatch(variable)):
         return (
             JUDGE.api_key_env,
@@ -89,6 +92,8 @@ def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     weights, bias = SIMULATION.slot_weights, SIMULATION.first_bias
     if weights.name in judge.simulation and not judge.simulation.get(bias.name):
         return weights, f"distributes {bias} over the slots: set {bias} too"
+    if judge.weights and judge.kind != "embedded":
+        return JUDGE.weights, f"only a judge with {JUDGE.model}: embedded has weights of its own"
     if judge.kind == "endpoint" and not url:
         return JUDGE.base_url, f"model {judge.model!r} needs the base_url of its endpoint"
     return None
@@ -100,7 +105,8 @@ _KEY_LIKE: Final = re.compile(r"(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9_]{28,}|(sk|hf|g
 
 
 def dump_judge(judge: JudgeSpec) -> dict[str, Any]:
-    """Convert a judge to the keys of a study file: name, model and the values that differ."""
+    """Convert a judge to the keys of a study file: name, model and the values that are not
+    defaults."""
     default = JudgeSpec(
         "",
         "",

@@ -1,8 +1,8 @@
-"""Keys of the study file: name, path, type, default and rules of each, by block.
+"""Keys of the study file: name, path, type, default and rules of each key, by block.
 
 They are derived from the fields of `Study`, `DataSpec`, `JudgeSpec`, `Price` and `Simulation` that
-have a `Key`. Code names a key as an attribute (`STUDY.repeats`, `DATA.count`), so that its spelling
-is written once.
+have a `Key`. Code refers to a key as an attribute (`STUDY.repeats`, `DATA.count`), so that its
+spelling is written only once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ _TYPE_WORDS: Final[Mapping[Any, str]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyKey:
-    """One key of the study file; unpacked (`*key`) it is its path, as text it is dotted."""
+    """One key of the study file; iterating over it (`*key`) gives its path, str() its dotted
+    name."""
 
     path: tuple[str, ...]
     attribute: str
-    """Field of the dataclass that holds the value."""
+    """Name of the dataclass field with the value."""
     type: Any
     """Type of the field, without None."""
     optional: bool
@@ -49,7 +50,8 @@ class StudyKey:
 
     @property
     def base_type(self) -> Any:
-        """The type without its parameters: Mapping for Mapping[str, int], str for a Literal."""
+        """Type of the value without parameters: Mapping for Mapping[str, int], str for a
+        Literal."""
         origin = get_origin(self.type)
         return str if origin is Literal else origin or self.type
 
@@ -60,7 +62,7 @@ class StudyKey:
 
     @property
     def expected(self) -> str:
-        """Description of a valid value, for errors."""
+        """Description of a valid value, for error messages."""
         low, high = self.rule.low, self.rule.high
         if self.rule.expected:
             return self.rule.expected
@@ -129,11 +131,12 @@ PROTOCOL_KEYS: Final = tuple(key for key in STUDY if key.rule.protocol)
 
 
 def default_values() -> dict[str, Any]:
-    """Return the value of each key without an entry, as nested mappings."""
+    """Return the default of each key, as nested mappings."""
     top = {key.name: None if key.default is MISSING else key.default for key in STUDY}
     return {**top, STUDY.data.name: {key.name: key.default for key in DATA}}
 
 
 def find_key(field: str) -> StudyKey | None:
-    """Return the key of study or data with a dotted name, such as `data.count`."""
+    """Return the key of study or data with a dotted name such as `data.count`; None if there is
+    none."""
     return next((key for key in (*STUDY, *DATA) if str(key) == field), None)

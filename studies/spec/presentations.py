@@ -1,4 +1,4 @@
-"""Presentations of a study: which answers are shown together, in which order, how often.
+"""Presentations of a study: which answers are shown together, in which order, and how often.
 
 All random choices are seeded by the study, so that the same study gives the same presentations.
 """
@@ -18,7 +18,7 @@ from studies.spec.study import Study
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """Answers to one item in the order in which a judge is shown them."""
+    """Answers to one item in the order in which they are shown to a judge."""
 
     item: Item
     shown: tuple[str, ...]
@@ -30,7 +30,7 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """Return the contestants of a study; each must have an answer in the data."""
+    """Return the contestants of a study; raise StudyError if one has no answer in the data."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
@@ -46,13 +46,14 @@ def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
 
 
 def is_reference_judged(study: Study) -> bool:
-    """Whether the reference answer is a contestant; judges then must not see it as a reference."""
+    """Whether the reference answer is a contestant; prompts must then not show it as the
+    reference."""
     named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
     return REFERENCE in named
 
 
 def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
-    """Count the items that each contestant answered, to report gaps before a run."""
+    """Count the items that each contestant answered, to report missing answers before a run."""
     return {
         name: sum(_has_answer(item, name) for item in items)
         for name in resolve_contestants(study, items)
@@ -60,7 +61,7 @@ def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
 
 
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each pair of each item in both orders (or a seeded one), with all repeats."""
+    """Yield each pair of each item in both orders (or in one seeded order), with all repeats."""
     names = resolve_contestants(study, items)
     reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
     for item in items:
@@ -92,7 +93,7 @@ def option_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presen
 
 
 def single_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield one answer at a time, for single ratings."""
+    """Yield each answer alone, for prompts that judge one answer."""
     names = resolve_contestants(study, items)
     for item in items:
         for name in names:
@@ -105,8 +106,8 @@ def arrangements(
 ) -> list[tuple[str, ...]]:
     """Return the orders in which N options are shown.
 
-    `rotations`: rotated right by 1, 2, … N (the last is the given order), as Grade Score does.
-    `williams`: Latin squares in which each option follows each other equally often.
+    `rotations`: rotated right by 1, 2, … N (the last is the given order), as in Grade Score.
+    `williams`: Latin squares in which each option directly follows each other option equally often.
     """
     n = len(options)
     if orders == "one":
@@ -156,8 +157,8 @@ def _reference_game_items(study: Study, items: Sequence[Item]) -> frozenset[str]
 def _new_contestant_pairs(
     study: Study, item: Item, present: list[str], reference_items: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of the new contestant: with one drawn opponent, and on some items also with
-    the baseline."""
+    """Return the pairs of the new contestant: one drawn opponent, and on some items also the
+    baseline."""
     if not _has_answer(item, study.new):
         return []
     others = sorted(name for name in present if name not in (study.new, study.baseline))
@@ -183,7 +184,7 @@ def _with_repeats(
 
 
 class _UnrelatedItems:
-    """Items with answers that can serve as the unrelated option of another item."""
+    """Items whose answers can be the unrelated option of another item."""
 
     def __init__(self, study: Study, items: Sequence[Item]) -> None:
         self._study = study
@@ -198,20 +199,23 @@ class _UnrelatedItems:
             )
 
     def draw(self, item: Item) -> Item:
-        """Draw one of the other items without building a list of them."""
+        """Draw one of the other items, without building a list of them."""
         index = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
         return self._items[index + (index >= self._place[item.id])]
 
 
 def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the unrelated option first; with `replace`, drop the worst-ranked answer, so that the
-    number of options stays the same."""
+    """Put the unrelated option first.
+
+    With `unrelated: replace`, the worst-ranked answer is dropped, so that the number of options
+    stays the same.
+    """
     worst = _worst_ranked(item, options) if study.unrelated == "replace" else None
     return (UNRELATED, *(name for name in options if name != worst))
 
 
 def unrelated_answer(item: Item, other: Item) -> str:
-    """Draw the answer of another item that is shown as @unrelated.
+    """Draw the answer to another item that is shown as @unrelated.
 
     The draw depends only on the two ids, so that a stored ask can be rendered without its study.
     """
@@ -224,7 +228,8 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the answer that loses most pairs by people or by design; on a tie the last one."""
+    """Return the answer that loses most pairs by people's votes or by design; of several, the last
+    one."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)
@@ -241,11 +246,14 @@ def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
-    """Draw whether a pair of an item is shown with crossed labels. Half of the pairs are, each in
-    all its orders."""
+    """Draw whether a pair of an item is shown with crossed labels.
+
+    This applies to half of the pairs, each in all its orders.
+    """
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
 
 
 def _seeded_rng(study: Study, *parts: str) -> random.Random:
-    """Return a generator seeded by the purpose of the draw, so that draws are independent."""
+    """Return a generator seeded by the study and the purpose of the draw, so that draws are
+    independent."""
     return random.Random("\x1f".join([str(study.data.seed), *parts]))

@@ -1,6 +1,6 @@
 """Presets: published protocols as default values of a study, and the result panels of each paper.
 
-Keys of the study file override a preset, and the page lists the differences. Where a paper and its
+Keys of the study file override a preset, and the page lists the differences. If a paper and its
 authors' code differ, the preset follows the code; a note states both.
 """
 
@@ -30,7 +30,7 @@ PROBE_SOURCE: Final = "probe"
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Published protocol: its study values, its result panels and notes for the page."""
+    """A published protocol: its study values, its result panels and notes for the page."""
 
     name: str
     title: str
@@ -52,7 +52,8 @@ class Preset:
 
 
 def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two layers of study values: `above` wins unless null; `data` is merged key by key."""
+    """Merge two layers of study values: `above` overrides unless null; `data` is merged key by
+    key."""
     values = {**below, **{key: value for key, value in above.items() if value is not None}}
     lower, upper = below.get("data"), above.get("data")
     if isinstance(lower, Mapping) and isinstance(upper, Mapping):

@@ -1,4 +1,4 @@
-"""Presets of providers: address, key variable, parameters that differ, headers of rate limits."""
+"""Presets of model providers: address, key variable, parameters that differ, rate-limit headers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PRESETS_FILE: Final = Path(__file__).with_name("provider_presets.yaml")
 DEFAULT_TIMEOUT_SECONDS: Final = 180.0
 
 RateHeaders = Literal["requests", "plain", "none"]
-"""The headers with the requests left: `x-ratelimit-*-requests`, `x-ratelimit-*`, or none."""
+"""Headers with the remaining requests: `x-ratelimit-*-requests`, `x-ratelimit-*`, or none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRule:
-    """Differences of some models of a provider."""
+    """Deviations of some models of a provider: refused parameters, log-probabilities."""
 
     match: tuple[str, ...]
     without: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class ModelRule:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPreset:
-    """One provider of OpenAI-compatible chat completions."""
+    """A provider of OpenAI-compatible chat completions."""
 
     name: str
     title: str
@@ -42,12 +42,13 @@ class ProviderPreset:
     logprobs: bool = True
     prefill: bool = True
     prompt_cache: int | None = None
-    """Tokens from which on a repeated start of a prompt costs less; None: no discount known."""
+    """Minimum tokens of a repeated prompt prefix that is billed at a discount; None: none known."""
     local: bool = False
     models: tuple[ModelRule, ...] = ()
 
     def serves(self, url: str) -> bool:
-        """Whether an address belongs to this provider; local servers are known by name only."""
+        """Whether an address belongs to this provider; False for local servers, which are chosen by
+        name only."""
         host = (urlsplit(url).hostname or "").lower()
         if self.local or not host:
             return False
@@ -55,7 +56,7 @@ class ProviderPreset:
         return any(pattern and fnmatchcase(host, pattern) for pattern in own)
 
     def rule_for(self, model: str) -> ModelRule:
-        """The differences of one model; none if no rule matches."""
+        """Return the first rule that matches a model; an empty rule if none does."""
         found = (
             rule
             for rule in self.models
@@ -67,34 +68,36 @@ class ProviderPreset:
         return self.logprobs and self.rule_for(model).logprobs
 
     def refused_parameters(self, model: str) -> frozenset[str]:
-        """Parameters that must not be sent to a model; `max_tokens` is sent under its other
-        name."""
+        """Return the parameters that must not be sent to a model.
+
+        `max_tokens` is among them if the provider has another name for it.
+        """
         renamed = () if self.token_limit == "max_tokens" else ("max_tokens",)
         return frozenset((*self.rule_for(model).without, *renamed))
 
 
 @lru_cache(maxsize=2)
 def provider_presets(path: Path = PRESETS_FILE) -> Mapping[str, ProviderPreset]:
-    """All presets by name."""
+    """Return preset name -> preset, for all providers."""
     values = _read_file(path)["providers"]
     return {name: _parse_preset(name, entry) for name, entry in values.items()}
 
 
 @lru_cache(maxsize=1024)
 def preset_for_url(url: str) -> ProviderPreset | None:
-    """The preset of the provider at an address; None if the host is none of theirs."""
+    """Return the preset of the provider at an address; None if no provider has this host."""
     return next((p for p in provider_presets().values() if p.serves(url)), None)
 
 
 def reasons_before_answering(model: str) -> bool:
-    """Whether a model, by its name, reasons before it answers."""
+    """Whether a model, judged by its name, reasons before it answers."""
     name = model.lower().rpartition("/")[2]
     patterns = _read_file(PRESETS_FILE)["reasoning"]["match"]
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def default_timeout(model: str) -> float:
-    """Seconds of a call's deadline if the study sets none: more for models that reason."""
+    """Return the default time limit of a call in seconds, which is longer for reasoning models."""
     if reasons_before_answering(model):
         return float(_read_file(PRESETS_FILE)["reasoning"]["timeout_s"])
     return DEFAULT_TIMEOUT_SECONDS

@@ -1,8 +1,8 @@
 """Expansion of ${EVENHAND_RECORDS} in the data source of a study file.
 
 `source: ${EVENHAND_RECORDS}/visit` is the same line on every machine, and the folder itself is not
-stored with the study. No other variable is expanded: study files come from anyone and must not be
-able to read the environment.
+stored with the study. No other variable is expanded, because a study file from another person must
+not read the environment.
 """
 
 from __future__ import annotations

@@ -84,17 +84,17 @@ class Block(BaseModel):
         return f"expected {key.expected}, found {found!r}"
 
     def attributes(self) -> dict[str, Any]:
-        """Return the values by the fields of the dataclass."""
+        """Return the values of the block by dataclass field: field name -> value."""
         return {key.attribute: getattr(self, key.attribute) for key in self.keys.values()}
 
 
 def place_of(where: str, key: object) -> str:
-    """Return the place of a key for an error, such as `study.yaml: data.count`."""
+    """Return the location of a key for an error message, such as `study.yaml: data.count`."""
     return f"{where}.{key}" if ":" in where else f"{where}: {key}"
 
 
 def _build_block(name: str, *keys: StudyKey, **types: Any) -> type[Block]:
-    """Build the model of a block; `types` replace those derived from the fields."""
+    """Build the pydantic model of a block; `types` override the types derived from the fields."""
     entries: dict[str, Any] = {}
     for key in keys:
         kind = types.get(key.attribute) or _value_type(key)
@@ -114,7 +114,7 @@ def _build_block(name: str, *keys: StudyKey, **types: Any) -> type[Block]:
 
 
 def _value_type(key: StudyKey) -> Any:
-    """Return the type that pydantic checks, with the range or the words of the key."""
+    """Return the type that pydantic checks, with the range or the accepted words of the key."""
     rule = key.rule
     if rule.options:
         words = [*rule.options, *([] if key.default in (*rule.options, MISSING) else [key.default])]
@@ -134,12 +134,12 @@ def _check_option(key: StudyKey, value: str) -> str:
 
 
 def _as_list(value: object) -> object:
-    """A single value counts as a list of one."""
+    """Convert a single value to a list of one; return lists unchanged."""
     return value if isinstance(value, list) else [value]
 
 
 def _as_filter_value(value: object) -> str:
-    """Convert to text; booleans become true and false, as metadata spells them."""
+    """Convert to text; booleans become "true" and "false", as metadata spells them."""
     return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
@@ -158,11 +158,11 @@ def _check_json(values: dict[str, Any]) -> dict[str, Any]:
 
 
 _REF: Final = "@ref"
-"""Stands for `$ref` until the schema is complete: pydantic resolves only its own references."""
+"""Placeholder of `$ref` until the schema is complete: pydantic resolves only its own references."""
 
 
 def _reference(*blocks: str, plain: str = "") -> WithJsonSchema:
-    """Refer to the schema of a block, one of several, or a plain value instead."""
+    """Return a JSON schema that refers to one or more blocks, or to a plain type."""
     found = [{_REF: f"#/$defs/{block}"} for block in blocks] + [{"type": plain}] * bool(plain)
     return WithJsonSchema(found[0] if len(found) == 1 else {"anyOf": found})
 
@@ -215,7 +215,7 @@ ExtractionBlock: Final = _build_block("Extraction", *EXTRACTION)
 
 
 def study_schema() -> dict[str, Any]:
-    """Return the JSON schema of the study file, from which editors complete and check it."""
+    """Return the JSON schema of the study file, which editors use for completion and checks."""
     blocks = (StudyBlock, DataBlock, PriceBlock, JudgeBlock, SimulatedJudgeBlock, ExtractionBlock)
     _, made = models_json_schema([(block, "validation") for block in blocks])
     defs = made["$defs"]

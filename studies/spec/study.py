@@ -1,4 +1,5 @@
-"""Study files: parse and dump the YAML file that defines a study; differences from its preset."""
+"""Study files: parse and dump the YAML file that defines a study, and compare it with its
+preset."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def load_study(path: Path) -> Study:
 
 
 def parse_study(text: str, where: str = "study", folder: Path | None = None) -> Study:
-    """Parse a study from YAML text."""
+    """Parse a study from YAML text; `where` begins every error message."""
     try:
         values = load_yaml(text)
     except ValueError as error:
@@ -84,7 +85,8 @@ def dump_study(study: Study) -> str:
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """Convert a study to the keys of a study file: the preset and the values that differ."""
+    """Convert a study to the keys of a study file: the preset and the values that differ from
+    it."""
     base = preset_defaults(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):
@@ -101,8 +103,7 @@ def study_to_mapping(study: Study) -> dict[str, Any]:
 
 
 def preset_defaults(study: Study) -> Study:
-    """Build the study that the preset alone gives for the same source; without a preset, the
-    default study."""
+    """Build the study that the preset alone defines for the same source, or the default study."""
     defaults = Study(name="", data=DataSpec(source=study.data.source))
     if not study.preset:
         return defaults
@@ -113,7 +114,7 @@ def preset_defaults(study: Study) -> Study:
 
 @dataclass(frozen=True, slots=True)
 class PresetDifference:
-    """Key whose value differs from the preset; both values as written in a study file."""
+    """A key whose value differs from the preset, with both values as written in a study file."""
 
     key: str
     value: Any
@@ -121,7 +122,7 @@ class PresetDifference:
 
 
 def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
-    """List the keys in which a study departs from the protocol of its preset; () without one.
+    """List the keys in which a study differs from the protocol of its preset; () without a preset.
 
     Judges and slice are not part of a protocol, except the filters that the preset itself sets.
     """
@@ -147,8 +148,8 @@ def preset_differences(study: Study) -> tuple[PresetDifference, ...]:
 def _protocol_keys(study: Study, base: Study) -> list[StudyKey]:
     """Return the protocol keys to compare with the preset.
 
-    Keys that the pairing does not use are excluded, as is a baseline that the preset leaves to the
-    user.
+    Keys that the pairing does not use are excluded, and so is a baseline that the preset leaves to
+    the user.
     """
     unused = [] if study.pairing == "new" else [STUDY.new, STUDY.reference_games]
     if study.pairing == "all" or (base.pairing != "all" and not base.baseline):
@@ -161,7 +162,7 @@ def _merge_preset(values: object, where: str) -> object:
     if not isinstance(values, Mapping) or not (name := values.get(STUDY.preset.name)):
         return values
     if str(name) not in PRESETS:
-        return values  # the parser reports it
+        return values  # the parser reports the unknown name
     data = values.get(STUDY.data.name)
     source = data.get(DATA.source.name) if isinstance(data, Mapping) else None
     records = DataSpec().source if source is None else str(source)
@@ -171,7 +172,7 @@ def _merge_preset(values: object, where: str) -> object:
 def _read_extraction(
     values: dict[str, Any] | None, judges: tuple[JudgeSpec, ...], where: str
 ) -> JudgeSpec | None:
-    """Read the extraction judge: the name of a judge of the study, or a judge of its own."""
+    """Read the extraction judge: the name of a judge of the study, or a separate judge."""
     from studies.spec.schema import ExtractionBlock
 
     if not values:
@@ -193,7 +194,7 @@ def _read_extraction(
 
 
 def _check_study(study: Study, where: str) -> None:
-    """Check what depends on several keys, or on the entries of a list."""
+    """Check rules that involve several keys or the entries of a list."""
 
     def refuse(key: StudyKey, message: str) -> StudyError:
         return StudyError(f"{where}: {key}: {message}")
@@ -206,15 +207,15 @@ def _check_study(study: Study, where: str) -> None:
         if twice and key == STUDY.judges:
             raise refuse(key, f"two judges are named {twice[0]!r}; give each its own name")
         if twice:
-            raise refuse(key, f"{twice[0]!r} is listed twice")
+            raise refuse(key, f"{twice[0]!r} is listed twice; remove one")
         if not all(name.strip() for name in listed) and key != STUDY.judges:
-            raise refuse(key, "a name in the list is empty")
+            raise refuse(key, "a name in the list is empty; fill it in or remove it")
     if study.pairing == "all":
         return
     if not study.baseline:
         message = f"pairing: {study.pairing} needs a baseline: name one of the models"
         raise refuse(STUDY.baseline, message)
     if study.pairing == "new" and not study.new:
-        raise refuse(STUDY.new, "pairing: new needs the name of the new model")
+        raise refuse(STUDY.new, "pairing: new needs the name of the new model; set it here")
     if study.pairing == "new" and study.new == study.baseline:
         raise refuse(STUDY.new, f"{study.new!r} is also the baseline; name two different models")

@@ -1,7 +1,7 @@
-"""Settings of a study as frozen dataclasses; the `Key` of a field makes it a key of the file.
+"""Settings of a study as frozen dataclasses; a field with a `Key` is a key of the study file.
 
 To add a key, add a field here (for a judge in `studies.domain.JudgeSpec`): parser, JSON schema,
-dump, key order, defaults and differences from presets follow.
+dump, key order, defaults and differences from presets are derived from it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Add
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Parameters of a simulated judge, whose true bias they define; None: not set."""
+    """Parameters of a simulated judge, which define its true bias; None: not set."""
 
     first_bias: Annotated[
         float | None,
@@ -92,7 +92,8 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Judge that extracts verdicts from unreadable replies: a name, or a judge of its own."""
+    """The judge that extracts verdicts from unreadable replies: the name of a judge, or a separate
+    judge."""
 
     judge: Annotated[object, Key("Extraction", expected="a judge's name or definition")] = None
 
@@ -165,7 +166,7 @@ class DataSpec:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """All settings that determine the calls of a study and how verdicts are counted."""
+    """All settings that determine the calls of a study and the counting of its verdicts."""
 
     name: Annotated[
         str, Key("Name", missing="a study needs a name; its judgements are stored under it")
@@ -345,7 +346,7 @@ class Study:
         float | None, Key("Budget", "a run stops before it would exceed this amount", high=1e9)
     ] = None
     folder: Path = Path()
-    """Folder of the file, base of its relative paths; never stored, never part of a key."""
+    """Folder of the study file, to which paths are relative; not stored, not part of a key."""
 
     @property
     def pair_orders(self) -> str:

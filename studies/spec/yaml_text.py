@@ -8,17 +8,18 @@ from typing import Any, Final
 import yaml
 
 MAX_YAML_CHARS: Final = 500_000
-"""Characters of a YAML text; the parser reads about 200,000 per second."""
+"""Maximum characters of a YAML text; the parser reads about 200,000 per second."""
 MAX_YAML_VALUES: Final = 100_000
-"""Values after expanding aliases; nine lines of nine aliases each give a billion."""
+"""Maximum values after expanding aliases; nine lines of nine aliases each give a billion values."""
 
 
 class YamlTooLarge(yaml.MarkedYAMLError):
-    """A YAML text whose aliases expand to too many values, or to themselves."""
+    """Raised for a YAML text whose aliases expand to too many values or refer to themselves."""
 
 
 class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe loader (plain values only) that limits the number of values after alias expansion."""
+    """Safe YAML loader (plain values only) that limits the number of values after alias
+    expansion."""
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
@@ -28,7 +29,7 @@ class BoundedYamlLoader(yaml.SafeLoader):
 
 
 class _UniqueKeyLoader(BoundedYamlLoader):
-    """Loader that refuses duplicate keys, as YAML requires; PyYAML would drop the first one."""
+    """YAML loader that refuses duplicate keys, of which PyYAML would silently drop the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -44,7 +45,7 @@ class _UniqueKeyLoader(BoundedYamlLoader):
 
 
 def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """Count the values of a node, with its aliases expanded."""
+    """Count the values of a YAML node with its aliases expanded."""
     if id(node) in above:
         raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
     if id(node) not in known:
@@ -58,13 +59,13 @@ def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]
 
 
 def load_yaml(text: str) -> object:
-    """Parse a YAML text; a ValueError names the line that cannot be read."""
+    """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
     if len(text) > MAX_YAML_CHARS:
-        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters")
+        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters; shorten it")
     try:
         return yaml.load(text, _UniqueKeyLoader)
     except RecursionError:
-        raise ValueError("not valid YAML: nested too deeply") from None
+        raise ValueError("not valid YAML: nested too deeply; remove some levels") from None
     except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError
         message = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise ValueError(f"not valid YAML: {message}") from None
@@ -73,7 +74,7 @@ def load_yaml(text: str) -> object:
 def find_line(text: str, place: str) -> int:
     """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
 
-    If the key is absent it is the line of its block; 0 at the top level.
+    If the key is absent, the line of its block; 0 at the top level.
     """
     node, line = yaml.compose(text, yaml.SafeLoader), 0
     for part in place.replace("[", ".[").split("."):

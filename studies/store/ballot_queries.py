@@ -41,10 +41,11 @@ _ITEMS_PER_QUERY: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A comparison or verification shown to one voter; `shown`: contestants in the order shown."""
+    """A comparison or verification shown to one voter; `shown` are the contestants in the order
+    shown."""
 
     voter: str
-    """human:<name>"""
+    """Judge name of the voter, `human:<name>`."""
     position: int
     """Index in the voter's own sequence of ballots."""
     item: str
@@ -63,13 +64,13 @@ class Ballot:
 
     @property
     def names(self) -> frozenset[str]:
-        """The contestants compared, without their order."""
+        """The contestants compared, regardless of their order."""
         return frozenset(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
 class VotingRules:
-    """Voting rules of a study, the same for all its voters."""
+    """Voting rules of a study, which are the same for all its voters."""
 
     mode: BallotMode | Literal[""] = ""
     """Empty: the mode of the study's protocol."""
@@ -109,7 +110,7 @@ class VotingRules:
 
 
 def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") -> list[Ballot]:
-    """All ballots of a study, or of one `voter`, in each voter's order."""
+    """Read all ballots of a study, or those of one `voter`, in each voter's order."""
     rows = connection.execute(
         f"SELECT {BALLOT_COLUMNS} FROM ballots WHERE study={STUDY_ID} AND voter!=?2 "
         "AND (?3='' OR voter=?3) ORDER BY voter, position",
@@ -127,7 +128,7 @@ def ballot_from_row(row: Sequence[Any]) -> Ballot:
 
 
 def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ...]]:
-    """Answer checks from voted ballots, by item."""
+    """Return item -> answer checks, from voted ballots."""
     found: dict[str, list[AnswerCheck]] = defaultdict(list)
     for ballot in ballots:
         if ballot.state == "voted" and ballot.answer is not None:
@@ -136,15 +137,15 @@ def checks_by_item(ballots: Iterable[Ballot]) -> dict[str, tuple[AnswerCheck, ..
 
 
 def with_checks(item: Item, checks: Sequence[AnswerCheck]) -> Item:
-    """The item with the checks made on the page added to those of its file."""
+    """Return the item with the checks made on the page added to those of its file."""
     return replace(item, checks=(*item.checks, *(c for c in checks if c not in item.checks)))
 
 
 def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, str]:
-    """Reason why each comparison was chosen, by key of its vote.
+    """Return key of a vote -> reason why its comparison was chosen.
 
-    Only randomly chosen ones may enter estimates. The reason is part of the vote and is exported
-    with it; votes without one came with the data.
+    Only randomly chosen comparisons may enter estimates. The reason is part of the vote and is
+    exported with it; votes without a reason came with the data.
     """
     rows = connection.execute(
         "SELECT p.key, substr(r.detail, ?1) FROM plan p JOIN replies r USING(key) "
@@ -156,13 +157,13 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
 
 
 def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
-    """Count the votes cast on the page: those on comparisons not chosen at random, and all."""
+    """Count the votes cast on the page: on comparisons not chosen at random, and all."""
     why = selection_reasons(connection, study)
     return sum(chosen != "random" for chosen in why.values()), len(why)
 
 
 def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int, float]:
-    """Number of verifications made on the page, and time of the last one."""
+    """Return the number of verifications made on the page and the time of the last one."""
     number, last = connection.execute(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
         f"WHERE study={STUDY_ID} AND answer IS NOT NULL AND state='voted'",
@@ -174,8 +175,11 @@ def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int,
 def voted_comparisons(
     connection: sqlite3.Connection, study: str, voter: str
 ) -> set[tuple[str, tuple[str, ...]]]:
-    """Items and contestants, in alphabetical order, that a voter of this name has voted on, on the
-    page or in the data file."""
+    """Return the comparisons that a voter of this name has voted on, on the page or in the data
+    file.
+
+    A comparison is an item and its contestants in alphabetical order.
+    """
     rows = connection.execute(
         f"SELECT item, shown FROM plan WHERE study={STUDY_ID} AND judge=?", (study, voter)
     )
@@ -183,7 +187,7 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Return why a comparison was chosen; for a repeat, why it was chosen the first time."""
+    """Return the reason why a comparison was chosen; for a repeat, the reason of the first time."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
@@ -224,7 +228,7 @@ def read_voting_rules(connection: sqlite3.Connection, study: str) -> VotingRules
 
 
 def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingRules) -> None:
-    """Store the rules as JSON in the ballot row with an empty voter (one row per study)."""
+    """Store the voting rules as JSON, in the ballot row with an empty voter (one row per study)."""
     connection.execute(
         "INSERT OR REPLACE INTO ballots(study, voter, position, item, shown, mode, chosen, state, "
         f"answer) VALUES ({STUDY_ID},?,0,'','','rules','rules','rules',?)",
@@ -238,8 +242,8 @@ def put_voting_rules(connection: sqlite3.Connection, study: str, voting: VotingR
 def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> Ask | None:
     """Return the ask that a vote answers; None if the item no longer has the answers compared.
 
-    Its key hashes the texts, so that a vote is not restored for a changed question or for changed
-    answers under the same names.
+    The key of the ask is a hash of the texts, so that a vote is not restored for a changed question
+    or for changed answers under the same names.
     """
     try:
         texts = [item.instruction, *(item.answer(name) for name in sorted(ballot.shown))]
@@ -261,7 +265,7 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
 
 
 def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
-    """Keys of all votes cast on the page, also of those no longer in the plan."""
+    """Return the keys of all votes cast on the page, also of votes no longer in the plan."""
     rows = connection.execute(
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL", (study,)
     )
@@ -269,7 +273,8 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def restore_votes(connection: sqlite3.Connection, study: str) -> None:
-    """Append the page's votes to the plan of a saved study, if it still has what they compare."""
+    """Append the votes cast on the page to the plan of a saved study, if it still has their
+    comparisons."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)
@@ -283,7 +288,7 @@ def restore_votes(connection: sqlite3.Connection, study: str) -> None:
 
 
 def orders_seen(cast: Iterable[Ballot]) -> dict[tuple[object, ...], set[tuple[str, ...]]]:
-    """Orders in which each voter saw each comparison."""
+    """Return the orders in which each voter saw each comparison."""
     seen: dict[tuple[object, ...], set[tuple[str, ...]]] = defaultdict(set)
     for ballot in cast:
         seen[_voter_comparison_key(ballot)].add(ballot.shown)
@@ -295,7 +300,7 @@ def _voter_comparison_key(ballot: Ballot) -> tuple[object, ...]:
 
 
 def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> None:
-    """Append the ask to the plan unless the plan has it."""
+    """Append the ask of a vote to the plan, unless the plan already contains it."""
     find = f"SELECT 1 FROM plan WHERE study={STUDY_ID} AND key=?"
     if connection.execute(find, (study, ask.key)).fetchone():
         return
@@ -310,8 +315,8 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Set, in each vote of a person on a comparison, the number of orders in which this person has
-    voted on it."""
+    """Set, in all votes of a person on a comparison, the number of orders in which the person
+    voted."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:
@@ -325,15 +330,18 @@ def delete_vote(connection: sqlite3.Connection, study: str, key: str) -> None:
     connection.execute(f"DELETE FROM plan WHERE study={STUDY_ID} AND key=?", (study, key))
     for table in ("judgements", "replies"):
         connection.execute(f"DELETE FROM {table} WHERE key=?", (key,))
-    # Deleting need not change the highest seq; the time stamp makes cached frames outdated.
+    # Deleting may leave the highest seq unchanged; the new time stamp invalidates cached frames.
     connection.execute("UPDATE studies SET updated=updated+0.001 WHERE name=?", (study,))
 
 
 def read_items_by_id(
     connection: sqlite3.Connection, study: str, wanted: set[str]
 ) -> dict[str, Item]:
-    """Read some items of a study. The ids are separate SQL parameters, because SQLite would cut ids
-    in a JSON text at a null character."""
+    """Read some items of a study.
+
+    The ids are separate SQL parameters, because SQLite would cut ids in a JSON text at a null
+    character.
+    """
     found: dict[str, Item] = {}
     ids = sorted(wanted)
     for start in range(0, len(ids), _ITEMS_PER_QUERY):
@@ -348,7 +356,8 @@ def read_items_by_id(
 
 
 def voter_id(name: str) -> str:
-    """Return `human:<name>`; a name is one line of at most 60 characters."""
+    """Return `human:<name>`; raise StudyError unless the name is one line of at most 60
+    characters."""
     plain = " ".join(name.split())
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(

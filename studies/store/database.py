@@ -1,4 +1,4 @@
-"""Opening the SQLite file of a store: settings, schema version, migrations."""
+"""Open the SQLite file of a store: settings, schema version, migrations."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ def _add_extractions(connection: sqlite3.Connection) -> None:
 
 
 def _add_top_logprobs(connection: sqlite3.Connection) -> None:
-    """Add a column for log-probabilities. Older replies have none, so their label probabilities
-    cannot be recomputed."""
+    """Migration: add a column for log-probabilities.
+
+    Older replies have none, so their label probabilities cannot be recomputed.
+    """
     connection.execute("ALTER TABLE replies ADD COLUMN top TEXT")
 
 
 def _add_owners_and_ballots(connection: sqlite3.Connection) -> None:
-    """Add owners, links and ballots; studies of older stores have no owner and stay public."""
+    """Migration: add owners, links and ballots; studies of older stores have no owner and stay
+    public."""
     connection.execute("ALTER TABLE studies ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
     connection.execute(
         "CREATE TABLE shares (token TEXT PRIMARY KEY, "
@@ -65,7 +68,8 @@ def _add_voter_links(connection: sqlite3.Connection) -> None:
 
 
 def _add_adapted_requests(connection: sqlite3.Connection) -> None:
-    """Add the keys of calls sent without refused parameters, and counts of reasoning tokens."""
+    """Migration: add keys of calls sent without refused parameters, and counts of reasoning
+    tokens."""
     connection.execute(
         "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
         "without TEXT NOT NULL) STRICT, WITHOUT ROWID"
@@ -91,7 +95,7 @@ changes about a thousand pages; SQLite's default would checkpoint at every commi
 
 
 def default_store_path() -> Path:
-    """Path in EVENHAND_STORE, else evenhand.db in the user's data folder."""
+    """Return the path in EVENHAND_STORE, else evenhand.db in the user's data folder."""
     if named := settings.STORE.read():
         return Path(named)
     home = Path.home()
@@ -107,7 +111,8 @@ def default_store_path() -> Path:
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """Open a connection in autocommit mode; transactions need explicit BEGIN and COMMIT.
 
-    Without `create`, a missing file is an error; SQLite would create an empty one without tables.
+    Without `create`, a missing file is an error; by default SQLite would create an empty one
+    without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
     connection = sqlite3.connect(
@@ -120,7 +125,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def prepare_store(path: Path) -> None:
-    """Create a missing store, migrate an older one, refuse a newer one."""
+    """Create a missing store, migrate an older one, and raise an error for a newer one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, create=True)
@@ -171,7 +176,10 @@ def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _split_statements(script: str) -> list[str]:
-    """Split SQL by SQLite's own rule; executescript would commit the open transaction."""
+    """Split an SQL script into statements by SQLite's own rule.
+
+    They are executed one by one, because executescript would commit the open transaction.
+    """
     statements, current = [], ""
     for line in script.splitlines():
         current += line + "\n"
@@ -190,7 +198,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Keep a store's file open and detect when its path is deleted or replaced."""
+    """Keeps a store's file open and detects when its path is deleted or replaced."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -201,8 +209,10 @@ class DatabaseWatch:
         self._stamp: FileStamp = None
 
     def check(self) -> FileStamp:
-        """Return a stamp of the file at the path; a missing file is restored first. Costs one
-        `stat` call."""
+        """Return the identity (stamp) of the file at the path; a missing file is restored first.
+
+        If nothing has changed, this takes one `stat` call.
+        """
         now = file_stamp(self.path)
         if now is not None and now == self._stamp:
             return now
@@ -246,7 +256,7 @@ def file_stamp(path: Path) -> FileStamp:
 
 
 def restore_database(connection: sqlite3.Connection, path: Path) -> None:
-    """Write the data of an open connection back to its path, unless a file exists there by then.
+    """Write the data of an open connection back to its path, unless a file exists there meanwhile.
 
     The old write-ahead log is deleted first, because SQLite would apply it to the new file.
     """

@@ -1,8 +1,8 @@
 """Disk cache, beside the store, of large frames and of values that took long to compute.
 
-With it a study of millions of judgements opens in about a second. Frames are Arrow files because
-Parquet drops unused categories and reorders the others, so the frame read would differ from the
-one written. Entries of another version of the study or of the code are ignored.
+With it a study of millions of judgements opens in about a second. Frames are stored as Arrow files:
+Parquet drops unused categories and reorders the others, so the frame read would differ from the one
+written. Entries of another version of the study or of the code are ignored.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def read_cached_frame(
         return None
     frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
     del table
-    pa.default_memory_pool().release_unused()  # Arrow would keep as much memory again
+    pa.default_memory_pool().release_unused()  # otherwise Arrow would keep a second copy in memory
     return frame
 
 
 def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.DataFrame) -> None:
-    """Write a large frame to the cache in one step; errors of the file system are ignored."""
+    """Write a large frame to the cache atomically; errors of the file system are ignored."""
     if len(frame) < MIN_CACHED_ROWS or find_spec("pyarrow") is None:
         return
     import pyarrow as pa
@@ -126,9 +126,10 @@ _MAKERS: Final[list[ModuleType]] = []
 
 
 def register_maker(module: ModuleType) -> None:
-    """Register a module whose code, with all it imports, produces the cached data.
+    """Register a module whose code, with all its imports, produces the cached data.
 
-    The store registers itself, because it imports this module and cannot be imported by it.
+    The store registers itself, because it imports this module, which therefore cannot import the
+    store.
     """
     if module not in _MAKERS:
         _MAKERS.append(module)
@@ -137,7 +138,8 @@ def register_maker(module: ModuleType) -> None:
 
 @lru_cache(maxsize=1)
 def _code_fingerprint() -> str:
-    """Fingerprint of the registered modules, all they import, and the version of pandas."""
+    """Return the fingerprint of the registered modules, all their imports, and the version of
+    pandas."""
     if not _MAKERS:
         raise CodeMissing(
             "no module has registered as the maker of frames; import studies.store.store"

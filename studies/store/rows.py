@@ -18,7 +18,8 @@ from studies.texts.injection import suspect_places
 
 
 class RequestRecord(NamedTuple):
-    """The request that a key is the hash of, stored so that the origin of a key can be shown."""
+    """The request whose hash is the key of a call, stored so that the origin of a key can be
+    shown."""
 
     key: str
     endpoint: str
@@ -64,7 +65,7 @@ def put_study(connection: sqlite3.Connection, study: Study, plan_sha: str, recor
 
 
 def put_study_text(connection: sqlite3.Connection, study: Study) -> None:
-    """Replace the study file of a stored study whose plan stays as it is."""
+    """Replace the study file of a stored study without changing its plan."""
     connection.execute(
         "UPDATE studies SET yaml=?, updated=? WHERE name=?",
         (dump_study(study), time.time(), study.name),
@@ -149,8 +150,10 @@ def _put_asks(
 
 
 def put_judgement(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Insert or replace a judgement; a replaced row gets a new sequence number (seq), so live views
-    update."""
+    """Insert or replace a judgement.
+
+    A replaced row gets a new sequence number (seq), so that live views are updated.
+    """
     verdict, usage = judgement.verdict, judgement.usage
     pick = None if verdict is None or verdict.pick is None else verdict.pick
     connection.execute(

@@ -1,9 +1,9 @@
 """Journal of a run: a lease and a start record right before each call, the result after it.
 
-A lease reserves an ask for one run. Two processes with common asks therefore pay once: the holder
-of the lease makes the call, the other waits for the result. Leases are taken only right before a
-call, so a start record without an outcome is a call that was in flight when its process died. Such
-calls may be paid twice and are listed.
+A lease reserves an ask for one run, so that two processes with common asks pay once: the process
+with the lease makes the call, the other waits for the result. A lease is taken only right before a
+call, so a start record without an outcome means that the process died during the call. Such calls
+may be paid for twice and are listed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ runs left of the budget."""
 class RunJournal:
     """Writes of one run to the store; every await returns after the commit.
 
-    `again`: statuses of judgements that this run replaces, unless they were stored after it began.
+    `again` are the statuses of judgements that this run replaces, unless they were stored after the
+    run began.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class RunJournal:
         self._store, self._wall = store, wall
 
     def close(self) -> None:
-        """Release all leases and delete attempts without a call. Attempts whose outcome could not
-        be stored remain and are listed as possibly paid."""
+        """Release all leases and delete attempts without a call.
+
+        Attempts whose outcome could not be stored remain and are listed as possibly paid.
+        """
         owner, in_flight = self.owner.id, list(self.attempts_in_flight)
 
         def work(connection: sqlite3.Connection) -> None:
@@ -79,11 +82,11 @@ class RunJournal:
             self.owner.close()
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted:
-        """Store lease and start record of a call in one commit; return the attempt's id, or why the
-        call must not start.
+        """Store lease and start record of a call in one commit.
 
-        The attempt is in flight until its outcome is stored or it is withdrawn. `leased`: the
-        caller has held the lease since an earlier attempt.
+        Returns the attempt's id, or the reason why the call must not start. The attempt counts as
+        in flight until its outcome is stored or it is withdrawn. `leased`: the caller already has
+        the lease from an earlier attempt.
         """
         begun: int | NotStarted = await self.write(lambda c: self._begin_attempt(c, key, leased))
         if isinstance(begun, int):
@@ -91,9 +94,10 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose call was not sent, because of a pause or a cool-down.
+        """Delete an attempt whose call was not sent, because the run paused or the endpoint needs a
+        pause.
 
-        `keep_lease`: another call for the same ask is still being made.
+        `keep_lease`: another call for the same ask is still in progress.
         """
 
         def work(connection: sqlite3.Connection) -> None:
@@ -111,12 +115,11 @@ class RunJournal:
         self.attempts_in_flight.discard(attempt)
 
     async def release(self, key: str) -> None:
-        """Release the lease of an ask, so that other runs may make it."""
+        """Release the lease of an ask, so that other runs can make the call."""
         await self.write(lambda c: self._release_lease(c, key))
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
-        """Return the keys, among the given ones, of asks that a live run has leased at this
-        moment."""
+        """Return those of the keys whose asks a live run has leased at this moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
@@ -135,10 +138,10 @@ class RunJournal:
         *,
         without: Collection[str] = (),
     ) -> None:
-        """Store the judgement and its last attempt's outcome and end the lease, in one commit.
+        """Store the judgement and its last attempt's outcome, and release the lease, in one commit.
 
-        `without`: planned parameters that the call was sent without, because the endpoint refuses
-        them; the reply is then stored under a key of its own.
+        `without` are planned parameters that were not sent because the endpoint refuses them; the
+        reply is then stored under a separate key.
         """
         now = self._wall()
 
@@ -165,7 +168,7 @@ class RunJournal:
     ) -> None:
         """Store an extraction and, if it found a verdict, the judgement whose reply it read.
 
-        `stamps`: request and prompt of the extraction, which is in no plan.
+        `stamps` are request and prompt of the extraction, which is in no plan.
         """
         ask, now = extraction.ask, self._wall()
 
@@ -214,7 +217,7 @@ class RunJournal:
         return int(cursor.lastrowid or 0)
 
     def _release_lease(self, connection: sqlite3.Connection, key: str) -> None:
-        """Delete this run's lease only; another run may have taken the ask over meanwhile."""
+        """Delete the lease if this run still has it; another run may have taken over the ask."""
         connection.execute("DELETE FROM leases WHERE key=? AND owner=?", (key, self.owner.id))
 
     def _has_answer(self, connection: sqlite3.Connection, key: str) -> bool:
@@ -232,8 +235,11 @@ class RunJournal:
         return True
 
     async def write(self, work: WriteFunction) -> Any:
-        """Run a write, and repeat it as long as `wait_for_repair` asks to (for example after a full
-        disk), so that no paid reply is lost."""
+        """Run a write, and repeat it as long as `wait_for_repair` returns true (for example after a
+        full disk).
+
+        This way no paid reply is lost.
+        """
         while True:
             submitted = time.monotonic()
             try:
@@ -250,15 +256,17 @@ class RunJournal:
 
 @dataclass(frozen=True, slots=True)
 class MaybePaidTwice:
-    """A call that was in flight when its process died. The provider may have billed it, and a new
-    run makes it again."""
+    """A call that was in flight when its process died.
+
+    The provider may have billed it, and a new run makes it again.
+    """
 
     key: str
     started: float
 
 
 def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
-    """Attempts without an outcome whose process has ended; of one study, or of all."""
+    """List the attempts without an outcome whose process has ended, of one study or of all."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
     rows = store.read(
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",
@@ -278,7 +286,7 @@ ATTEMPTS_OF_STUDY = (
 
 
 def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:
-    """Store a judgement unless it would replace a paid reply by nothing.
+    """Store a judgement, unless it would replace a paid reply by an empty one.
 
     An error replaces only an error. A judgement without text (such as an endpoint's refusal) does
     not replace one with text.

@@ -1,8 +1,8 @@
 """Owners of leases: runs that have reserved asks.
 
 An owner is alive as long as its process holds a lock file. The kernel releases the lock when the
-process ends, also after kill -9. Leases of a dead owner can be taken over at once, and a jump of
-the wall clock releases none.
+process ends, also after kill -9. Leases of a dead owner can be taken over at once, and a change of
+the system clock does not release any lease.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ else:
 
 
 class LeaseOwner:
-    """Identity of a run among all runs of a store; alive while its file is locked."""
+    """Identity of a run among all runs of a store; the run is alive while its file is locked."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.id = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._path = folder / f"{self.id}.lock"
         self._handle = self._path.open("wb")
-        if not _try_lock(self._handle):  # the name is new, so the disk has no locks
+        if not _try_lock(self._handle):  # a new file is locked by no other process
             self.close()
             raise OSError(errno.ENOLCK, "its disk does not support file locks")
 
@@ -60,7 +60,7 @@ def is_owner_alive(folder: Path, owner: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # unknown: waiting is better than paying twice
+        return True  # unknown: assume that it is alive, as waiting is better than paying twice
     if not alive:
         path.unlink(missing_ok=True)
     return alive

@@ -25,7 +25,8 @@ from studies.store.rows import (
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """Numbers of live asks kept, dropped and added when a study was saved again."""
+    """Numbers of live asks (asks for judge calls) kept, dropped and added when a study was saved
+    again."""
 
     kept: int
     dropped: int
@@ -43,7 +44,8 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Write a study with items, prompts and plan; stored judgements and page votes are kept."""
+    """Write a study with items, prompts and plan; stored judgements and votes cast on the page are
+    kept."""
     study_id = put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}
@@ -60,7 +62,7 @@ def write_study_rows(
 
 
 def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -> None:
-    """Give a study another name, in its file, its row and the list of its runs."""
+    """Rename a study in its study file, its row and the list of its runs."""
     connection.execute(
         "UPDATE studies SET name=?, yaml=?, updated=? WHERE name=?",
         (name, dump_study(replace(study, name=name)), time.time(), study.name),
@@ -69,7 +71,8 @@ def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
-    """Delete a study and the judgements no other study uses; return how many judgements."""
+    """Delete a study and the judgements that no other study uses; return the number of
+    judgements."""
     keys = (
         f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"

@@ -40,7 +40,7 @@ register_maker(sys.modules[__name__])
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A study in the list of studies, with its numbers of planned and judged asks."""
+    """A line of the list of studies, with the numbers of planned and judged asks."""
 
     name: str
     recorded: bool
@@ -54,26 +54,29 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     @property
     def unrestricted(self) -> Store:
-        """The store without restrictions by visitor (see studies/sharing/visitor_store.py)."""
+        """The same store without restrictions by visitor (see studies/sharing/visitor_store.py)."""
         return self
 
     @property
     def folder(self) -> Path:
-        """Folder of uploads and prompts, to which the paths of studies are relative."""
+        """Folder of uploads and prompts, to which the paths in studies are relative."""
         return self.path.parent
 
     @property
     def salt(self) -> str:
         """Text that is hashed into the keys of a visitor's asks, so that visitors do not share
-        replies; empty: all studies share them."""
+        replies.
+
+        It is empty if all studies share their replies.
+        """
         return ""
 
     def salt_of(self, name: str) -> str:
-        """Return the salt with which the keys of a study were made."""
+        """Return the salt that the keys of a study were made with."""
         return ""
 
     def folder_of(self, name: str) -> Path:
-        """Folder to which the paths of a study are relative: its owner's, for every visitor."""
+        """Return the folder to which the paths of a study are relative: the folder of its owner."""
         return self.folder
 
     def owns(self, name: str) -> bool:
@@ -97,8 +100,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         recorded: Iterable[Judgement] = (),
         only_recorded: bool = False,
     ) -> PlanChange:
-        """Write a study and its plan in one transaction; stored judgements and votes cast on the
-        page are kept."""
+        """Write a study and its plan in one transaction; stored judgements and page votes are
+        kept."""
 
         def work(connection: sqlite3.Connection) -> PlanChange:
             return write_study_rows(
@@ -119,7 +122,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return [self._summarise(*row) for row in rows.fetchall()]
 
     def _summarise(self, name: str, recorded: int, updated: float) -> StudySummary:
-        """Count live asks; recorded verdicts and votes count only in a recorded study."""
+        """Count the live asks of a study; recorded verdicts and votes count only in a recorded
+        study."""
         found = Counter(self.counts_of_origin(name, "live"))
         if recorded:
             found += Counter(self.counts_of_origin(name, "recorded"))
@@ -134,16 +138,17 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return _parse_stored_study(row[0], name)
 
     def created(self, name: str) -> float | None:
-        """Time when a study was first saved; None if there is no such study."""
+        """Return the time when a study was first saved; None if there is no such study."""
         row = self.read("SELECT created FROM studies WHERE name=?", (name,)).fetchone()
         return float(row[0]) if row else None
 
     def study_files(self) -> dict[str, str]:
-        """The study file of each study, by its name."""
+        """Return study name -> text of its study file."""
         return dict(self.read("SELECT name, yaml FROM studies").fetchall())
 
     def rename_study(self, name: str, other: str) -> None:
-        """Rename a study. Its replies stay: their keys do not contain the study's name."""
+        """Rename a study; its replies are kept, since their keys do not contain the study's
+        name."""
         study = self.study(name)
         if other in {line.name for line in self.studies()}:
             raise StudyError(f"a study named {other!r} exists; choose another name")
@@ -152,14 +157,15 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         self.writer.run(lambda connection: rename_study_rows(connection, study, other))
 
     def delete_study(self, name: str) -> int:
-        """Delete a study and the judgements no other study uses; return how many judgements."""
+        """Delete a study and the judgements that no other study uses; return the number of
+        judgements."""
         self.study(name)
         self._cache.drop(name)
         delete_cached(self.path, name)
         return self.writer.run(lambda connection: delete_study_rows(connection, name))  # type: ignore[no-any-return]
 
     def set_combine(self, name: str, combine: str) -> None:
-        """Change the rule by which a study combines both orders; no call depends on it."""
+        """Change the rule by which a study combines both orders; this needs no new calls."""
         if not self.owns(name):
             raise StudyError(f"only the owner of {name!r} can change its combination rule")
         if combine not in COMBINE_RULES | REMEDY_RULES:
@@ -175,7 +181,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
     # ---- the frame --------------------------------------------------------------------------
 
     def frame(self, study: str | None = None) -> pd.DataFrame:
-        """The judgement frame of a study; without a name, of the only study in the store."""
+        """Return the judgement frame of a study; without a name, of the only study in the store."""
         name = study or self._only_study()
         spec = self.study(name)
         version = self.version(name)
@@ -219,5 +225,5 @@ def open_existing_store(path: Path | None) -> Store:
 
 @lru_cache(maxsize=256)
 def _parse_stored_study(text: str, name: str) -> Study:
-    """Parse a study file; cached because parsing YAML is slow and a study is immutable."""
+    """Parse a study file; cached, because parsing YAML is slow and a parsed study is immutable."""
     return parse_study(text, name)

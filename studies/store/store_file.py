@@ -1,4 +1,4 @@
-"""The open SQLite file of a store: its connections, its writer, versions of studies, its cache."""
+"""The open SQLite file of a store: connections, writer, versions of studies, and cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Value = TypeVar("Value")
 
 
 class StoreFile:
-    """A store's file; reads use one connection per thread, writes one writer."""
+    """A store's file; each thread reads through its own connection, and one writer makes all
+    writes."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_store_path()
@@ -37,7 +38,7 @@ class StoreFile:
 
     @property
     def owners(self) -> Path:
-        """Folder of the lock files of live runs, the owners of leases."""
+        """Folder of the lock files of live runs, which are the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")
 
     @property
@@ -52,7 +53,7 @@ class StoreFile:
         return StoreWriter(lambda: database.connect(self.path))
 
     def _open_reader(self) -> sqlite3.Connection:
-        """A connection for the reads of one thread."""
+        """Open a connection for the reads of one thread."""
         return database.connect(self.path)
 
     def close(self) -> None:
@@ -68,24 +69,28 @@ class StoreFile:
         try:
             return self.read_connection.execute(sql, values)
         except sqlite3.DatabaseError as error:
-            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+            raise StoreUnusable(
+                f"the store {self.path} cannot be read: {error}; check the file"
+            ) from error
 
     @property
     def read_connection(self) -> sqlite3.Connection:
-        """This thread's connection for reads."""
+        """The connection of this thread for reads."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         try:
             if connection is None or self._local.file != self.file_watch.check():
                 self._local.file = self.file_watch.check()
                 connection = self._local.connection = self._open_reader()
         except sqlite3.DatabaseError as error:
-            raise StoreUnusable(f"the store {self.path} cannot be read: {error}") from error
+            raise StoreUnusable(
+                f"the store {self.path} cannot be read: {error}; check the file"
+            ) from error
         return connection
 
     # ---- values computed from a version of a study -----------------------------------------
 
     def version(self, name: str) -> StudyVersion:
-        """Return the version of a study; it changes with its plan and with any of its
+        """Return the version of a study, which changes with its plan and with any of its
         judgements."""
         return self._versions.current_version(name, self.read)
 
@@ -96,17 +101,19 @@ class StoreFile:
         work: Callable[[], Value],
         version: Hashable | None = None,
     ) -> Value:
-        """Return the result of `work`, computed once per version of a study and kept in the
-        store's cache.
+        """Return the result of `work`, computed once per version of a study and kept in the store's
+        cache.
 
-        `what`: name and arguments of the computation. `version`: replaces the study's own version
-        for results that depend on less or on more. Callers share the result and must not change it.
+        `what` is the name and arguments of the computation. `version` replaces the study's version
+        for results that depend on less or on more than the study. Callers share the result and must
+        not change it.
         """
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)
 
     def cached(self, name: str, what: str, work: Callable[[], Value]) -> Value:
-        """As `memoised`, and cached on disk if the computation took long.
+        """Return the result of `work` as `memoised` does, and cache it on disk if it took long to
+        compute.
 
         The result must be unchanged by conversion to JSON and back.
         """

@@ -1,6 +1,6 @@
-"""Versions of studies; a run of one study does not change the versions of others.
+"""Versions of studies, such that a run of one study does not change the versions of others.
 
-Counting five million rows takes seconds, and a judgement of any study raises the store's last
+Counting five million rows takes seconds, and a judgement of any study increases the store's last
 sequence number (seq). Therefore only the judgements since the last check are read, and only those
 in the study's own plan change its version.
 """
@@ -26,17 +26,18 @@ class _VersionRecord(NamedTuple):
 
 
 class StudyVersions:
-    """Versions of a store's studies."""
+    """Computes and remembers the versions of a store's studies."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
         self._version_lock = threading.Lock()
 
     def current_version(self, name: str, read: ReadQuery) -> StudyVersion:
-        """Return the version of a study; it changes with its plan and with any of its judgements.
+        """Return the version of a study, which changes with its plan and with any of its
+        judgements.
 
-        The computation holds a lock: of two parallel reads, the older could otherwise finish last
-        and be stored.
+        A lock is held during the computation, because of two parallel reads the older one could
+        finish last and be stored.
         """
         with self._version_lock:
             return self._read_version(name, read)
@@ -58,7 +59,8 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a study is unchanged since a version: no judgement stored since belongs to it."""
+        """Whether a version of a study is still current: plan unchanged, and no judgement of it
+        stored since."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:

@@ -1,8 +1,7 @@
-"""The writer thread of a store, with group commit: all writes queued during a commit form the next
-commit.
+"""The writer thread of a store, with group commit.
 
-There is no timer to collect more writes, because a timer of 50 ms would halve the rate of calls
-that take 50 ms.
+All writes queued during a commit form the next commit. There is no timer to collect more writes: a
+timer of 50 ms would halve the rate of calls that take 50 ms.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class _WriteResult(NamedTuple):
 
 
 class StoreWriter:
-    """Run all writes of a store in one thread, each batch in one transaction."""
+    """Runs all writes of a store in one thread, each batch in one transaction."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
@@ -65,8 +64,8 @@ class StoreWriter:
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; after its commit, the future `waiting` gets the result in its own event
-        loop."""
+        """Queue a write; after its commit, the future `waiting` receives the result in its own
+        event loop."""
         self._put(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
@@ -106,13 +105,13 @@ class StoreWriter:
         return batch, False
 
     def _commit(self, batch: list[_WriteJob]) -> list[_WriteResult]:
-        """Commit a batch in one transaction; if a write fails, commit each one alone."""
+        """Commit a batch in one transaction; if a write fails, commit each write separately."""
         try:
             results = self._transaction(batch)
         except Exception as error:
             if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
                 return [done for job in batch for done in self._commit([job])]
-            self._disconnect()  # only a new connection notices a file made writable
+            self._disconnect()  # a file that was made writable is detected only by a new connection
             return [_WriteResult(job, None, _explain_error(error)) for job in batch]
         return [_WriteResult(job, result, None) for job, result in zip(batch, results, strict=True)]
 
@@ -140,8 +139,10 @@ class StoreWriter:
 
 
 def _deliver_results(batch: list[_WriteResult]) -> None:
-    """Deliver the results with one wake-up per event loop and batch; waking a loop for every row
-    would cost as much as writing it."""
+    """Deliver the results with one wake-up per event loop and batch.
+
+    Waking a loop for every row would take as long as writing the row.
+    """
     by_loop: dict[asyncio.AbstractEventLoop, list[_WriteResult]] = {}
     for done in batch:
         if done.job.loop is None:
@@ -149,7 +150,7 @@ def _deliver_results(batch: list[_WriteResult]) -> None:
         else:
             by_loop.setdefault(done.job.loop, []).append(done)
     for loop, group in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed: no future waits
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and no future is waiting
             loop.call_soon_threadsafe(_resolve_futures, group)
 
 
@@ -169,8 +170,10 @@ def _resolve_future(done: _WriteResult) -> None:
 
 
 def _explain_error(error: Exception) -> Exception:
-    """Convert errors of the file or its disk, which the user can correct, to StoreUnusable; return
-    errors of the write itself unchanged."""
+    """Convert errors of the file or its disk, which the user can correct, to StoreUnusable.
+
+    Errors of the write itself are returned unchanged.
+    """
     malformed = type(error) is sqlite3.DatabaseError  # damaged, or not a database
     if not (malformed or isinstance(error, (sqlite3.OperationalError, OSError))):
         return error

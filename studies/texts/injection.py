@@ -1,8 +1,8 @@
-"""Find suspected prompt injections: instructions and answers that address the judge.
+"""Find suspected prompt injections: questions and answers that contain instructions to the judge.
 
 A suspect is flagged, counted and shown, and results can be computed with and without it; no text is
-changed and no item is excluded automatically. A flag is not proof: an answer that explains what a
-prompt injection is may be flagged too.
+changed and no item is excluded automatically. A flag is not proof: an answer that explains prompt
+injections may be flagged too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SuspectSpan:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSuspect:
-    """Text of an item that matches injection rules."""
+    """A text of an item that matches injection rules."""
 
     item: str
     where: str
@@ -133,7 +133,8 @@ def find_all_suspects(items: Iterable[Item]) -> list[InjectionSuspect]:
 
 
 def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Find the positions at which a reply repeats suspicious spans of the texts it was shown.
+    """Find the positions at which a reply repeats suspicious spans of the texts that the judge was
+    shown.
 
     A verdict marker alone (`[[A]]`) occurs in every reply, so a span counts only if its whole line
     is repeated.
@@ -152,7 +153,8 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
 def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
     """Normalise a text: lower case, full-width letters narrowed, zero-width characters removed.
 
-    The second value maps each character to its index in the text; None if the indices agree.
+    The second value maps each character to its index in the original text; None if all indices are
+    equal.
     """
     if text.isascii():
         return text.lower(), None
@@ -167,7 +169,8 @@ def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim leading and trailing characters that only marked the start of a sentence."""
+    """Trim from a span the leading and trailing characters that only mark the start of a
+    sentence."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
     return start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))

@@ -1,9 +1,9 @@
 """Rules for suspected prompt injections: verdict markers, orders, chat tags, in many languages.
 
-Each rule has trigger words. Its pattern is tried only if one of them occurs: most texts have none,
-and searching for a word is about fifty times faster than matching a pattern. Words and patterns are
-matched against text in lower case. All patterns take linear time: no repetition is nested in
-another.
+Each rule has trigger words. Its pattern is tried only if one of these words occurs: most texts have
+none, and searching for a word is about fifty times faster than matching a pattern. Words and
+patterns are matched against text in lower case. All patterns take linear time, as no repetition is
+nested in another.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORD: Final = r"\b"
 def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
     """Compile a rule; `words` are separated by two spaces or a line break.
 
-    Patterns that begin at a word are tried only where a word begins, with one check for all.
+    Patterns that begin with a word are joined, so that one check finds where a word begins.
     """
     at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
     others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(_WORD)]

@@ -56,7 +56,7 @@ _POLITE_OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _READ: Final = 400
-"""Characters read after the polite opening."""
+"""Number of characters examined after a polite opening."""
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*|[.,;:!?()\[\]\"“”\n]")
 _PHRASE_ENDS: Final = _word_set(
     """
@@ -121,10 +121,10 @@ def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def parse_opening(instruction: str) -> tuple[str, str]:
-    """Return verb and object, as ("write", "poem"); ("question", "") or ("", "") otherwise."""
+    """Return verb and object, such as ("write", "poem"); ("question", "") or ("", "") otherwise."""
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
     start = 0
-    while match := _POLITE_OPENING.match(text, start):  # no copies: a text may have thousands
+    while match := _POLITE_OPENING.match(text, start):  # without copying the text
         start = match.end()
     text = text[start : start + _READ]
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]

@@ -1,7 +1,8 @@
 """Find answers that a contestant gives, word for word, to several different questions.
 
-Such a contestant does not answer: it may be a null model, whose constant text is written to win the
-comparison, or a failed run. It is flagged like a suspected injection; nothing is excluded.
+Such a contestant does not answer the question: it may be a null model, whose constant text is
+written to win the comparison, or a failed run. It is flagged like a suspected injection; nothing is
+excluded.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import Final
 from studies.domain import QUESTION_META, REPEATED_META, Item
 
 MIN_QUESTIONS: Final = 3
-"""Different questions with the same answer from which the answer is a suspect."""
+"""Minimum number of questions with the same answer for the answer to be a suspect."""
 MIN_LENGTH: Final = 20
-"""Characters from which an answer counts: "Yes" and "B" answer many questions."""
+"""Minimum characters of a repeated answer; "Yes" or "B" may be right for many questions."""
 
 
 def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
-    """Record in each item the contestants whose answer to it is repeated, word for word, for three
-    or more questions.
+    """Record in each item the contestants whose answer is the same, word for word, in three or more
+    items.
 
-    The mark is stored with the item, so that exports, filters and reports find it there.
+    The mark is stored with the item, where exports, filters and reports find it.
     """
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, item in enumerate(items):
@@ -39,7 +40,7 @@ def mark_repeated_answers(items: Sequence[Item]) -> list[Item]:
 
 
 def describe_repeated_answers(items: Sequence[Item]) -> list[str]:
-    """Describe the contestants with marked answers, one sentence each, for notes of an import."""
+    """Write one sentence for each contestant with marked answers, as notes of an import."""
     flagged: dict[str, int] = defaultdict(int)
     for item in items:
         for name in item.meta.get(REPEATED_META, "").splitlines():
@@ -58,7 +59,7 @@ def _question(item: Item) -> str:
 
 
 def _mark(item: Item, names: Sequence[str]) -> Item:
-    """Return the item with these contestants marked, without marks of an earlier file."""
+    """Return the item with these contestants marked; marks from an earlier file are removed."""
     if not names and REPEATED_META not in item.meta:
         return item
     meta = {key: value for key, value in item.meta.items() if key != REPEATED_META}

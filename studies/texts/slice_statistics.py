@@ -28,7 +28,7 @@ class LengthSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContestantCoverage:
-    """Number of items for which a contestant has an answer, has none, or has an empty one."""
+    """Number of items for which a contestant has an answer, no answer, or an empty one."""
 
     name: str
     found: int
@@ -57,7 +57,7 @@ class SliceProfile:
 
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
-    """Compute the statistics of a slice; without `contestants`, of all that answered."""
+    """Compute the statistics of a slice; without `contestants`, for all that answered."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)

@@ -46,6 +46,8 @@ class JudgeApp:
         if path == "/v1/chat/completions" and request.method == "POST":
             return await self.chat(request)
         if path == "/v1/models":
+            if refusal := self.refuse_key(bearer_of(request)):
+                return await send_refusal(request, refusal)
             return await send(request, self.models())
         if path == "/bill":
             return await send(request, json.dumps(self.books("calls" in request.query)).encode())
@@ -84,8 +86,8 @@ class JudgeApp:
     def at_the_door(self, asked: Asked) -> Refusal | None:
         """Key, rate and model are checked before anything else, as providers do."""
         settings = self.settings
-        if settings.api_keys is not None and asked.api_key not in settings.api_keys:
-            return unauthorized(asked.api_key if settings.echo_key else "sk-***")
+        if refusal := self.refuse_key(asked.api_key):
+            return refusal
         wait = settings.limiter.admit(self.now()) if settings.limiter else None
         if settings.limiter and wait is not None:
             self.cooldowns.open(self.now(), wait)
@@ -93,6 +95,12 @@ class JudgeApp:
         if settings.strict_models and asked.model not in settings.models:
             return refuse(Fault("model_not_found"), asked, time.time())
         return None
+
+    def refuse_key(self, key: str) -> Refusal | None:
+        """The 401 for a key that the settings do not list."""
+        if self.settings.api_keys is None or key in self.settings.api_keys:
+            return None
+        return unauthorized(key if self.settings.echo_key else "sk-***")
 
     def standing_fault(self, asked: Asked) -> Fault | None:
         """What this endpoint never takes, whatever the schedule says."""
@@ -206,5 +214,8 @@ def understood(request: web.BaseRequest, raw: bytes, call: Call) -> Asked | Refu
         return invalid_request("We could not parse the JSON body of your request.")
     if problem := complaint(body):
         return invalid_request(problem)
-    api_key = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
-    return Asked(call.index, call.key, call.attempt, body, api_key)
+    return Asked(call.index, call.key, call.attempt, body, bearer_of(request))
+
+
+def bearer_of(request: web.BaseRequest) -> str:
+    return request.headers.get("Authorization", "").removeprefix("Bearer ").strip()

@@ -1,4 +1,4 @@
-"""Estimates behind the agreement panels, each computed on first use and cached."""
+"""Estimates for the agreement panels, each computed on first use and cached."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ BOTH_ORDERS: Final = "both"
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of the raters (judges with prompts, and people) of a filtered study."""
+    """Agreement among the raters of a filtered study: judges with their prompts, and people."""
 
     raters: Raters
 
     @cached_property
     def table(self) -> dict[str, dict[str, PairAgreement]]:
-        """Agreement of every two raters; `people` is one of them if there are votes."""
+        """Agreement of every pair of raters; `people` is a rater too if there are votes."""
         return agreement_matrix(self.raters.frame)
 
     @property
@@ -58,7 +58,8 @@ class Agreement:
 
     @cached_property
     def ranked_judges(self) -> list[str]:
-        """Judges by descending agreement with people, or without people with each other."""
+        """Judges by descending agreement with people; without people, by agreement with the other
+        judges."""
         return sorted(self.judges, key=lambda name: -self._closeness(name))
 
     def _closeness(self, name: str) -> float:
@@ -93,9 +94,10 @@ class Agreement:
 
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
-        """Both orders merged to one verdict per pair: a win needs both orders, otherwise a tie.
+        """Verdicts with both orders merged to one per pair: a win in both orders is a win, anything
+        else a tie.
 
-        Only pairs judged in both orders.
+        Only pairs judged in both orders are included.
         """
         several = row_selection.select_rows(
             self.raters.machines, self.raters.machines["orders"] > 1
@@ -105,7 +107,8 @@ class Agreement:
 
     @cached_property
     def merging_effects(self) -> dict[str, Contrast]:
-        """rater -> agreement with people: merged orders − single orders, on the same items."""
+        """For each rater, agreement with people of merged orders minus that of single orders, on
+        the same items."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         parts = {
@@ -126,7 +129,7 @@ class Agreement:
 
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:
-        """rater -> share of merged verdicts that equal the people's majority."""
+        """For each rater, the share of merged verdicts equal to the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
@@ -135,7 +138,8 @@ class Agreement:
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
-        """rater -> agreement of its merged verdicts with the people's majority."""
+        """For each rater, the agreement coefficients of its merged verdicts with the people's
+        majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         grid = build_verdict_grid(
@@ -148,9 +152,10 @@ class Agreement:
         return SignedScores(self.raters.frame)
 
     def people_alignment(self, rater: str, both: bool) -> Alignment:
-        """Distance of a rater's scores from people's mean, as in Creation-MMBench.
+        """Distance of a rater's scores from the people's mean score, as in Creation-MMBench.
 
-        Mean absolute error (MAE) and share within 1 (Consistency); `both` averages the two orders.
+        Gives the mean absolute error (MAE) and the share within 1 (there called Consistency); with
+        `both`, scores are averaged over the two orders.
         """
         return self.scores.gaps(rater, "dual" if both else "single").alignment
 
@@ -166,7 +171,7 @@ class Agreement:
 
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
-        """Each prompt, its judges pooled, as a replacement for a person.
+        """For each prompt, with its judges pooled, how well it could replace a person.
 
         Empty with fewer than two prompts or two judges.
         """
@@ -197,14 +202,14 @@ class Agreement:
 
     @cached_property
     def targeted_votes(self) -> int:
-        """Number of votes on pairs that were not chosen at random."""
+        """Number of votes on pairs that were selected for a reason instead of at random."""
         return int(row_selection.targeted_vote_mask(self.people_rows).sum())
 
     @cached_property
     def all_vote_agreement(self) -> dict[str, Estimate]:
-        """Agreement of each judge with people's majority, and of two people with each other.
+        """Agreement of each judge with the people's majority, and of two people with each other.
 
-        All votes count, also those on pairs not chosen at random.
+        All votes count, including those on pairs that were not chosen at random.
         """
         return self._agreement_shares(self.raters.frame)
 
@@ -235,7 +240,8 @@ class Agreement:
 
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
-        """Name of the reference, and (rater, category) -> share of verdicts equal to it.
+        """Name of the reference (people or known answers), and for each (rater, category) the share
+        of verdicts equal to it.
 
         The category "All" pools all categories.
         """
@@ -257,12 +263,12 @@ class Agreement:
 
 @memoise_by_study
 def load_agreement(filtered_study: FilteredStudy) -> Agreement:
-    """Agreement of a filtered study; finding, KPI strip and panels share one instance."""
+    """The agreement of a filtered study; headline, key figures and panels share one instance."""
     return Agreement(Raters(filtered_study))
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first of the ranked judges, and all without a significant difference to it.
+    """The first of the ranked judges, and all judges not significantly different from it.
 
     Differences are measured on the same items.
     """

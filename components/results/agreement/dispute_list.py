@@ -1,4 +1,4 @@
-"""List of the disputed cases as HTML, most informative first, with links to the replies."""
+"""HTML list of disputed cases, the most informative first, with links to the replies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIND_TITLES: Final = {
 
 
 def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
-    """(subtitle, list) of one kind of dispute, most informative first."""
+    """Subtitle and HTML list of one kind of dispute, the most informative case first."""
     found = list_disputes(data.raters, kind)
     total = len({(one.item, one.names) for one in found})
     if not found:

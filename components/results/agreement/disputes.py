@@ -1,4 +1,5 @@
-"""Disputed cases: judges against people or known answers, judges or people against each other.
+"""Disputed cases: judges against people or known answers, judges among each other, people among
+each other.
 
 A case is the set of compared answers to one item.
 """
@@ -39,9 +40,11 @@ _CASE_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One case: people's choice, the known better answer, and the counts of votes and judges.
+    """One case: the people's choice, the known better answer, and the number of votes and judges
+    for each answer.
 
-    Each judge counts with its majority over the orders; a split between orders counts as a tie.
+    Each judge counts once, with its majority over the orders; a judge split between orders counts
+    as a tie.
     """
 
     item: str
@@ -57,15 +60,15 @@ class Dispute:
         return sum(self.judges.values())
 
     def count_against(self, winner: str | None) -> int:
-        """Number of judges that prefer another answer; a tie prefers none."""
+        """Number of judges that prefer another answer than `winner`; a tie prefers none."""
         if winner in (None, TIE_NAME):
             return 0
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key, larger is more informative.
+        """Sort key; a larger key means a more informative case.
 
-        It compares the share of judges against the reference (or the entropy of the split), then
+        It compares the share of judges against the reference (or the entropy of their split), then
         the certainty of the reference, then the number of verdicts.
         """
         if kind == AGAINST_PEOPLE:
@@ -88,7 +91,8 @@ def _entropy(counts: Counter[str]) -> float:
 
 
 def dispute_kinds(raters: Raters) -> list[str]:
-    """Kinds of dispute that can occur: some need votes, known answers or several judges."""
+    """Kinds of dispute that the study can have: some need votes, known answers or several
+    judges."""
     found = []
     if raters.has_people:
         found += [AGAINST_PEOPLE]
@@ -102,7 +106,7 @@ def dispute_kinds(raters: Raters) -> list[str]:
 
 
 def list_disputes(raters: Raters, kind: str) -> list[Dispute]:
-    """Cases of one kind of dispute, most informative first."""
+    """Cases of one kind of dispute, the most informative first."""
     ranked = [
         (one.informativeness(kind), one) for one in count_verdicts(raters) if _is_kind(one, kind)
     ]
@@ -119,7 +123,7 @@ def _is_kind(one: Dispute, kind: str) -> bool:
 
 
 def count_verdicts(raters: Raters) -> list[Dispute]:
-    """Every case with its counts of judges and votes per answer."""
+    """Every case, with the number of judges and votes for each answer."""
     rows = row_selection.select_picks(raters.frame[list(_CASE_COLUMNS)])
     if rows.empty:
         return []
@@ -164,9 +168,9 @@ def _count_winners(
     names: list[str],
     cases: int,
 ) -> list[Counter[str]]:
-    """For each case, the number of selected raters per majority choice.
+    """For each case, the number of selected raters whose majority chose each answer.
 
-    Cases with equal counts share one Counter, to save memory with millions of cases.
+    Cases with equal counts share one Counter object, to save memory with millions of cases.
     """
     own = row_selection.select_rows(rows, selected)
     rater, raters = row_selection.group_codes(own, (*CASE_KEY, "judge"))
@@ -190,7 +194,7 @@ def _count_winners(
 
 
 def _known_winners(firsts: pd.DataFrame, names: list[str]) -> list[str | None]:
-    """The better answer of each case, from its first row; None where unknown."""
+    """The known better answer of each case, taken from its first row; None if unknown."""
     placed = row_selection.slot_contestants(firsts, names).tolist()
     return [
         None if slot == NO_PICK else TIE_NAME if slot < 0 else names[places[slot]]

@@ -1,4 +1,4 @@
-"""Agreement view: finding, KPI strip, matrix of raters, merged orders, categories."""
+"""The People view: headline, key figures, matrix of raters, merged orders, categories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ HOW_TO_VOTE: Final = (
 
 
 def agreement_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and lead: the judges closest to people, or the agreement among judges."""
+    """Headline and the sentence below it: the judges closest to people, or the agreement among
+    judges."""
     if not data.judges and data.raters.has_people:
         return _people_only_finding(data)
     if not data.judges:
@@ -48,7 +49,8 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
 
 
 def _people_only_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and lead for a study with votes and no judge: agreement among people."""
+    """Headline and the sentence below it for a study with votes but no judge: agreement among
+    people."""
     pair, people = data.among_voters.pair.share.value, data.among_voters.voters
     who = "one person" if people == 1 else f"{count(people)} people"
     lead = f"Votes by {who}; no judge in view to compare with them."
@@ -100,7 +102,7 @@ def _judges_sentence(data: Agreement) -> str:
 
 
 def rater_noun(data: Agreement) -> str:
-    """Plural noun for the raters in view: prompts, judges or judge-prompt pairs."""
+    """Plural noun for the raters shown: prompts, judges or judge-prompt pairs."""
     judges, prompts = ({data.raters.names[name][k] for name in data.judges} for k in (0, 1))
     if len(judges) == 1:
         return "prompts"
@@ -108,8 +110,8 @@ def rater_noun(data: Agreement) -> str:
 
 
 def show_kpis(data: Agreement) -> Markup:
-    """KPI strip: agreement with people, among people and among judges; merged orders; single
-    votes."""
+    """HTML row of key figures: agreement with people, among people and among judges; effect of
+    merged orders; single votes."""
     if not data.judges:
         return EMPTY
     people, judges = _people_kpis(data), _judge_kpis(data)
@@ -141,7 +143,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
 
 
 def _known_answers_kpi(data: Agreement) -> list[Kpi]:
-    """KPI of the highest accuracy on known answers; empty where none are known."""
+    """Key figure of the highest accuracy on known answers; empty if no answers are known."""
     against, cells = data.by_category
     right = {name: cells[name, "All"] for name in data.judges if (name, "All") in cells}
     known = {name: e for name, e in right.items() if e.value is not None}
@@ -171,7 +173,8 @@ def _estimate_note(estimate: Estimate) -> str:
 
 
 def show_matrix(data: Agreement, kind: str) -> Markup:
-    """Matrix of agreement, without colour at full agreement; a cell opens the disagreements."""
+    """HTML matrix of agreement between raters, uncoloured at full agreement; a cell opens the
+    disagreements."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
@@ -194,7 +197,7 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
 
 
 def show_categories(data: Agreement) -> Markup:
-    """Matrix of agreement with people (or with known answers) by category."""
+    """HTML matrix of agreement with people (or with known answers) by category."""
     against, cells = data.by_category
     if not against:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -225,19 +228,21 @@ ORDER_LEGEND: Final = fill(
 
 
 def order_legend(*more: str) -> Markup:
-    """Legend of the marks for one order, both orders and people, and further keys."""
+    """HTML legend of the marks for one order, both orders and people, with further entries
+    `more`."""
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 
 def show_merged_orders(data: Agreement) -> Markup:
-    """Table of agreement with people: single orders against both orders merged.
+    """HTML table of agreement with people: single orders against both orders merged.
 
-    Merged, a win needs both orders; anything else is a tie.
+    When orders are merged, a win needs both orders; anything else is a tie.
     """
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     if not data.merged_shares:
-        return empty_state("One order only.", "Merging needs pairs judged in both orders.")
+        why = "Merging needs pairs judged in both orders. Run the study with `orders: both`."
+        return empty_state("One order only.", why)
     pair = data.among_voters.pair.share
     shown = [
         (name, data.with_people(name)) for name in data.ranked_judges if name in data.merged_shares

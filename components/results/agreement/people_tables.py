@@ -48,7 +48,8 @@ COEFFICIENT_HEADS: Final = (
 
 
 def show_coefficients(data: Agreement) -> Markup:
-    """Table of all agreement coefficients: judges with the majority, people with each other."""
+    """HTML table of all agreement coefficients: of judges with the people's majority, and of people
+    with each other."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     lines: list[tuple[str, bool, PairAgreement, Alignment | None]] = []
@@ -89,7 +90,7 @@ def show_coefficients(data: Agreement) -> Markup:
 
 
 def _rater_link(data: Agreement, name: str) -> Markup:
-    """A judge's name, linked to the verdicts that differ from the people's majority."""
+    """A judge's name as a link to its verdicts that differ from the people's majority."""
     if name not in data.raters.names:
         return escape(name)
     return link(name, rater_selection(data.raters, name) | {"unlike": PEOPLE})
@@ -121,7 +122,7 @@ def _estimate_cell(head: str, estimate: Estimate) -> TableCell:
 
 
 def show_distances(data: Agreement) -> Markup:
-    """Table of distances from people's mean score, for one order, both orders and people.
+    """HTML table of distances from the people's mean score, for one order, both orders and people.
 
     MAE is the mean absolute error, Consistency the share within 1 (Creation-MMBench).
     """
@@ -193,9 +194,10 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 
 
 def show_replacements(data: Agreement) -> Markup:
-    """Table of judges as replacements for a person.
+    """HTML table of how well each judge could replace a person.
 
-    Above 0 the judge agrees more with the other voters than the person it replaces.
+    A value above 0 means that the judge agrees more with the other voters than the person it
+    replaces.
     """
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
@@ -241,7 +243,8 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
 
 
 def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
-    """Sentence on the prompt (judges pooled) that best replaces a person, with its certainty."""
+    """Sentence on the prompt (with its judges pooled) that best replaces a person: its advantage,
+    the interval, and how often it leads in resamples."""
     known = [one for one in prompts if one.advantage.value is not None]
     if len(known) < 2:
         return ""
@@ -257,7 +260,8 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
 def best_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
-    """Sentence on the judge and prompt that replace a person best, with their certainty."""
+    """Sentence on the judge and prompt that best replace a person, with the statistical
+    certainty."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
@@ -286,7 +290,8 @@ def best_replacement_sentence(
 
 
 def show_corrected_rates(data: Agreement) -> Markup:
-    """Table of prediction-powered win rates, beside the uncorrected ones of judges and people."""
+    """HTML table of prediction-powered win rates, beside the uncorrected rates of judges and
+    people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}

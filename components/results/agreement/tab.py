@@ -1,4 +1,4 @@
-"""People view of the Results tab: layout of its panels and their contents."""
+"""The People view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -272,13 +272,15 @@ def render(filtered_study: FilteredStudy, agree: str, apart: str) -> list[Any]:
 
 
 def _verification_outputs(one: VerificationData) -> list[Any]:
-    """Heading, panel and visibility; the panel is hidden without verifications."""
+    """Gradio outputs of the verification panel: heading, content and visibility; it is hidden
+    without verifications."""
     head = panel_heading(VERIFICATION_TITLE, verification_subtitle(one))
     return [head, show_verification(one), gr.Column(visible=one.has_checks)]
 
 
 def _panel_visibility(data: Agreement) -> list[Any]:
-    """Visibility of the panels that need votes; the remaining panel explains their absence."""
+    """Visibility of the panels that need votes; without votes, one remaining panel explains their
+    absence."""
     people, known = data.raters.has_people, bool(data.by_category[0])
     return [
         gr.Column(visible=people),
@@ -306,7 +308,8 @@ def _matrix_outputs(data: Agreement, agree: str) -> list[Any]:
 
 
 def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
-    """Heading and list of the chosen kind; the default falls back to an available kind."""
+    """Heading and list of the chosen kind of dispute; if the study cannot have this kind, of one it
+    can have."""
     known = dispute_kinds(data.raters)
     title = (
         "Where judges and people disagree" if data.raters.has_people else "Where judges disagree"
@@ -314,7 +317,7 @@ def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
     if not known:
         return [
             panel_heading(title),
-            empty_state("Nothing to list.", "One judge and no votes yet."),
+            empty_state("Nothing to list.", "Disputes need a second judge, prompt or some votes."),
         ]
     if apart == DISPUTE_KINDS[0] and apart not in known:
         apart = known[0]
@@ -326,6 +329,6 @@ def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
 
 NO_DISPUTES_REASON: Final = {
     AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: "Only one judge with one prompt is in view; a second one is needed.",
+    JUDGES_SPLIT: "Only one judge with one prompt is shown. Add a second one, or remove filters.",
     PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }

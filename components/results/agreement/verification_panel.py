@@ -1,4 +1,5 @@
-"""Panel of verified answers: shares by model, and judges' preference for answers that pass."""
+"""Panel on verified answers: share that passes by model, and how often judges prefer answers that
+pass."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ MAX_MISJUDGED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """Verifications and verdicts that pass the filters."""
+    """The verifications and the verdicts that pass the filters."""
 
     data: Agreement
     checks: ChecksByItem
@@ -68,7 +69,8 @@ class VerificationData:
 
 
 def load_verification(data: Agreement) -> VerificationData:
-    """Load the verifications, uncached: they are not part of the cached frame of judgements."""
+    """Load the verifications of the filtered study; not cached, because the cached frame of
+    judgements does not contain them."""
     filtered_study = data.raters.filtered_study
     checks = _filter_checks(
         filtered_study, current_checks(filtered_study.store, filtered_study.name)
@@ -91,7 +93,7 @@ def _filter_checks(filtered_study: FilteredStudy, checks: ChecksByItem) -> Check
 
 
 def verification_subtitle(one: VerificationData) -> str:
-    """Subtitle of the panel: numbers of verifications, answers and people."""
+    """Subtitle of the panel: number of verifications, answers and people."""
     if not one.has_checks:
         return ""
     got = one.verified.verifiers
@@ -100,7 +102,8 @@ def verification_subtitle(one: VerificationData) -> str:
 
 
 def show_verification(one: VerificationData) -> Markup:
-    """The panel: shares by contestant, agreement of verifiers, judges, misjudged pairs."""
+    """HTML of the panel: shares by model, agreement of verifiers, judges' preferences, misjudged
+    pairs."""
     if not one.has_checks:
         return EMPTY
     return (
@@ -136,16 +139,18 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Selection for a contestant with comparisons; None for a reference without any."""
+    """Filter values that list a model's comparisons in Inspect; None for a reference answer that is
+    in no comparison."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""Contestant ("" for all) -> verification outcomes of its compared answers, as bit flags."""
+"""For each model ("" for all), the verification outcomes of its compared answers as bit flags."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Outcomes that Inspect can show: only answers in comparisons have a page there."""
+    """Outcomes of the verifications of answers that are part of a comparison; only these can be
+    opened in Inspect."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
@@ -213,8 +218,8 @@ def _estimate_text(estimate: Estimate) -> str:
 
 
 def _judge_table(one: VerificationData) -> Markup:
-    """Table of judges on pairs of a passing and a failing answer: share that prefers the passing
-    one."""
+    """HTML table for pairs of one passing and one failing answer: how often each judge prefers the
+    passing one."""
     lines = _judge_preferences(one)
     if not lines:
         words = (
@@ -260,7 +265,8 @@ def _judge_table(one: VerificationData) -> Markup:
 
 
 def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estimate]]:
-    """(rater, share that prefers the answer that follows the instruction, share of ties).
+    """For each rater: name, share of verdicts for the answer that follows the instruction, share of
+    ties.
 
     Best judge first, people last.
     """
@@ -288,7 +294,7 @@ def _value_html(estimate: Estimate, opens: Mapping[str, object] | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class MisjudgedPair:
-    """A pair with verdicts for the answer that fails verification."""
+    """A pair in which some verdicts prefer the answer that fails verification."""
 
     item: str
     follows: str
@@ -298,7 +304,8 @@ class MisjudgedPair:
 
 
 def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
-    """Pairs with verdicts for the failing answer, by share and number of such verdicts."""
+    """Pairs with verdicts for the failing answer, sorted by the share and number of such
+    verdicts."""
     rows = one.verified.mixed_pairs(one.data.raters.machines)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()

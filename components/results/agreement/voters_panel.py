@@ -1,4 +1,5 @@
-"""Panel of the voters: one row each, flags with reasons, agreement without flagged voters."""
+"""Panel on the voters: one row per person, flags with reasons, and agreement without flagged
+voters."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ FLAG_LABELS: Final = {
 
 
 def voters_subtitle(data: Agreement) -> str:
-    """Subtitle of the panel: numbers of people, votes and flagged voters."""
+    """Subtitle of the panel: number of people, votes and flagged voters."""
     people = data.voters
     if not people:
         return ""
@@ -64,7 +65,8 @@ def _people_count(number_of: int) -> str:
 
 
 def show_voters(data: Agreement) -> Markup:
-    """Table of the voters, flagged first, then by votes; a name links to that person's votes."""
+    """HTML table of the voters, flagged ones first, then by number of votes; a name links to that
+    person's votes."""
     people = data.voters
     if not people:
         return empty_state(NO_VOTES, "Each person who votes gets a row here.")
@@ -148,8 +150,8 @@ def _flag_reasons(people: Sequence[Voter]) -> Markup:
 
 
 def _vote_subsets_table(data: Agreement) -> Markup:
-    """Table of agreement by all votes, without flagged voters, and on randomly chosen pairs
-    only."""
+    """HTML table of agreement computed from all votes, without flagged voters, and on randomly
+    chosen pairs only."""
     columns = {ALL_VOTES: data.all_vote_agreement}
     if data.flagged_voters:
         columns[f"Without {_flagged_label(data.flagged_voters)}, %"] = data.unflagged_agreement
@@ -193,7 +195,8 @@ def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
 
 
 def show_targeted_notice(data: Agreement) -> Markup:
-    """Notice above the panels on votes for pairs selected because judges flip or disagree."""
+    """HTML notice above the panels: some votes are on pairs selected because judges flip or
+    disagree."""
     if not data.targeted_votes:
         return EMPTY
     text = (
@@ -206,7 +209,7 @@ def show_targeted_notice(data: Agreement) -> Markup:
 
 
 def targeted_votes_note(data: Agreement) -> Markup:
-    """One-line version of the notice, for each panel with estimates."""
+    """The notice of `show_targeted_notice` in one line, for each panel with estimates."""
     if not data.targeted_votes:
         return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)

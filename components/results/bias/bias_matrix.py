@@ -1,4 +1,5 @@
-"""Bias matrix: one measure by judge, prompt and category; related measures in the hover card."""
+"""Bias matrix: one measure by judge, prompt and category, with related measures in the hover
+cards."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 @dataclass(frozen=True, slots=True)
 class MatrixMeasure:
-    """One measure of the matrix: its key, colour scale, subtitle and kind of comparison."""
+    """One measure that the matrix can show: its key, colour scale, subtitle, and whether it applies
+    to pairs, to more options or to both."""
 
     key: str
     scale: heat.ColourScale
@@ -89,7 +91,7 @@ SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
 
 
 def measures_for(options: int) -> list[str]:
-    """The measures available for pairs, or for choices among more options."""
+    """Names of the measures available for pairs, or for choices among more than two options."""
     kind = "pairs" if options == 2 else "options"
     names = [name for name, shown in MEASURES.items() if shown.of in (kind, "both")]
     return names if options == 2 else sorted(names, key=lambda name: name != "Entropy")
@@ -102,14 +104,16 @@ def bias_matrix_html(
     frame: pd.DataFrame | None = None,
     evenness: Mapping[CellKey, Evenness] | None = None,
 ) -> Markup:
-    """The matrix as HTML; only the position term, which is fitted to battles, needs `frame`.
+    """HTML of the matrix. `frame` is needed only for the position term, which is fitted to battles.
 
-    `evenness`: the entropy bands of N options by judge and by judge and prompt; with them the
-    entropy by prompt is coloured by its distance from the band, and cells outside it are marked.
+    `evenness`: the entropy expected without a position effect (a 95 % band), by judge and by judge
+    and prompt, for choices among N options. With it, the entropy by prompt is coloured by its
+    distance from the band, and cells outside the band are marked.
     """
     if not bias.calls:
         return empty_state(
-            "Nothing to show yet.", "No judgement of this selection has been stored."
+            "Nothing to show yet.",
+            "No judgement matches the filters. Run the study, or remove a filter.",
         )
     known = measures_for(bias.options)
     shown = MEASURES[measure if measure in known else known[0]]
@@ -140,18 +144,18 @@ def bias_matrix_html(
 
 @dataclass(frozen=True)
 class _MatrixLayout:
-    """Rows and columns of one layout, with the key of the counts behind each cell."""
+    """Rows and columns of the matrix, and for each cell the key of its counts."""
 
     bias: Bias
     rows: list[str]
     columns: list[heat.MatrixColumn]
     whole: dict[str, CellKey]
-    """Row -> key of the cell in its first column, "All"."""
+    """For each row, the key of the counts in its first column, "All"."""
     parts: dict[tuple[str, str], CellKey]
     layout: str
 
     def of(self, key: str) -> dict[tuple[str, str], Estimate]:
-        """(row, column) -> the measure."""
+        """The measure `key` of each cell, by (row, column)."""
         if key == "lean":
             return {cell: _negate_estimate(one) for cell, one in self.of("fairness").items()}
         if self.layout == BY_PROMPT:
@@ -162,12 +166,12 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """(row, column) -> the value of the cell's key."""
+        """The values `found`, arranged by (row, column) of the matrix."""
         cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
         return {place: found[key] for place, key in cells.items() if key in found}
 
     def position_term_cells(self, frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-        """The position term of every cell, fitted to the battles of that cell."""
+        """The position term of each cell, fitted to the battles of that cell, by (row, column)."""
         columns = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
 
         def terms(names: tuple[str, ...]) -> dict[CellKey, Estimate]:
@@ -179,7 +183,7 @@ class _MatrixLayout:
 
     @property
     def selections(self) -> dict[tuple[str, str], dict[str, str]]:
-        """(row, column) -> the judge, prompt and category that a click on the cell selects."""
+        """The judge, prompt and category that a click on each cell selects, by (row, column)."""
         names = ("judge", "prompt") if self.layout == BY_PROMPT else CELL_COLUMNS
         found = {(row, "All"): _cell_selection(names, cell) for row, cell in self.whole.items()}
         return found | {place: _cell_selection(names, cell) for place, cell in self.parts.items()}
@@ -213,8 +217,8 @@ def _prompt_layout(bias: Bias) -> _MatrixLayout:
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
-    """Turn preference fairness (recency − primacy) into the lean, which is positive toward the
-    answer shown first."""
+    """Reverse the sign of preference fairness (recency − primacy), so that positive means a
+    preference for the first position."""
     value, low, high = (
         None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
     )
@@ -230,7 +234,8 @@ def _position_terms(frame: pd.DataFrame, columns: Sequence[str]) -> dict[CellKey
 def _hover_lines(
     grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
-    """Lines of each hover card: entropy, first share and flips together, as one alone misleads."""
+    """Lines of each cell's hover card: entropy, first-position share and flips together, because
+    one alone misleads."""
     entropy, first, flips = grid.of("entropy"), grid.of("first_share"), grid.of("conflict")
     noise = grid.of("noise_floor")
     grades = {part: grid.of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
@@ -252,7 +257,8 @@ def _hover_lines(
 
 
 def _json_path(grid: _MatrixLayout, place: tuple[str, str], key: str) -> str:
-    """Path of a cell in the output of `python -m metrics --json`, with the option it needs."""
+    """Path of a cell's number in the output of `python -m metrics --json`, with the command-line
+    option needed."""
     cell = grid.selections.get(place, {})
     judge, prompt, category = (cell.get(name, "") for name in CELL_COLUMNS)
     if not judge or not prompt:
@@ -292,7 +298,7 @@ def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate],
     even: Mapping[tuple[str, str], Evenness],
 ) -> dict[tuple[str, str], str]:
-    """Line under the entropy: whether it differs from even, or where that is not tested the
+    """Line below the entropy in each cell: whether it differs from even; if that is not tested, the
     consistency."""
     notes = {
         place: f"same {share(one.value, 0)}"
@@ -303,7 +309,7 @@ def _entropy_notes(
 
 
 def _chance_note(key: str, options: int) -> str:
-    """The value that random choices would give, for the end of the scale strip."""
+    """Text on the value that random choices would give, shown at the end of the colour scale."""
     if key == "grade" and options in RANDOM_GRADE:
         return f"chance at N = {options}: {RANDOM_GRADE[options]:.2f}"
     if key == "consistency":

@@ -1,4 +1,5 @@
-"""Counts behind the bias panels, made once per version of a study; a filter selects cells."""
+"""Counts for the bias panels, made once per version of a study; a filter selects among the
+counts."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ UNUSABLE_SHARE: Final = Measure("unusable", "share", _tally_unusable)
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """Share of one slot among the decisive verdicts of comparisons judged in all orders."""
+    """Measure: share of one position among the decisive verdicts of comparisons judged in all
+    orders."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks
@@ -77,10 +79,11 @@ def _bias_measures(options: int) -> list[Measure]:
 
 
 class BiasCounts:
-    """Counts of a study's machine verdicts by judge, prompt and category."""
+    """Counts of the model judges' verdicts by judge, prompt and category."""
 
     def __init__(self, frame: pd.DataFrame, alternatives: int = 1) -> None:
-        """`alternatives`: number of possible choices of models, this one included."""
+        """`alternatives`: how many sets of models the filter could have selected, for the
+        adjustment of p-values."""
         rows = machine_rows(frame)
         self.alternatives = alternatives
         self.options = int(rows["options"].max()) if len(rows) else 2
@@ -93,14 +96,15 @@ class BiasCounts:
         self._memo: dict[Any, Any] = {}
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return the value of `make`, computed once per key: no filter changes it."""
+        """Return `make()`, computed once per key and kept for all filters, since no filter changes
+        it."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
 
 
 def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
-    """(judge, prompt) -> the labels shown with that prompt."""
+    """The labels shown with each (judge, prompt)."""
     pairs = rows.groupby([*ROW_COLUMNS, "labels"], observed=True).size().index
     found: dict[CellKey, set[str]] = {}
     for judge, prompt, labels in pairs:
@@ -110,14 +114,15 @@ def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Bias:
-    """Measures of the counts under one filter; all bias panels are drawn from it."""
+    """The position-bias measures of a study under one filter; all bias panels are drawn from this
+    object."""
 
     counts: BiasCounts
     filter: Filter = field(default_factory=Filter)
     _memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return the value of `make`, computed once per key, as panels share numbers."""
+        """Return `make()`, computed once per key, because several panels use the same numbers."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
@@ -129,7 +134,7 @@ class Bias:
 
     @property
     def _cube(self) -> MeasureCube:
-        """Counts by judge and prompt, or also by category where the filter names one."""
+        """Counts by judge and prompt; if the filter selects a category, by category as well."""
         return self.counts.cells if "category" in self._where else self.counts.rows
 
     @property
@@ -138,43 +143,44 @@ class Bias:
 
     @property
     def orders(self) -> int:
-        """Maximum number of orders per comparison; 0: the order was not recorded."""
+        """Maximum number of orders per comparison; 0 if the order was not recorded."""
         return self.counts.orders
 
     @cached_property
     def names(self) -> dict[CellKey, str]:
-        """(judge, prompt) -> shortest unambiguous name, most consistent first."""
+        """Shortest unambiguous name of each (judge, prompt), the most consistent first."""
         return short_names(self.sort_rows(self.each))
 
     def sort_rows(self, each: Callable[[str], dict[CellKey, Estimate]]) -> list[CellKey]:
-        """Rows by descending consistency (grade among N options), the same in every panel."""
+        """All (judge, prompt) by descending consistency (by grade for N options); every panel uses
+        this order."""
         values = each("consistency" if self.options == 2 else "grade")
         known = {cell: one.value for cell, one in values.items() if one.value is not None}
         return sorted(each("unusable"), key=lambda cell: -known.get(cell, -1.0))
 
     def whole(self, measure: str) -> Estimate:
-        """One measure over everything the filter selects."""
+        """One measure over all judgements that the filter selects."""
         return self.memoise(("whole", measure), lambda: self._cube.of(measure, self._where))
 
     def each(self, measure: str) -> dict[CellKey, Estimate]:
-        """(judge, prompt) -> the measure."""
+        """The measure for each (judge, prompt)."""
         return self.memoise(
             ("row", measure), lambda: self._cube.by_cell(measure, ROW_COLUMNS, self._where)
         )
 
     def by_judge(self, measure: str) -> dict[CellKey, Estimate]:
-        """(judge,) -> the measure, prompts pooled."""
+        """The measure for each judge, with prompts pooled."""
         made = lambda: self._cube.by_cell(measure, ("judge",), self._where)  # noqa: E731
         return self.memoise(("judge", measure), made)
 
     def by_category(self, measure: str) -> dict[CellKey, Estimate]:
-        """(judge, prompt, category) -> the measure."""
+        """The measure for each (judge, prompt, category)."""
         made = lambda: self.counts.cells.by_cell(measure, CELL_COLUMNS, self._where)  # noqa: E731
         return self.memoise(("cell", measure), made)
 
     @cached_property
     def categories(self) -> dict[str, int]:
-        """Categories with their numbers of items, by name."""
+        """Number of items in each category, sorted by name."""
         found = self.counts.cells.by_cell("unusable", ("category",), self._where)
         return {name: one.items for (name,), one in sorted(found.items()) if name}
 
@@ -194,12 +200,13 @@ class Bias:
 
     @cached_property
     def fairness(self) -> dict[CellKey, Estimate]:
-        """(judge, prompt, category) -> recency − primacy; defined for pairs only."""
+        """Recency − primacy for each (judge, prompt, category); empty unless pairs are compared."""
         return self.by_category("fairness") if self.options == 2 else {}
 
     @cached_property
     def tables(self) -> dict[CellKey, OrderTable]:
-        """(judge, prompt, category) -> table of the verdicts in both orders of its pairs."""
+        """For each (judge, prompt, category), the table of verdicts in one order against the
+        other."""
         where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
         return {
             cell: table
@@ -208,7 +215,8 @@ class Bias:
         }
 
     def table(self, row: CellKey) -> OrderTable:
-        """Table of both orders for one judge and prompt, pooled over the categories in view."""
+        """The table of verdicts in both orders for one judge and prompt, over all categories that
+        pass the filter."""
         return pool_order_tables(self.tables, [cell for cell in self.tables if cell[:2] == row])
 
     def labels(self, row: CellKey) -> tuple[str, ...]:
@@ -216,12 +224,12 @@ class Bias:
 
 
 def bias_from_frame(frame: pd.DataFrame) -> Bias:
-    """The measures of a frame that is already filtered."""
+    """The bias measures of a frame that is already filtered."""
     return Bias(BiasCounts(frame))
 
 
 def load_bias(filtered_study: FilteredStudy) -> Bias:
-    """The measures of a filtered study, counted once per version of the study."""
+    """The bias measures of a filtered study; verdicts are counted once per version of the study."""
     store, name, chosen = filtered_study.store, filtered_study.name, filtered_study.filter
     # Filters on columns that the cells do not have are applied before counting.
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
@@ -243,5 +251,6 @@ def _count(store: Store, name: str, outside: Filter) -> BiasCounts:
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
-    """Number of choices of as many models as the filter has: a reader may look at each of them."""
+    """Number of possible sets of as many models as the filter selects; p-values are adjusted for
+    all of them, because readers may look at each."""
     return math.comb(len(shown_contestants(frame)), len(chosen.contestants))

@@ -1,4 +1,5 @@
-"""Entropy of the chosen positions against its band without a position effect, among N options."""
+"""Entropy of the chosen positions among N options, compared with the band expected without a
+position effect."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
-"""Widths of the chance band below 1 at which a cell has the full colour."""
+"""A cell has the full colour when its entropy is this many widths of the chance band below 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
     f"of the chosen position, 1 = all equally often; colour: widths of the chance band; "
     f"95{NARROW_SPACE}% CI"
@@ -45,7 +46,8 @@ TestedBand = tuple[tuple[float, float] | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
-    """Entropy of one cell, its band, the adjusted p, and the position chosen most."""
+    """Entropy of one cell, the band expected without a position effect, the adjusted p-value, and
+    the position chosen most."""
 
     entropy: float
     band_low: float
@@ -59,7 +61,7 @@ class Evenness:
 
     @property
     def strength(self) -> float:
-        """Colour strength from 0 to 1."""
+        """Colour strength: 0 inside the band, 1 or more at the strongest colour."""
         width = max(1 - self.band_low, 1e-9)
         return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
 
@@ -78,16 +80,17 @@ def _ordinal(slot: int) -> str:
 
 @memoise_by_study
 def load_evenness(filtered_study: FilteredStudy) -> dict[CellKey, Evenness]:
-    """Evenness of a filtered study, computed once per version of the study."""
+    """Evenness of the cells of a filtered study, computed once per version of the study."""
     return compute_evenness(filtered_study.machines, load_option_rows(filtered_study))
 
 
 def compute_evenness(
     frame: pd.DataFrame, fitted: Sequence[OptionModelRow] = ()
 ) -> dict[CellKey, Evenness]:
-    """Evenness by judge, and by judge and prompt; p-values adjusted over each of the two sets.
+    """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
+    sets.
 
-    `fitted`: tests already made by judge and prompt.
+    `fitted`: tests by judge and prompt that were made before.
     """
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]

@@ -1,4 +1,5 @@
-"""Choices among N options: effect of the position, and the judges that prefer one."""
+"""Panels for choices among N options: the effect of each position, and the judges that prefer
+one."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from metrics.position.order_tables import holm_adjust
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
-    """Headline and lead: judges with a significant position preference (permutation test)."""
+    """Headline and the sentence below it: judges with a significant position preference by
+    permutation test."""
     options = bias.options
     tests = option_test_rows(rows, bias)
     adjusted = holm_adjust([row.tests["permutation"].p for row in tests], order_test_family(bias))
@@ -66,7 +68,8 @@ def _preferring_judges(significant: int, rows: int, what: str) -> str:
 
 
 def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
-    """Sentence about the highest position share of the rows with a significant test, with its p."""
+    """Sentence on the highest share of one position among the rows with a significant test, with
+    its p-value."""
     best = max(
         (
             (one.value, row, slot)
@@ -88,7 +91,8 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
 
 
 def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
-    """Matrix of each position's share among equal options, by the choice model."""
+    """HTML matrix of each position's share among equally good options, estimated by the choice
+    model."""
     options, names = bias.options, bias.names
     scale = even_share_scale(options)
     columns = [MatrixColumn(slot_name(slot)) for slot in range(options)]
@@ -125,7 +129,8 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
 def _label_effects_html(
     rows: Sequence[OptionModelRow], names: Mapping[tuple[str, ...], str]
 ) -> Markup:
-    """Label effects as sentences, for rows where crossed labels separate them from positions."""
+    """HTML sentences on label effects, for rows where crossed labels separate them from position
+    effects."""
     labelled = [row for row in rows if row.model.labels]
     if not labelled:
         note = (

@@ -1,4 +1,5 @@
-"""Order tests of every judge and prompt, with p-values adjusted over all rows of the study."""
+"""Tests for an effect of the order, for every judge and prompt; p-values are adjusted over all rows
+of the study."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class OrderTestRow:
 
 @dataclass(frozen=True, eq=False)
 class OptionModelRow:
-    """One judge and prompt among N options: model of positions and labels, and its tests."""
+    """One judge and prompt choosing among N options: the fitted model of positions and labels, and
+    its tests."""
 
     judge: str
     prompt: str
@@ -71,7 +73,8 @@ class OptionModelRow:
 
 
 def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
-    """Rows with the two sign tests, McNemar, Stuart–Maxwell and permutation tests, for pairs."""
+    """Test results for pairs: two sign tests, McNemar, Stuart–Maxwell and permutation tests per
+    judge and prompt."""
     rows = []
     for (judge, prompt), name in bias.names.items():
         table = bias.table((judge, prompt))
@@ -82,7 +85,8 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 
 
 def order_test_family(bias: Bias) -> int:
-    """Number of rows under all filters like the current one: judges, prompts, categories, models.
+    """Number of tests to adjust for: all judges and prompts, times the categories and sets of
+    models that the same filters could select.
 
     A filter shows fewer rows, but a reader may look at every value of it.
     """
@@ -93,13 +97,14 @@ def order_test_family(bias: Bias) -> int:
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """Rows in the order of every panel: most consistent first."""
+    """Sort rows as in every panel: the most consistent first."""
     place = {row: number for number, row in enumerate(bias.names)}
     return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
-    """Rows with the within-item permutation test and the likelihood-ratio tests, for N options."""
+    """Test results for N options: within-item permutation test and likelihood-ratio tests per judge
+    and prompt."""
     found = []
     for row in sort_option_rows(rows, bias):
         slots = row.model.slots.get(bias.options, ())
@@ -119,7 +124,7 @@ def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTe
 
 
 def _entropy_band_text(row: OptionModelRow) -> str:
-    """The entropy and its 95 % band under no position effect, as text."""
+    """Text of the entropy with the 95 % band expected without a position effect."""
     if row.entropy is None or row.null_band is None:
         return DASH
     low, high = (number(end, 3) for end in row.null_band)
@@ -134,12 +139,12 @@ def _likelihood_test(test: Any, note: str) -> OrderTest:
 
 @memoise_by_study
 def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
-    """Choice models of the filtered study, fitted once per version of the study."""
+    """Choice models of a filtered study, fitted once per version of the study."""
     return fit_option_rows(filtered_study.machines)
 
 
 def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
-    """Fit a choice model and run a permutation test for each judge and prompt."""
+    """Fit a choice model and make a permutation test for each judge and prompt."""
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
     found = []
@@ -159,7 +164,8 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 def order_tests_html(
     rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str, family: int = 0
 ) -> Markup:
-    """Table of adjusted p-values, judges and prompts by tests; details in the hover card.
+    """HTML table of adjusted p-values: one row per judge and prompt, one column per test; details
+    in hover cards.
 
     `family`: number of rows that a reader can see under any filter.
     """
@@ -205,7 +211,7 @@ def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
 
 
 def format_p(p: float | None) -> str:
-    """A p-value in the style of papers: .031, < .001."""
+    """Format a p-value as in papers: .031, < .001."""
     if p is None:
         return DASH
     if p < 0.001:

@@ -1,6 +1,6 @@
 """Contents of the bias panels as HTML and figures, without Gradio.
 
-The functions named `show_…` take a frame; the others take counts that were made before.
+Functions named `show_…` take a frame of judgements; the others take counts made from one.
 """
 
 from __future__ import annotations
@@ -58,34 +58,37 @@ __all__ = [
 
 
 def leans_from_frame(frame: pd.DataFrame) -> list[FlipLean]:
-    """The flip lean of each judge and prompt, p-values adjusted by Holm's step-down."""
+    """Direction of the flips of each judge and prompt, with p-values adjusted by Holm's method."""
     return flip_leans(bias_from_frame(frame))
 
 
 def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> Markup:
-    """Matrix of judges and prompts by category; the first column is all items."""
+    """HTML matrix of a measure by judge and prompt (rows) and category (columns); the first column
+    is all items."""
     return bias_matrix_html(bias_from_frame(frame), measure, layout, machine_rows(frame))
 
 
 def show_slots(frame: pd.DataFrame) -> Figure | None:
-    """Histogram of the slots chosen, against 1/N."""
+    """Histogram of the positions chosen, with a line at 1/N."""
     return slot_figure(bias_from_frame(frame))
 
 
 def show_flips(frame: pd.DataFrame) -> Markup:
-    """Diverging bars of the flips with one sentence each."""
+    """HTML bars of flips toward the first and toward the second position, with one sentence per
+    row."""
     return flips_html(bias_from_frame(frame))
 
 
 def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]:
-    """The headline and its lead: subject, direction and size."""
+    """Headline and the sentence below it: which judges prefer a position, which one, and how
+    strongly."""
     return bias_finding(bias_from_frame(frame))
 
 
 def show_kpis(
     frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL
 ) -> Markup:
-    """Default KPI strip of a results view."""
+    """HTML of the default row of key figures in a results view."""
     return default_kpis_html(bias_from_frame(frame), failures, planned, right)
 
 
@@ -93,10 +96,11 @@ def show_kpis(
 
 
 def slot_figure(bias: Bias) -> Figure | None:
-    """Histogram with one row per judge and prompt; for pairs, ties have their own column.
+    """Histogram of the positions chosen, one row per judge and prompt; for pairs, ties have their
+    own column.
 
-    Above `MAX_SLOT_ROWS` rows among N options, prompts are pooled to keep the chart readable; a
-    filter on one judge shows its prompts.
+    With more than `MAX_SLOT_ROWS` rows of choices among N options, prompts are pooled to keep the
+    chart readable; a filter on one judge shows its prompts.
     """
     if not bias.calls:
         return None
@@ -123,7 +127,7 @@ def _row_select(row: CellKey) -> dict[str, str]:
 
 
 def flips_html(bias: Bias) -> Markup:
-    """Table of the direction of flips by judge and prompt."""
+    """HTML table of the direction of flips, by judge and prompt."""
     if bias.options != 2 or not bias.tables:
         return empty_state(
             "No pairs here.", "The direction of flips needs pairs judged in both orders."
@@ -147,7 +151,7 @@ def flips_html(bias: Bias) -> Markup:
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> Markup:
-    """Default KPI strip: five numbers, one of them the unusable replies."""
+    """HTML of the default row of five key figures, including the unusable replies."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -168,7 +172,8 @@ def default_kpis_html(
 
 
 def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
-    """KPI strip of the bias view: consistency, strongest lean, judges that prefer a slot."""
+    """HTML row of key figures of the bias view: consistency, strongest preference, judges that
+    prefer a position."""
     if not bias.calls:
         return EMPTY
     return kpi_strip(_option_kpis(bias) if bias.options > 2 else _pair_kpis(bias, right))
@@ -194,7 +199,7 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
-    """The row with the largest absolute lean, as a share of its pairs."""
+    """Key figure of the row whose flips prefer one position most, as a share of its pairs."""
     label = "Strongest lean" if len(rows) > 1 else "Lean of its flips"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
@@ -285,7 +290,8 @@ def _value_or_minus_one(estimate: Estimate | None) -> float:
 
 
 def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
-    """One row per judge and prompt for the first visit, least consistent first."""
+    """Rows of the demo table on the Home tab, one per judge and prompt, the least consistent
+    first."""
     rows = []
     for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
@@ -308,7 +314,8 @@ def _label_names(frame: pd.DataFrame) -> str:
 
 
 def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
-    """Summary of a row of the first visit: flips, noise floor, first share, accuracy, cause."""
+    """Text on one row of the demo table: flips, noise floor, first-position share, accuracy,
+    cause."""
     flips, noise = measures["conflict"].value, measures["noise_floor"].value
     if flips is None:
         return "Not judged in both orders yet."
@@ -324,14 +331,15 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
 
 
 def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
-    """Sentence on position or label preference; empty unless labels were crossed."""
+    """Sentence on whether the judge prefers a position or a label; empty unless labels were
+    crossed."""
     effects = slot_and_label_effects(frame)
     names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
     return slot_or_label_sentence(effects["slot"], effects["label"], names)
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """The sentence of `slot_or_label_from_frame`, from the two estimated effects."""
+    """The sentence of `slot_or_label_from_frame`, made from the two estimated effects."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))

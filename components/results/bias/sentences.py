@@ -1,4 +1,4 @@
-"""Sentences of the bias panels: position preferences, worded by fixed statistical rules."""
+"""Sentences of the bias panels on position preferences, chosen by fixed statistical rules."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""A preference is reported below this p, Holm-adjusted over all rows of the study."""
+"""A preference is reported if its p-value, Holm-adjusted over all rows of the study, is lower."""
 EVEN_ENTROPY: Final = 0.9
-"""Entropy from which slot shares look even; opposite leans may still cancel out."""
+"""Entropy from which the shares of the positions look even; opposite preferences may still
+cancel."""
 ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
 MOST: Final = 0.5
@@ -62,7 +63,7 @@ ORDINALS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LeaningCategory:
-    """A category in which a judge significantly leans one way."""
+    """A category in which a judge significantly prefers one position."""
 
     category: str
     toward: str
@@ -70,7 +71,8 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Direction of the flips of one row, with the p-value of the sign test by items."""
+    """Direction of the flips of one judge and prompt (its lean), with the p-value of the sign test
+    by items."""
 
     name: str
     judge: str
@@ -91,7 +93,7 @@ class FlipLean:
     missing: int = 0
     """Pairs without a verdict in both orders."""
     worst_p: float | None = None
-    """p if all of them had flipped against the lean; None: none are missing."""
+    """p-value if all missing pairs had flipped against the lean; None if none are missing."""
 
     @property
     def toward(self) -> str:
@@ -99,12 +101,13 @@ class FlipLean:
 
     @property
     def is_significant(self) -> bool:
-        """Whether a preference is significant, whatever the missing verdicts would have been."""
+        """Whether the preference is significant whatever the missing verdicts would have been."""
         return max(self.p, self.worst_p or 0.0) < SIGNIFICANCE_LEVEL
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether the lean is significant in the pairs read, but missing pairs could reverse it."""
+        """Whether the preference is significant in the pairs read, but missing pairs could reverse
+        it."""
         return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
 
     @property
@@ -113,9 +116,11 @@ class FlipLean:
 
     @property
     def order_decides(self) -> bool:
-        """Whether the order effect is above half of the pairs, with its whole interval.
+        """Whether order decides most pairs: the whole interval of the order effect is above one
+        half.
 
-        Without repeats flips may be noise; noise has no direction, so then the lean counts.
+        Without repeats, flips may be noise. Noise has no direction, so then the interval of the
+        lean is used.
         """
         effect, lean = self.order_effect, self.lean
         if effect is not None and effect.low is not None:
@@ -131,12 +136,13 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether most pairs flip, with no repeats to separate the order from noise."""
+        """Whether most pairs flip, and no repeats were made that would separate the effect of order
+        from noise."""
         return self.flips_majority and self.noise is None and not self.order_decides
 
 
 def flip_leans(bias: Bias) -> list[FlipLean]:
-    """The flip lean of each judge and prompt, p-values adjusted by Holm's step-down."""
+    """Direction of the flips of each judge and prompt, with p-values adjusted by Holm's method."""
     return bias.memoise("leans", lambda: _compute_leans(bias))
 
 
@@ -168,10 +174,11 @@ def _compute_leans(bias: Bias) -> list[FlipLean]:
 
 
 def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """(judge, prompt) -> adjusted p under the filter; `worst`: with the missing pairs against it.
+    """Adjusted p-value of each (judge, prompt) under the filter; `worst`: as if all missing pairs
+    contradicted the preference.
 
-    The family is the whole study's, as a reader may look at every filter: all rows, or with a
-    category chosen all rows in all categories.
+    The adjustment covers the whole study, as a reader may look at every filter: all rows, or if a
+    category is selected, all rows in all categories.
     """
     category = bias.filter.category
     if category != ALL_CHOICE:
@@ -184,7 +191,7 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
 
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """(judge, prompt, category) -> p adjusted over all such cells with enough items."""
+    """p-value of each (judge, prompt, category), adjusted over all such cells with enough items."""
     return bias.counts.memoise(
         ("category p", worst), lambda: _compute_category_p_values(bias, worst)
     )
@@ -203,7 +210,8 @@ def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
 def _adjust_leans(
     cells: Sequence[CellKey], tables: Sequence[OrderTable], alternatives: int, worst: bool
 ) -> dict[CellKey, float]:
-    """Cell -> p, Holm-adjusted for all cells and for all possible choices of models."""
+    """p-value of each cell, Holm-adjusted for all cells and for all sets of models that could be
+    selected; `worst`: as if all missing pairs contradicted the preference."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
@@ -213,9 +221,10 @@ def _adjust_leans(
 
 
 def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this row significantly prefers a slot.
+    """Categories in which this judge and prompt significantly prefer a position.
 
-    They are checked before "no preference" is reported, as opposite leans cancel overall.
+    They are checked before "no preference" is reported, because opposite preferences in two
+    categories cancel overall.
     """
     if len(bias.categories) < 2:
         return ()
@@ -240,7 +249,8 @@ def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]
 
 
 def flip_sentence(row: FlipLean) -> str:
-    """Sentence on one row's flips; a preference is named only if it is significant."""
+    """Sentence on the flips of one judge and prompt; a preference is named only if it is
+    significant."""
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:
@@ -263,7 +273,7 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a lean that the pairs without both verdicts could reverse."""
+    """Sentence on a preference that the pairs without both verdicts could reverse."""
     return (
         f"More flips **toward {row.toward}** among the pairs read; the "
         f"{count(row.missing, 'pair')} without both verdicts could reverse this."
@@ -286,7 +296,8 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
 
 
 def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> str:
-    """The categories by direction, such as "second in writing, first in coding and maths"."""
+    """Text on the position preferred in each category, such as "second in writing, first in coding
+    and maths"."""
     parts = []
     for toward in dict.fromkeys(each.toward for each in slices):
         named = [each.category for each in slices if each.toward == toward]
@@ -305,18 +316,19 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 
 
 def random_consistency(bias: Bias) -> float:
-    """Consistency of random choices with the observed share of ties t: tᴺ + N·((1 − t)/N)ᴺ.
+    """Consistency of random choices among N options, given the observed share of ties t.
 
-    Without ties 1/2 for pairs; a judge that ties often agrees with itself less often by chance.
+    It is tᴺ + N·((1 − t)/N)ᴺ. Without ties this is 1/2 for pairs; some ties lower it, because two
+    random choices then agree less often.
     """
     options, ties = bias.options, bias.whole("tie_rate").value or 0.0
     return float(ties**options + options * ((1 - ties) / options) ** options)
 
 
 def low_consistency_warning(bias: Bias) -> str:
-    """Warning for ratings and win rates: the verdicts are less consistent than chance.
+    """Warning for ratings and win rates if the verdicts are less consistent than chance.
 
-    Empty unless the whole interval of the consistency lies below chance.
+    Empty unless the whole interval of the consistency is below chance.
     """
     same, chance = bias.whole("consistency"), random_consistency(bias)
     if same.value is None or same.high is None or same.high >= chance:
@@ -329,7 +341,8 @@ def low_consistency_warning(bias: Bias) -> str:
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
-    """The headline and its lead: subject, direction and size."""
+    """Headline and the sentence below it: which judges prefer a position, which one, and how
+    strongly."""
     if not bias.calls:
         return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
     if bias.options > 2:
@@ -347,7 +360,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return (
             f"Only {count(pairs, 'pair')} had both orders shown to one person: too few to measure "
             "position bias.",
-            "Position bias needs a person or judge who sees both orders; see Agreement.",
+            "Position bias needs a person or judge who sees both orders; see People.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
@@ -364,7 +377,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
 
 
 def _noise_sentence(unclear: int) -> str:
-    """Sentence on rows that flip most pairs without repeats to compare with; empty for none."""
+    """Sentence on the number of rows that flip most pairs without repeats to compare with; empty
+    for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
@@ -375,7 +389,8 @@ def _noise_sentence(unclear: int) -> str:
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and lead where flips cannot be measured: the reason and the remedy."""
+    """Headline and the sentence below it if flips cannot be measured: the reason, and what to
+    do."""
     if bias.orders > 1:
         return "No pair has been judged in both orders yet.", "Position bias needs both orders."
     if not bias.orders:
@@ -412,26 +427,28 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Lead for a single judge: its flip sentence, where a preference is significant."""
+    """Sentence below the headline for a single judge: its flip sentence if a preference is
+    significant, else empty."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )
 
 
 def number_word(value: int) -> str:
-    """A count in words up to nine, in digits above."""
+    """A count in words up to nine, in digits from ten."""
     return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else count(value)
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
-    """Noun for the rows of a finding: prompt, judge or judge-prompt pair."""
+    """Noun for the rows in a headline: prompt, judge or judge-prompt pair."""
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and subheading for N options: the position chosen most often, without a test."""
+    """Headline and the sentence below it for N options: the position chosen most often, without a
+    test."""
     options = bias.options
     shares = [bias.whole(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]

@@ -1,4 +1,5 @@
-"""Panel on position and label preference, which can be separated where labels were crossed."""
+"""Panel that separates position preference from label preference, for studies with crossed
+labels."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ LABELS_NOT_CROSSED: Final = (
 
 
 def show_slot_or_label(bias: Bias) -> Markup:
-    """Forest plots by row: shares of the first slot and of the first label, against 50 %."""
+    """HTML forest plots by judge and prompt: shares of the first position and of the first label,
+    against 50 %."""
     slots, labels = bias.each("slot"), bias.each("label")
     rows = [row for row in bias.names if slots[row].value is not None]
     if not rows:

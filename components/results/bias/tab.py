@@ -1,4 +1,4 @@
-"""Position bias view of the Results tab: layout of its panels and their contents."""
+"""The Position bias view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Initial control values, from the page address or from the data of a new study."""
+    """Initial values of the view's controls, from the page address or from the data of a new
+    study."""
     bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     several = len({prompt for _, prompt in bias.names}) > 1
@@ -185,7 +186,7 @@ def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -
 
 
 def available_choices(filtered_study: FilteredStudy) -> dict[str, list[str]]:
-    """Choices of `CHANGING_CONTROLS`: the measures for as many options as the verdicts have."""
+    """Choices of the controls in `CHANGING_CONTROLS`: the measures for this number of options."""
     return {"measure": measures_for(load_bias(filtered_study).options)}
 
 
@@ -206,7 +207,7 @@ def render(filtered_study: FilteredStudy, measure: str, columns: str) -> list[An
 
 
 def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
-    """The outputs that a change of the measure or of the columns redraws."""
+    """The outputs to redraw when the measure or the columns of the matrix change."""
     bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     measure = measure if measure in names else names[0]
@@ -241,7 +242,8 @@ def slots_heading(bias: Bias) -> Markup:
 
 
 def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
-    """Heading, panel and explanation: for pairs two shares, among N options the choice model."""
+    """Heading, panel and explanation on labels: two shares for pairs, the choice model for N
+    options."""
     if bias.options == 2:
         subtitle = (
             f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; labels crossed over positions"

@@ -1,4 +1,4 @@
-"""Effect of an unrelated option on grades: two studies on the same items, at equal N only."""
+"""Effect of an added unrelated option on grades: two studies of the same items with equal N."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REPLACE_ADVICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """Grades with and without the unrelated option, and how often it was chosen."""
+    """Grades with and without the unrelated option, and how often that option was chosen."""
 
     judge: str
     prompt: str
@@ -47,7 +47,7 @@ class UnrelatedEffect:
 
 
 def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
-    """Table of the grades of both studies, or a note on the missing one."""
+    """HTML table of the grades in both studies, or a note that the second study is missing."""
     store, name = filtered_study.store, filtered_study.name
     other = find_counterpart(store, filtered_study.study)
     if other is None:
@@ -74,7 +74,8 @@ def _missing_study_text(study: Study) -> str:
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:
-    """Name of a study on the same data, with common judges and prompts, that differs in the option.
+    """Name of a study of the same data, with some of the same judges and prompts, to compare with
+    this one; None without one.
 
     It has the unrelated option if this study has none, and the other way round.
     """
@@ -101,7 +102,8 @@ def _compute_effects(
 
 
 def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEffect, ...] | str:
-    """Effects paired by item, per common judge and prompt; a reason if not comparable."""
+    """Effects of the unrelated option for each common judge and prompt, paired by item; a text with
+    the reason if the studies cannot be compared."""
     sides = {}
     for frame in (one, two):
         has = bool((mark_unrelated(frame)["unrelated"] == UNRELATED_PRESENT).any())

@@ -1,4 +1,4 @@
-"""Table of a report card: the accuracies that papers print, beside our own."""
+"""Table of a report card with the accuracies that papers report, beside Evenhand's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _OWN_RULE: Final = "here: each readable verdict alone; a tie is wrong"
 
 
 def show_accuracies(card: ReportCard) -> Markup:
-    """The table; empty where no better answer is known, or the judge chooses among several."""
+    """HTML table of accuracies; empty if no better answer is known, or the judge chooses among more
+    than two options."""
     found = printed_accuracies(card.planned_rows)
     if not found:
         return EMPTY

@@ -49,7 +49,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
         return empty_state(
             "No judge to report on.",
             "These filters leave no verdict of a judge. Run the study or remove a filter. "
-            "Verdicts by people are under Agreement.",
+            "Verdicts by people are under People.",
         )
     card = ReportCard(raters, rater)
     parts = [_card_head(card), _sentences_html(card), show_measures(card)]
@@ -85,7 +85,8 @@ def _simulated_badge(card: ReportCard) -> Markup:
 
 
 def _sentences_html(card: ReportCard) -> Markup:
-    """Two sentences and one piece of advice; the threshold of each on hover and on focus."""
+    """HTML of two sentences and one piece of advice; hover or keyboard focus shows the threshold
+    behind each."""
     parts = []
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})
@@ -97,7 +98,7 @@ def _sentences_html(card: ReportCard) -> Markup:
 
 
 def _slot_bars(card: ReportCard) -> Markup:
-    """One bar per slot: its share of verdicts other than ties, with a dashed line at 1/N."""
+    """HTML bars of each position's share of the decisive verdicts, with a dashed line at 1/N."""
     even = 1 / card.options
     bars = ""
     for slot, estimate in enumerate(card.slots):
@@ -191,7 +192,8 @@ def _flips_section(card: ReportCard) -> Markup:
 
 
 def _cost_html(card: ReportCard) -> Markup:
-    """Replies, tokens, seconds and dollars; a dash and a reason for values not recorded."""
+    """HTML of replies, tokens, seconds and dollars; values that were not recorded show a dash and
+    the reason."""
     spent = card.spent
     failed = len(card.planned_rows) - int(row_selection.evidence_mask(card.planned_rows).sum())
     timing = "median" if spent.timed else "not recorded"

@@ -1,4 +1,4 @@
-"""Three example flips of a report card, with links to Inspect."""
+"""Three example flips on a report card, with links to Inspect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_QUESTION_CHARS: Final = 150
 
 
 def flip_examples_html(card: ReportCard) -> Markup:
-    """Example flips of different items, and of different categories if possible."""
+    """HTML of example flips, each from another item and if possible another category."""
     filtered = card.raters.filtered_study
     own = card.rows.assign(judge=card.rows["judge"].cat.rename_categories(_judge_rename(card)))
     chosen = _pick_examples(index_comparisons(own))
@@ -48,7 +48,8 @@ def _no_flips_text(card: ReportCard) -> str:
 
 
 def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
-    """Flips with the largest lean first; one of each category before a second of any."""
+    """Choose example flips, the strongest preference for a position first, one of each category
+    before a second of any."""
     flipped = np.flatnonzero(index.flipped)
     ranked = flipped[np.argsort(-np.abs(index.lean[flipped]), kind="stable")]
     firsts = index.frame.iloc[index.first[ranked]]

@@ -1,4 +1,4 @@
-"""Measure table of a report card: values, intervals, chance, other judges and people."""
+"""The table of measures on a report card: values, intervals, chance, other judges and people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardMeasure:
-    """One row of the table; `value_text` and `bounds` fill the value column."""
+    """One row of the table; `value_text` and `bounds` are shown in the value column."""
 
     label: str
     description: str
@@ -43,7 +43,7 @@ class CardMeasure:
 
 
 def show_measures(card: ReportCard) -> Markup:
-    """Table of the measures with a value, then a list of those without."""
+    """HTML table of the measures that have a value, then a list of those without."""
     lines = card_measures(card)
     shown = [line for line in lines if line.estimate.value is not None]
     missing = [line for line in lines if line.estimate.value is None]
@@ -116,7 +116,7 @@ def _unknown_html(lines: Sequence[CardMeasure]) -> Markup:
 
 
 def card_measures(card: ReportCard) -> list[CardMeasure]:
-    """Measures in the order of the table, with and without a value."""
+    """All measures in the order of the table, including those without a value."""
     even = 1 / card.options
     measures = card.measures
     lines = [
@@ -205,7 +205,8 @@ def _share_measure(
 
 
 def _excess_text(excess: Estimate) -> str:
-    """Self-preference beside the other judges; empty without an outsider."""
+    """Text on self-preference compared with the other judges; empty if no judge of another family
+    is there to compare with."""
     if excess.value is None:
         return ""
     size = number(100 * excess.value, 1, signed=True)

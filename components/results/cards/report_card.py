@@ -1,4 +1,5 @@
-"""Numbers of a report card: one judge with one prompt, with the other raters and people."""
+"""The numbers on a report card: one judge with one prompt, compared with other raters and
+people."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ class ReportCard:
 
     @cached_property
     def planned_rows(self) -> pd.DataFrame:
-        """Rows without noise-floor repeats."""
+        """The rater's rows without the repeats made for the noise floor."""
         return row_selection.select_rows(self.rows, ~self.rows["noise"])
 
     @cached_property
@@ -86,7 +87,7 @@ class ReportCard:
 
     @cached_property
     def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
-        """rater -> measure -> estimate; the other raters are drawn as grey ticks."""
+        """The measures of every rater, by name; other raters are drawn as grey ticks."""
         return {
             cell[0]: got for cell, got in position_profile(self.raters.machines, ["judge"]).items()
         }
@@ -124,8 +125,8 @@ class ReportCard:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """(position term in logits, win share of that position among equal answers, p-value,
-        position)."""
+        """The position term in logits, the win share of that position among equal answers, the
+        p-value, and the position."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")
@@ -181,7 +182,8 @@ class ReportCard:
 
     @cached_property
     def same_as_others(self) -> Estimate:
-        """Share of equal verdicts with the other raters on the same orders, pooled."""
+        """Share of verdicts equal to those of other raters on the same orders, all raters
+        pooled."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
         if self.rater not in self.grid.raters or not names:
             return unknown_estimate("no other judge or prompt", "share")
@@ -196,8 +198,8 @@ class ReportCard:
 
     @cached_property
     def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
-        """(win rate it gives models of its own family, win rate people give them, names of these
-        models)."""
+        """Win rate that this judge gives to models of its own family, the win rate that people give
+        them, and the names of these models."""
         if "family" not in self.rows or not len(self.rows):
             return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
         families = self.raters.filtered_study.study.families
@@ -210,7 +212,8 @@ class ReportCard:
 
     @cached_property
     def own_excess(self) -> Estimate:
-        """Win rate it gives its own family, less that of the other judges on the same items."""
+        """Win rate that this judge gives to its own family, minus that given by the other judges on
+        the same items."""
         machine = self.raters.machines
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
@@ -229,15 +232,15 @@ class ReportCard:
 
     @property
     def toward(self) -> str:
-        """The favoured position: for pairs that of the flips, for more options that of the choice
-        model."""
+        """The preferred position: for pairs by the direction of flips, for more options by the
+        choice model."""
         if not self.pairs:
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
 
     @cached_property
     def facts(self) -> dict[str, float | None]:
-        """Values for the rules of components.results.cards.sentence_rules."""
+        """The values that the rules in components.results.cards.sentence_rules test and insert."""
         measures, flips = self.measures, self.measures["conflict"].value
         noise = measures["noise_floor"].value
         known = measures["accuracy"] if self.raters.truth == "design" else Estimate(None)
@@ -282,15 +285,18 @@ class ReportCard:
 
     @property
     def _cards(self) -> int:
-        """Number of cards of the study: a reader may look at each of them."""
+        """Number of report cards in the study; a reader may look at each, so intervals are widened
+        for all."""
         return max(len(self.raters.names), 1)
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """An interval that holds for all cards of the study together (Bonferroni)."""
+        """The estimate with an interval that holds for all cards of the study together
+        (Bonferroni)."""
         return simultaneous_interval(estimate, self._cards)
 
     def _label_low(self) -> float | None:
-        """Distance from an even share to the interval of the label's share; negative inside it."""
+        """Distance from an even share to the nearer end of the interval of the label's share;
+        negative if the interval contains an even share."""
         label = self._claimed(self._effects["label"])
         if label.low is None or label.high is None:
             return None
@@ -298,7 +304,7 @@ class ReportCard:
 
     @cached_property
     def order_effect(self) -> Estimate:
-        """Disagreement between orders minus disagreement of repeats."""
+        """Disagreement between orders minus disagreement between repeats in the same order."""
         return order_effect(self.rows)
 
     @cached_property
@@ -306,7 +312,8 @@ class ReportCard:
         return slot_and_label_effects(self.rows)
 
     def _slot_label_pulls(self) -> tuple[float | None, float | None]:
-        """(|slot share − 1/2|, |label share − 1/2|); None where labels were not crossed."""
+        """Distances from an even share, |position share − 1/2| and |label share − 1/2|; None if
+        labels were not crossed."""
         slot, label = (self._effects[name].value for name in ("slot", "label"))
         slot_pull = None if slot is None else abs(slot - 0.5)
         label_pull = None if label is None else abs(label - 0.5)
@@ -314,7 +321,7 @@ class ReportCard:
 
     @property
     def words(self) -> dict[str, str]:
-        """Words that the sentences insert besides numbers."""
+        """The words, other than numbers, that the sentences insert."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
         label = self._effects["label"].value
         return {
@@ -326,16 +333,17 @@ class ReportCard:
 
     @cached_property
     def _lean_p_values(self) -> dict[str, float | None]:
-        """Rater -> p of the sign test by items, Holm-adjusted over all raters.
+        """For each rater, the p-value of the sign test by items, Holm-adjusted over all raters.
 
-        Pairs without a verdict in both orders count as flips against the lean.
+        Pairs without a verdict in both orders are counted as flips against the preference.
         """
         tables = build_order_tables(row_selection.select_pairs(self.raters.machines), ["judge"])
         p = holm_adjust([table.worst_case_lean().p for table in tables.values()])
         return dict(zip((cell[0] for cell in tables), p, strict=True))
 
     def _position_preference(self) -> tuple[float | None, float | None]:
-        """(p of the test of no preferred position, share of the preferred position)."""
+        """The p-value of the test that no position is preferred, and the share of the preferred
+        position."""
         if not self.pairs:
             return self.position_term[2], self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
@@ -363,7 +371,8 @@ def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of the models `names` against the others, on pairs with exactly one of them."""
+    """Win rate of the models `names` against all others, on pairs that contain exactly one of
+    them."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)

@@ -1,8 +1,8 @@
 """Sentences of a report card, chosen by rules with thresholds.
 
-There are three groups of rules: consistency, quality and advice. Of each group the first rule whose
-conditions all hold gives the sentence. A condition on an unknown fact does not hold. The page shows
-the threshold of a sentence on hover.
+There are three groups of rules: consistency, quality and advice. In each group, the first rule
+whose conditions all hold gives the sentence. A condition on an unknown value does not hold. The
+page shows the threshold behind a sentence on hover.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, Literal
 from components.html.format import NARROW_SPACE, count, number, share
 
 FactValues = Mapping[str, float | None]
-"""fact (a key of CARD_FACTS) -> number, or None if unknown."""
+"""The number of each fact (a key of CARD_FACTS); None if unknown."""
 
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     "≥": operator.ge,
@@ -28,7 +28,7 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardFact:
-    """Name of a fact in a hover text, and the format of its number."""
+    """Name of a value in hover texts, and its number format."""
 
     words: str
     write: Callable[[float], str]
@@ -106,7 +106,7 @@ class RuleCondition:
 
 @dataclass(frozen=True, slots=True)
 class SentenceRule:
-    """One rule; `text` may insert facts and SENTENCE_WORDS in braces, and mark **bold**."""
+    """One rule; `text` may contain values and SENTENCE_WORDS in braces, and **bold** words."""
 
     name: str
     text: str
@@ -117,7 +117,7 @@ class SentenceRule:
 
     @property
     def threshold_text(self) -> str:
-        """Hover text with the conditions."""
+        """Hover text that lists the rule's conditions."""
         if not self.conditions:
             return "Rule: used if no other rule of its group applies"
         return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
@@ -356,7 +356,7 @@ with its interval."""
 
 
 def card_sentences(facts: FactValues, words: Mapping[str, str]) -> list[CardSentence]:
-    """One sentence of each group, from its first rule that applies."""
+    """One sentence of each group, given by the first rule that applies."""
     values = {name: _fact_text(name, facts.get(name)) for name in CARD_FACTS}
     values |= {name: words.get(name, "") for name in SENTENCE_WORDS}
     chosen = [next(rule for rule in rules if rule.applies(facts)) for rules in RULE_GROUPS.values()]

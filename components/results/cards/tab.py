@@ -1,4 +1,4 @@
-"""Report cards in Results: a one-page summary per judge, in sentences and numbers."""
+"""Report cards in the Results tab: a one-page summary per judge, in sentences and numbers."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def build() -> ViewParts:
 
 
 def bind(parts: ViewParts) -> None:
-    """Connect the print button, which runs in the browser only."""
+    """Connect the print button; printing happens in the browser only."""
     parts.private_components["print"].click(
         None, None, None, js="() => window.print()", api_visibility="private"
     )
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """No heading: the card has its own name and sentences."""
+    """Return an empty headline: a report card has its own title and sentences."""
     return "", ""
 
 
@@ -68,7 +68,8 @@ def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict
 
 
 def render(filtered: FilteredStudy, card: str) -> list[Any]:
-    """The chosen card, or the first with verdicts if the filters leave the chosen one none."""
+    """The outputs of the chosen card; if the filters leave it no verdicts, of the first card that
+    has some."""
     raters = Raters(filtered)
     names = list(raters.names)
     wanted = card or (names[0] if names else "")

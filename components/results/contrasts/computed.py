@@ -1,4 +1,5 @@
-"""Paired differences of two sides on their common items, by measure family and category."""
+"""Paired differences of two sides (judges or prompts) on their common items, by measure family and
+category."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ MeasureContrast = tuple[ComparedMeasure, Contrast]
 
 @dataclass(frozen=True)
 class PairedSides:
-    """Two sides of a filtered study, with the frame of both."""
+    """The two compared sides of a filtered study, with the judgements of both."""
 
     filtered_study: FilteredStudy
     left: Side
@@ -45,7 +46,7 @@ class PairedSides:
 
     @cached_property
     def problem(self) -> str:
-        """Reason the sides cannot be compared, or ""."""
+        """The reason why the sides cannot be compared; "" if they can."""
         if not self.right.name:
             return "A contrast needs two judges or two prompts. This study has one of each."
         if self.left.name == self.right.name:
@@ -65,7 +66,7 @@ class PairedSides:
 
     @cached_property
     def _readable_items(self) -> pd.DataFrame:
-        """Rows (side, category, item) of the items on which a side has usable verdicts."""
+        """Rows (side, category, item) for every item on which a side has usable verdicts."""
         rows = row_selection.select_readable(self.frame)
         cell, cells = row_selection.group_codes(rows, ("side", "category", "item"))
         return rows.iloc[row_selection.first_rows(cell, cells)][
@@ -74,7 +75,7 @@ class PairedSides:
 
     @cached_property
     def common_items(self) -> pd.Series:
-        """item -> category, for the items of both sides."""
+        """The category of each item that both sides judged."""
         left, right = (
             self._readable_items[self._readable_items["side"] == which] for (which,) in SIDE_CELLS
         )
@@ -93,7 +94,7 @@ class PairedSides:
         return {}
 
     def family(self, name: str) -> list[MeasureContrast]:
-        """Contrasts of all measures of a family, with intervals adjusted for the whole family."""
+        """Contrasts of all measures in a family, with intervals adjusted for the whole family."""
         if name not in self._families:
             by_people = Raters(self.filtered_study).truth == "people"
             compared = family_measures(name, self.contestants, by_people)
@@ -103,11 +104,11 @@ class PairedSides:
 
     @cached_property
     def rivals(self) -> list[Side]:
-        """Sides that the two were chosen from; the adjustment covers all pairs of them."""
+        """All sides from which the two were chosen; the adjustment covers every pair of them."""
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Quantile of the largest |z| over all pairs of rivals; 0 where there are only two."""
+        """Quantile of the largest |z| over all pairs of rival sides; 0 if there are only two."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)
@@ -118,8 +119,8 @@ class PairedSides:
     def by_category(
         self, compared: ComparedMeasure
     ) -> tuple[list[MeasureContrast], list[MeasureContrast]]:
-        """(contrasts of categories with at least MIN_ITEMS items, adjusted as one family; contrasts
-        of the other categories)."""
+        """Contrasts of the categories with at least MIN_ITEMS items, adjusted as one family; then
+        contrasts of the other categories."""
         sizes = self.common_items[self.common_items != ""].value_counts().sort_index()
         pairs = [
             (((SIDE_CELLS[0][0], str(name)), (SIDE_CELLS[1][0], str(name))), n)
@@ -147,7 +148,7 @@ class PairedSides:
 
 
 def limit_interval(line: Contrast) -> Contrast:
-    """Clip the interval to [−1, 1]; below MIN_ITEMS items, remove it."""
+    """Clip the interval of a contrast to [−1, 1]; with fewer than MIN_ITEMS items, remove it."""
     if 0 < line.raw.items < MIN_ITEMS:
         value_only = replace(line.raw, low=None, high=None)
         return replace(line, raw=value_only, adjusted=value_only)
@@ -167,5 +168,5 @@ def is_significant(line: Contrast) -> bool:
 
 
 def known_differences(lines: Sequence[MeasureContrast]) -> list[MeasureContrast]:
-    """Contrasts with a value."""
+    """The contrasts that have a value."""
     return [line for line in lines if line[1].raw.value is not None]

@@ -1,4 +1,4 @@
-"""Differences per item between two sides: histogram, and the items that differ most."""
+"""Differences between two sides item by item: a histogram, and the items that differ most."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: for each side, the sum of the measure over its verdicts or comparisons, and their
-    number."""
+    """One item: for each side, the sum of the measure and the number of verdicts or comparisons it
+    sums."""
 
     item: str
     left: float
@@ -38,14 +38,14 @@ class ItemDifference:
 
     @property
     def whole(self) -> bool:
-        """Whether both sums are whole counts out of the same n, so that they are shown as
+        """Whether both sums are whole numbers with the same n, so that they can be shown as
         counts."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
 
 
 def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemDifference]:
-    """Items of both sides, the largest difference first."""
+    """The items that both sides judged, the largest difference first."""
     evidence = GroupedFrame(pair.frame, ["side"])
     tally = compared.measure.tally(evidence)
     cell, item, sums = sum_by_cell_item(tally)
@@ -64,7 +64,7 @@ def item_differences(pair: PairedSides, compared: ComparedMeasure) -> list[ItemD
 
 
 def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
-    """Histogram, then the items that differ most, each with a link to Inspect."""
+    """HTML of the histogram, then of the items that differ most, each with a link to Inspect."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     items = item_differences(pair, compared)
@@ -121,7 +121,8 @@ def _item_row(
 
 
 def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> Markup:
-    """Histogram of the differences per item, in counts if all items have equal n, else points."""
+    """HTML histogram of the differences per item: in counts if all items have the same n, else in
+    percentage points."""
     sizes = {one.left_n for one in items} | {one.right_n for one in items}
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:

@@ -1,4 +1,5 @@
-"""Measures of the contrasts, in families; all in percentage points, for a common axis."""
+"""The measures of the Contrasts view, grouped in families; all are in percentage points, to share
+an axis."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from metrics.win_rates.win_rates import win_rate_measure
 
 @dataclass(frozen=True, slots=True)
 class ComparedMeasure:
-    """A measure with its label and description."""
+    """A measure, with its label and description for the page."""
 
     label: str
     description: str
@@ -121,7 +122,8 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     "Quality": (SAME_AS_PEOPLE, DECISIVE_AGREEMENT, KAPPA_WITH_PEOPLE, KNOWN_ACCURACY, CONSISTENCY),
     "Win rates": (),
 }
-"""Win rates has one measure per model, built by `family_measures`."""
+"""The measures of each family. "Win rates" has one measure per model, built by
+`family_measures`."""
 
 CATEGORY_MEASURES: Final = {
     one.label: one
@@ -142,8 +144,8 @@ CATEGORY_MEASURES: Final = {
 def family_measures(
     name: str, contestants: list[str], known_by_people: bool
 ) -> list[ComparedMeasure]:
-    """Measures of a family; without KNOWN_ACCURACY if the known answers are people's votes,
-    since SAME_AS_PEOPLE measures that already."""
+    """The measures of a family. KNOWN_ACCURACY is left out if the known answers are people's votes,
+    since SAME_AS_PEOPLE already measures that."""
     if name == "Win rates":
         return [
             ComparedMeasure(

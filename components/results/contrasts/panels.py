@@ -1,4 +1,4 @@
-"""Panels of the contrasts: headline, table of differences, differences by category."""
+"""Panels of the Contrasts view: headline, table of differences, differences by category."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from metrics.estimation.contrasts import Contrast
 from studies.domain import Estimate
 
 MIN_OPPOSITE_LEAN: Final = 0.05
-"""Smallest lean of each side for "they favour opposite positions"; the difference of the leans must
-be significant too."""
+"""Smallest position preference of each side for the sentence "they favour opposite positions"; the
+difference must be significant too."""
 
 
 # ---------------------------------------------------------------------------- headline
 
 
 def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
-    """(headline: the difference in consistency; lead: number of significant differences)."""
+    """Headline (the difference in consistency) and the sentence below it (number of significant
+    differences)."""
     if pair.problem:
         return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
@@ -104,7 +105,8 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
 
 
 def show_family(pair: PairedSides, family: str) -> Markup:
-    """Table: measure, both values, their difference on a common axis, adjusted interval."""
+    """HTML table: measure, values of both sides, their difference on a common axis, adjusted
+    interval."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     lines = pair.family(family)
@@ -152,7 +154,8 @@ def _small_text(text: str) -> Markup:
 
 
 def _side_value(side: Side, one: ComparedMeasure, value: float | None) -> Markup:
-    """Value of a side, linked to its judgements in Inspect unless they are in another study."""
+    """HTML of one side's value, linked to its judgements in Inspect unless they belong to another
+    study."""
     own = {"judge": side.judge, "prompt": side.prompt}
     select = None if side.study else {k: v for k, v in own.items() if v} | dict(one.selection)
     return link(_percent_text(value), select)
@@ -171,7 +174,7 @@ def _difference_html(estimate: Estimate, decimals: int) -> Markup:
 
 
 def significance_badge(line: Contrast) -> Markup:
-    """Badge "no significant difference", or the number of items if there is no interval."""
+    """HTML badge "no significant difference", or the number of items if there is no interval."""
     if line.adjusted.low is None:
         return fill('<span class="eh-small eh-mute">{}</span>', count(line.raw.items, "item"))
     if is_significant(line):
@@ -193,7 +196,8 @@ def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
 
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
-    """One measure by category, adjusted as one family; with too few items, only the value."""
+    """HTML table of one measure's difference by category, adjusted as one family; with too few
+    items, only the value."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     enough, few = pair.by_category(CATEGORY_MEASURES[within])

@@ -1,4 +1,5 @@
-"""Sides of a contrast: the available judges and prompts, and the rows of each side."""
+"""The two sides of a contrast: which judges and prompts can be compared, and the judgements of
+each."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SIDE_CELLS: Final = ((LEFT,), (RIGHT,))
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A judge, a prompt, or a judge with a prompt; an empty field means all."""
+    """One side of a contrast: a judge, a prompt, or a judge with a prompt; an empty field means
+    all."""
 
     name: str
     judge: str = ""
@@ -32,7 +34,7 @@ class Side:
 
 
 def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
-    """Sides of a study by name: its judges, its prompts, and their combinations."""
+    """All possible sides of a study, by name: its judges, its prompts, and their combinations."""
     rows = machine_rows(filtered.unfiltered_frame)
     cells = row_names(rows)
     judges = sorted({judge for judge, _ in cells})
@@ -48,8 +50,8 @@ def list_sides(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
-    """The same judges in studies of the same data that show them images instead of a description
-    of the images, or the reverse."""
+    """The same judges in other studies of the same data that show them images instead of image
+    descriptions, or the reverse."""
     judges = {str(name) for name in machine_rows(filtered.unfiltered_frame)["judge"].unique()}
     found: dict[str, Side] = {}
     for line in filtered.store.studies():
@@ -66,7 +68,8 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 
 
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
-    """Default sides: the most and the least consistent judge, else prompt."""
+    """Default sides: the most and the least consistent judge; with one judge, the most and least
+    consistent prompt."""
     for column in ("judge", "prompt"):
         got = estimate_all([CONSISTENCY], machine_rows(filtered.unfiltered_frame), [column])[
             CONSISTENCY.name
@@ -89,7 +92,8 @@ def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:
 
 
 def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
-    """Rows of a side. A judge or prompt set by the side replaces the filter on it."""
+    """Judgements of a side. A judge or prompt named by the side replaces the filter on that
+    field."""
     chosen = filtered.filter
     chosen = replace(
         chosen,
@@ -105,7 +109,7 @@ def rows_of_side(filtered: FilteredStudy, side: Side) -> pd.DataFrame:
 
 
 def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """People's votes on the filtered answers."""
+    """People's votes on the answers that pass the filters."""
     rows = replace(filtered.filter, judge=ALL_CHOICE, prompt=ALL_CHOICE).apply(
         filtered.unfiltered_frame
     )
@@ -113,9 +117,11 @@ def load_people_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
-    """All sides of the kind of both (judges, prompts, or judges with prompts) of this study.
+    """All sides of this study of the same kind as the two given (judges, prompts, or judges with
+    prompts).
 
-    A reader, or the page itself, chose the two among them. Only the two where their kinds differ.
+    The two sides were chosen among these, by a reader or by the page. If the two are of different
+    kinds, only the two are returned.
     """
     kinds = {(bool(side.judge), bool(side.prompt), side.study) for side in (left, right)}
     if len(kinds) != 1:
@@ -129,7 +135,7 @@ def rival_sides(filtered: FilteredStudy, left: Side, right: Side) -> list[Side]:
 
 
 def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
-    """One frame of several sides with a column `side`, and people's votes."""
+    """One frame of several sides with a column `side`, plus people's votes."""
     parts = {f"side {number}": rows_of_side(filtered, one) for number, one in enumerate(sides)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
     return frame.assign(prompt=_side_prompts(frame))
@@ -138,7 +144,8 @@ def stack_rivals(filtered: FilteredStudy, sides: list[Side]) -> pd.DataFrame:
 def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFrame:
     """One frame of both sides with a column `side`; people's votes have the side "people".
 
-    The side is added to the prompt name, so that a row on both sides is kept twice.
+    The side is added to the prompt name, so that a judgement that belongs to both sides is kept
+    twice.
     """
     parts = {LEFT: rows_of_side(filtered, left), RIGHT: rows_of_side(filtered, right)}
     frame = stack_frames({**parts, "people": load_people_rows(filtered)}, "side")
@@ -146,7 +153,7 @@ def stack_sides(filtered: FilteredStudy, left: Side, right: Side) -> pd.DataFram
 
 
 def _side_prompts(frame: pd.DataFrame) -> pd.Categorical[str]:
-    """Category "side/prompt" of each row."""
+    """The text "side/prompt" of each row, as a categorical column."""
     side, prompt = frame["side"].cat, frame["prompt"].cat
     code, count = row_selection.group_codes(frame, ["side", "prompt"])
     first = row_selection.first_rows(code, count)

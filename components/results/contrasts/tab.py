@@ -1,4 +1,4 @@
-"""Contrasts in Results: two judges or two prompts compared on the same items."""
+"""The Contrasts view of the Results tab: two judges or two prompts compared on the same items."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def build() -> ViewParts:
 
 
 def _side_dropdown(label: str, elem_id: str) -> gr.Dropdown:
-    """Menu of sides; the empty value is the default side, so a URL need not contain it."""
+    """Menu of sides; its empty value selects the default side, so that a URL need not name it."""
     return gr.Dropdown(
         [("", "")],
         value="",
@@ -112,7 +112,7 @@ HOW_CATEGORIES: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """No heading here: the finding depends on the sides, so `render` returns it."""
+    """Return an empty headline: it depends on the chosen sides, so `render` returns it."""
     return "", ""
 
 
@@ -139,7 +139,7 @@ def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict
 
 
 def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The two sides chosen; an empty or unknown name gives the default side."""
+    """The two chosen sides; an empty or unknown name selects the default side."""
     known = list_sides(filtered)
     if {left, right} - {""} - set(known):
         known |= sides_in_other_studies(filtered)

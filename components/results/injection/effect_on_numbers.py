@@ -1,10 +1,11 @@
-"""Injection suspects in the results: their number and their effect on the win rates.
+"""Injection suspects in the results: their number, and their effect on win rates.
 
-They are excluded only if the user chooses so; both values are shown either way.
+Suspects are excluded only if the user chooses so; both values are always shown.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -31,7 +32,7 @@ SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
 
 @dataclass(frozen=True, slots=True)
 class WinRateShift:
-    """The model whose win rate changes most without the suspects."""
+    """The model whose win rate changes most when injection suspects are left out."""
 
     name: str
     rate_with: float
@@ -40,7 +41,7 @@ class WinRateShift:
 
 @dataclass(frozen=True, slots=True)
 class InjectionEffect:
-    """Injection suspects in view and their effect."""
+    """The injection suspects among the filtered judgements, and their effect on win rates."""
 
     texts: int
     items: int
@@ -52,7 +53,8 @@ class InjectionEffect:
 
 @memoise_by_study
 def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
-    """The effect of the suspects in view, whether they are excluded or not; None without any."""
+    """The effect of the filtered study's suspects, whether they are excluded or not; None if there
+    are none."""
     included = replace(
         filtered_study, filter=replace(filtered_study.filter, suspects=WITH_SUSPECTS)
     )
@@ -75,13 +77,14 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
     """(item, field or model) of each suspect text shown to the judges of these rows."""
-    shown = rows.groupby("item", observed=True)["shown"].unique()
+    shown: dict[str, set[str]] = defaultdict(set)
+    for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
+        shown[item].update(contestants.split(SEP))
     return [
         (item, where)
         for item, facts in filtered_study.store.item_facts(filtered_study.name).items()
         for where in facts["suspects"]
-        if item in shown.index
-        and (where == INSTRUCTION or any(where in str(who).split(SEP) for who in shown[item]))
+        if item in shown and (where == INSTRUCTION or where in shown[item])
     ]
 
 
@@ -103,13 +106,15 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the rate, then its sign (raised by suspects first)."""
+    """Sort key: absolute change of the win rate, then its sign (win rates raised by suspects come
+    first)."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 
 
 def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
-    """Number of replies that repeat a suspect text, among the first that were shown one."""
+    """Number of replies that repeat a suspect text, among the first replies whose judge was shown
+    one."""
     keys = filtered_study.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
     found = (filtered_study.store.judgement(filtered_study.name, key) for key in keys.values())
     return sum(
@@ -122,13 +127,14 @@ def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
 
 
 def suspects_notice(filtered_study: FilteredStudy) -> Markup:
-    """Notice above the numbers: count of suspects, and a win rate with and without them."""
+    """HTML notice above the numbers: how many suspects there are, and a win rate with and without
+    them."""
     text = suspects_text(filtered_study)
     return notice_html("warn", *text, Action("Read them", SUSPECTS_SELECTION)) if text else EMPTY
 
 
 def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
-    """Title and text of the notice on suspects; None without any."""
+    """Title and text of the notice on injection suspects; None if there are none."""
     found = injection_effect(filtered_study)
     if found is None:
         return None

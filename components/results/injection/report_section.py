@@ -1,6 +1,6 @@
 """Report section on injection suspects: their number, and the main results with and without them.
 
-Where no suspect was found, the section states that the texts were checked.
+If no suspect was found, the section states that the texts were checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First slot chosen", 
 
 @dataclass(frozen=True, slots=True)
 class SuspectComparison:
-    """One measure with the suspects and without them."""
+    """One measure, computed with and without the injection suspects."""
 
     measure_name: str
     subject: str
@@ -48,7 +48,7 @@ class SuspectComparison:
 
 
 def injection_section(filtered_study: FilteredStudy) -> Markup:
-    """The section as HTML."""
+    """The report section as HTML."""
     text = suspects_text(filtered_study)
     if text is None:
         none = "No question or answer shown to a judge contains text addressed to the judge."
@@ -77,7 +77,7 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
 
 
 def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
-    """Number of shown texts that each rule matches."""
+    """Number of shown texts that match each detection rule."""
     rows = filtered_study.frame[filtered_study.frame[SUSPECT_COLUMN]]
     seen = suspect_texts(filtered_study, rows)
     items = {
@@ -94,7 +94,8 @@ def count_rules(filtered_study: FilteredStudy) -> Counter[str]:
 
 
 def with_and_without(filtered_study: FilteredStudy) -> list[SuspectComparison]:
-    """Win rates by model, then consistency and first-slot share by judge and prompt."""
+    """Measures with and without suspects: win rates by model, then consistency and first-position
+    share by judge and prompt."""
     without = replace(
         filtered_study, filter=replace(filtered_study.filter, suspects=WITHOUT_SUSPECTS)
     )

@@ -1,4 +1,4 @@
-"""Contents of the Overview: three findings with a small chart each, and links to the views."""
+"""Contents of the Overview: three findings, each with a small chart and a link to its view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ CHANCE_WITH_TIES: Final = 1 / 3
 
 
 def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: str) -> Markup:
-    """A finding: its topic, the sentence, a small chart and a link to the view."""
+    """HTML of one finding: topic, sentence, small chart, and a link to the view with the
+    details."""
     opens = link_button(link_text, {"data-view": view})
     return wrap(
         fill(
@@ -49,7 +50,8 @@ def _more(hidden: int) -> Markup:
 
 
 def swap_chart(bias: Bias) -> Markup:
-    """Flips toward the first and the second answer, one bar pair per row."""
+    """HTML bars of flips toward the first and toward the second position, one pair of bars per
+    judge and prompt."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not rows:
         return EMPTY
@@ -83,7 +85,7 @@ def _swap_row(row: FlipLean, most: int) -> Markup:
 
 
 def order_chart(ranking: Ranking) -> Markup:
-    """Rank of each model by the first order, by the second, and by both."""
+    """HTML chart of each model's rank by one order of the answers, by the other, and by both."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return EMPTY
@@ -102,7 +104,8 @@ def order_chart(ranking: Ranking) -> Markup:
 
 
 def people_chart(data: Agreement) -> Markup:
-    """Agreement of each judge with the majority of people, and of two people with each other."""
+    """HTML chart of each judge's agreement with the majority of people, and of two people with each
+    other."""
     found = [(name, data.with_people(name)) for name in data.ranked_judges]
     lines = [(name, one.share) for name, one in found if one and one.share.value is not None]
     if not lines or not data.raters.has_people:

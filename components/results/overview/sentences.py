@@ -1,4 +1,4 @@
-"""Sentences of the Overview: the effect of a swap, and the agreement with people."""
+"""Sentences of the Overview: the effect of swapping the answers, and the agreement with people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from components.results.bias.sentences import bias_finding, flip_leans, join_nam
 
 
 def swap_sentence(bias: Bias) -> str:
-    """Share of verdicts that change with the order, and the judges that decide by position."""
+    """Sentence on the share of verdicts that change with the order, and on judges that decide by
+    position."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not bias.calls or not rows:
         return bias_finding(bias)[0]
@@ -26,7 +27,7 @@ def swap_sentence(bias: Bias) -> str:
 
 
 def people_sentence(data: Agreement) -> str:
-    """Judges closest to people, with the agreement of two people where it is known."""
+    """Sentence on the judges closest to people, with the agreement of two people if it is known."""
     title, _ = agreement_finding(data)
     pair = data.among_voters.pair.share.value if data.raters.has_people else None
     return f"{title} Two people: {share(pair, 0)}." if pair is not None and data.judges else title

@@ -1,4 +1,4 @@
-"""Overview of the Results tab: position bias, ranking and people in one finding each."""
+"""The Overview of the Results tab: one finding each on position bias, ranking and people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build() -> ViewParts:
 
 
 def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    """The headline of the study is that of its position bias."""
+    """Return the headline of the position-bias view as the headline of the study."""
     return bias_tab.finding(filtered_study)[0], ""
 
 

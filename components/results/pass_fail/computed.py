@@ -1,4 +1,4 @@
-"""Pass/fail results of the filtered study, computed once for all panels of the view."""
+"""Pass/fail results of a filtered study, computed once for all panels of the view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studies.frames.frame import pass_fail_rows
 
 @dataclass(frozen=True, slots=True)
 class PassFailView:
-    """Results by judge and prompt, and the cell with the most verdicts, which the panels show."""
+    """Results by judge and prompt; the panels show the combination with the most verdicts."""
 
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]
@@ -28,17 +28,18 @@ class PassFailView:
 
 
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
-    """Compute the results of the judges in the filtered view."""
+    """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
     return PassFailView(pass_fail_results(rows), option_order_effects(rows))
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:
-    """Whether the study has pass/fail verdicts."""
+    """Whether the study has any pass/fail verdicts."""
     return bool(pass_fail_rows(filtered.unfiltered_frame).any())
 
 
 def has_only_pass_fail(filtered: FilteredStudy) -> bool:
-    """Whether every judgement of the study is a pass/fail verdict, so that nothing is compared."""
+    """Whether all judgements of the study are pass/fail verdicts, so that it contains no comparison
+    of answers."""
     frame = filtered.unfiltered_frame
     return len(frame) > 0 and bool(pass_fail_rows(frame).all())

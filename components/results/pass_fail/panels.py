@@ -1,4 +1,5 @@
-"""Panels of the pass/fail view: confusion areas, rates with intervals, order of the options."""
+"""Panels of the pass/fail view: chart of the confusion matrix, rates with intervals, order of the
+options."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ NO_LABELS: Final = (
 
 
 def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
-    """Headline and lead: passes among good and bad answers, true and observed pass rate."""
+    """Headline and the sentence below it: pass rates among good and bad answers, true and observed
+    pass rate."""
     found = view.shown
     if found is None:
         return "No pass/fail verdicts here.", "This view is for judges that pass or fail an answer."
@@ -64,7 +66,7 @@ def _sentence(text: str) -> str:
 
 
 def pass_fail_kpis(view: PassFailView) -> Markup:
-    """Key figures; raw agreement stands beside κ and the base rate."""
+    """HTML row of key figures; raw agreement is shown beside κ and the base rate."""
     found = view.shown
     if found is None:
         return EMPTY
@@ -97,7 +99,8 @@ def _share_kpi(label: str, estimate: Estimate) -> Kpi:
 
 
 def confusion_areas(view: PassFailView) -> Markup:
-    """The four cells as areas; the area is the number of answers, plum is wrong."""
+    """HTML of the confusion matrix as four areas, each proportional to its number of answers; wrong
+    verdicts are plum-coloured."""
     found = view.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
@@ -152,7 +155,8 @@ def _selection(view: PassFailView, checked: str) -> dict[str, Any]:
 
 
 def rates_table(view: PassFailView) -> Markup:
-    """Sensitivity, specificity, precision and J with intervals; other judges below."""
+    """HTML table of sensitivity, specificity, precision and Youden's J with intervals; other judges
+    below."""
     found = view.shown
     if found is None or not found.rates.confusion.total:
         return notice_html("calm", NO_LABELS)
@@ -189,7 +193,7 @@ def _rate_row(
 
 
 def judges_table(view: PassFailView) -> Markup:
-    """One line for each judge and prompt, if there are several."""
+    """HTML table with one line for each judge and prompt; empty if there is only one."""
     if len(view.results) < 2:
         return EMPTY
     heads = [
@@ -211,11 +215,12 @@ def judges_table(view: PassFailView) -> Markup:
 
 
 def order_panel(view: PassFailView) -> Markup:
-    """Effect of the order of pass and fail, where both were offered first."""
+    """HTML on the effect of offering "pass" or "fail" first, if both orders were used."""
     found = view.order.get(view.cell or ("", ""))
     if found is None:
         return notice_html(
-            "calm", "The options were offered in one order. Set options: rotations to measure it."
+            "calm",
+            "The options were offered in one order. Set options: rotations to measure its effect.",
         )
     texts = [
         f"Verdicts changed with the order: {percent(found.changed)}.",
@@ -231,7 +236,7 @@ def order_panel(view: PassFailView) -> Markup:
 
 
 def report_lines(found: PassFailResult) -> str:
-    """Rates of one judge as one text, for the report."""
+    """Text of one judge's rates, for the report."""
     rates = found.rates
     return (
         f"Sensitivity {percent(rates.sensitivity)}; specificity {percent(rates.specificity)}; "

@@ -1,4 +1,4 @@
-"""Pass or fail in Results: how often the judge is right, and the true pass rate."""
+"""The pass/fail view of the Results tab: how often the judge is right, and the true pass rate."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def kpis(filtered: FilteredStudy) -> Markup:
 def render(filtered: FilteredStudy) -> list[Any]:
     view = load_pass_fail(filtered)
     if view.shown is None:
-        none = empty_state("No pass/fail verdicts", "Choose a study whose judge passes or fails.")
+        none = empty_state(
+            "No pass/fail verdicts", "Choose a study whose judges pass or fail single answers."
+        )
         return [panel_heading("Where it is wrong"), none, panel_heading("How good is the judge?"),
                 EMPTY, EMPTY, gr.Column(visible=False), EMPTY]  # fmt: skip
     labelled = count(view.shown.rates.confusion.total, "labelled answer")

@@ -1,5 +1,5 @@
-"""Content of the Protocol view: the panels of each protocol, headline and key numbers (no
-gradio)."""
+"""Content of the Protocol view, without Gradio: the panels of each protocol, headline and key
+figures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ load_own_alignment = memoise_by_study(
 
 
 def draw_blocks(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    """Output key -> content, for the groups of panels that the study uses."""
+    """The content of each output by its key, for the groups of panels that apply to the study."""
     wanted = load_sections(filtered)
     made: dict[str, Any] = {"rules": _rules_html(filtered, wanted)}
     if sections.VISIT_SECTION in wanted:
@@ -168,9 +168,10 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> d
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Studies of the same data that differ in the unrelated option or in the judges' input.
+    """Studies of the same data that differ in the unrelated option, or in what judges see (images
+    or descriptions).
 
-    Those with an added unrelated option come last: they have one option more, so their grades are
+    Studies with an added unrelated option come last: they have one option more, so their grades are
     not comparable.
     """
     mine = filtered.study
@@ -190,7 +191,8 @@ def _is_comparable(one: Study, two: Study) -> bool:
 
 
 def load_comparison_study(filtered: FilteredStudy, name: str | None) -> ComparisonStudy | None:
-    """Rows of choices among N options of the study `name` under the same filter, or None."""
+    """The choices among N options in the study `name` under the same filters; None if there are
+    none."""
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)
@@ -198,8 +200,8 @@ def load_comparison_study(filtered: FilteredStudy, name: str | None) -> Comparis
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people; also that of the study `name`, if its judges saw the
-    other input (images or descriptions)."""
+    """Agreement of the judges with people; also for the study `name`, if its judges saw the other
+    input (images or descriptions)."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)
@@ -213,7 +215,7 @@ def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable 
 
 
 def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and lead of the first protocol shown."""
+    """Headline, and the sentence below it, of the first protocol shown."""
     wanted = load_sections(filtered)
     if sections.GRADE_SECTION in wanted and wanted[0] == sections.GRADE_SECTION:
         return protocol_grade.grade_finding(load_grade_cells(filtered))
@@ -227,7 +229,7 @@ def protocol_finding(filtered: FilteredStudy) -> tuple[str, str]:
 
 
 def show_kpis(filtered: FilteredStudy) -> Markup:
-    """Key numbers of the first protocol shown, with the unusable replies."""
+    """HTML of the key figures of the first protocol shown, with the unusable replies."""
     wanted = load_sections(filtered)
     kpis: list[Kpi] = []
     if wanted and wanted[0] == sections.GRADE_SECTION:

@@ -1,4 +1,4 @@
-"""Texts "How is this computed" of the Protocol view: formulas and resampling."""
+"""Texts of "How is this computed?" in the Protocol view: formulas and resampling methods."""
 
 from __future__ import annotations
 

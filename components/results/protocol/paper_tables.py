@@ -1,6 +1,7 @@
-"""Published tables of the papers, read from assets/published, and their caveats.
+"""Tables published in the papers, read from assets/published, and cautions on using them.
 
-The caveats are computed from the printed numbers; only statements of a paper's text are constants.
+The cautions are computed from the printed numbers; only statements from a paper's text are
+constants.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from studies.domain import Estimate
 
 PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "published"
 GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
-"""Names in this app of prompts 1 to 4 of Grade Score."""
+"""Evenhand's names of prompts 1 to 4 of Grade Score."""
 ORDERS_PER_ITEM: Final = 2
 """Orders per item that Creation-MMBench's Table 5 pools. For the intervals they are one
 observation."""
@@ -37,7 +38,7 @@ def _read_csv(name: str) -> list[dict[str, str]]:
 
 
 def visit_skills() -> tuple[str, ...]:
-    """VisIT-Bench's instruction categories, in the order of the paper."""
+    """VisIT-Bench's instruction categories, in the paper's order."""
     return tuple(row["skill"] for row in _read_csv("visit_bench_skills.csv"))
 
 
@@ -46,7 +47,7 @@ def visit_skills() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedGrade:
-    """One cell of Grade Score's Tables 1 to 3: its printed grade, entropy and choice."""
+    """One cell of Grade Score's Tables 1 to 3: its printed grade, entropy and choice value."""
 
     grade: float
     entropy: float
@@ -54,8 +55,8 @@ class PublishedGrade:
 
     @property
     def max_grade(self) -> float:
-        """Upper bound of the grade: the harmonic mean is concave, so a mean of harmonic means
-        cannot exceed the harmonic mean of the means."""
+        """Highest grade possible with the printed entropy and choice: the harmonic mean is concave,
+        so a mean of harmonic means cannot exceed the harmonic mean of the means."""
         return 2 * self.entropy * self.choice / (self.entropy + self.choice)
 
     @property
@@ -68,7 +69,7 @@ class PublishedGrade:
 
 
 GradeKey = tuple[str, str, int]
-"""(model, name of the prompt in this app, 1 with and 0 without the unrelated option)"""
+"""(model, Evenhand's name of the prompt, 1 with or 0 without the unrelated option)"""
 
 
 @cache
@@ -81,13 +82,13 @@ def published_grades() -> Mapping[GradeKey, PublishedGrade]:
 
 
 def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
-    """Cells above their upper bound, the largest excess first."""
+    """Published grades above their upper bound, the largest excess first."""
     found = [(key, cell) for key, cell in published_grades().items() if cell.doubt_level]
     return sorted(found, key=lambda pair: pair[1].max_grade - pair[1].grade)
 
 
 def models_by_grade(unrelated: int = 0) -> list[str]:
-    """Models of the tables, the highest mean grade first."""
+    """Models in the published tables, the highest mean grade first."""
     tables = published_grades()
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in tables.items():
@@ -98,7 +99,7 @@ def models_by_grade(unrelated: int = 0) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradeCaveat:
-    """Counts that show why the printed Grade Score tables are no reliable standard."""
+    """Counts that show why the printed Grade Score tables are not a reliable standard."""
 
     cells: int
     above_parts: int
@@ -135,7 +136,7 @@ def grade_caveat() -> GradeCaveat:
 
 
 def short_model(name: str) -> str:
-    """Model name without its date."""
+    """The model's name without its date."""
     return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2})$", "", name)
 
 
@@ -144,8 +145,8 @@ def short_model(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLevels:
-    """One row of Creation-MMBench's Table 5 with its counts. The paper prints no intervals; they
-    are computed here."""
+    """One row of Creation-MMBench's Table 5 with its counts. The intervals are computed here,
+    because the paper prints none."""
 
     model: str
     group: str
@@ -161,7 +162,7 @@ class PublishedLevels:
 @cache
 def creation_levels() -> tuple[PublishedLevels, ...]:
     """Creation-MMBench's Table 5, sorted by Reward. For the intervals, the two orders of an item
-    are one observation."""
+    count as one observation."""
     made = [
         _published_levels(row) for row in _read_csv("creation_mmbench_table5.csv") if row["fail"]
     ]
@@ -215,8 +216,8 @@ def _win_rate_estimate(rate: float, readable: int) -> Estimate:
 
 
 def reproduction_error() -> tuple[float, float]:
-    """Largest differences of Reward and Win Rate between values computed from the counts and
-    printed values."""
+    """Largest difference between printed values and values computed from the printed counts, for
+    Reward and for win rate."""
     rows = creation_levels()
     return (
         max(abs((row.reward.value or 0.0) - row.printed_reward) for row in rows),
@@ -226,7 +227,7 @@ def reproduction_error() -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedDescription:
-    """Creation-MMBench's Table 6: scores of one model that is given descriptions of the images."""
+    """One row of Creation-MMBench's Table 6: scores of a model that is given image descriptions."""
 
     model: str
     description: str
@@ -246,7 +247,8 @@ def creation_descriptions() -> tuple[PublishedDescription, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAlignment:
-    """Creation-MMBench's Table 7: one judge on one model's items, or on all items (`overall`)."""
+    """One row of Creation-MMBench's Table 7: one judge on one model's items, or on all items
+    (`overall`)."""
 
     sees: str
     """"images", "description" or "people"."""
@@ -286,7 +288,7 @@ def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
 
 
 def count_images_unhelpful() -> tuple[int, int]:
-    """(cells in which seeing the images does not help, all cells).
+    """Number of cells in which seeing the images does not help the judge, and number of all cells.
 
     The cells are MAE and Consistency of each judge, in one and in both orders, over all models.
     """

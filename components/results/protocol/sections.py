@@ -1,4 +1,5 @@
-"""Panels of the Protocol view a study uses, and the active rule where paper and code differ."""
+"""Choice of the panels that the Protocol view shows for a study, and the rules in use where a paper
+and its code differ."""
 
 from __future__ import annotations
 
@@ -37,11 +38,11 @@ _PROTOCOL_SECTIONS: Final = {
     "factuality": (FACTUALITY_SECTION,),
     "single": (RATINGS_SECTION,),
 }
-"""Protocol of a prompt -> panels, for studies without a preset."""
+"""The panels for each protocol of a prompt, used for studies without a preset."""
 
 
 def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
-    """Names of the panels to show (as in studies.spec.presets), in order."""
+    """Names of the panels to show, in order; the names are those in studies.spec.presets."""
     preset = PRESETS.get(filtered.study.preset)
     shown = list(preset.panels) if preset else []
     for kind in study_protocols(filtered):
@@ -52,19 +53,19 @@ def study_sections(filtered: FilteredStudy) -> tuple[str, ...]:
 
 
 def study_protocols(filtered: FilteredStudy) -> list[str]:
-    """Protocols of the prompts left by the filters, in plan order."""
+    """Protocols of the prompts that pass the filters, in plan order."""
     return list(dict.fromkeys(protocol_by_prompt(filtered).values()))
 
 
 @memoise_by_study
 def protocol_by_prompt(filtered: FilteredStudy) -> dict[str, str]:
-    """Prompt -> protocol, for the prompts left by the filters."""
+    """The protocol of each prompt that passes the filters."""
     names = [str(name) for name in filtered.machines["prompt"].unique()]
     return {name: _prompt_protocol(filtered, name) for name in names}
 
 
 def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
-    """Filtered rows of the prompts of these protocols, and all rows of people."""
+    """Filtered rows whose prompts belong to these protocols, and all rows of people."""
     wanted = {name for name, kind in protocol_by_prompt(filtered).items() if kind in protocols}
     frame = Raters(filtered).rows
     mask = frame["prompt"].isin(wanted).to_numpy() | people_mask(frame)
@@ -72,7 +73,7 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
 
 
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
-    """Protocol of a prompt; for the unknown prompts of an import, inferred from its records."""
+    """Protocol of a prompt; for an unknown prompt of imported data, inferred from its records."""
     try:
         text = filtered.store.prompt_of(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
@@ -97,7 +98,7 @@ def _infer_protocol(rows: pd.DataFrame) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRule:
-    """A rule on which a paper, its authors' code and this app differ."""
+    """A rule on which a paper, its authors' code and Evenhand differ."""
 
     what: str
     on: str
@@ -107,7 +108,7 @@ class ProtocolRule:
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """Active rules of the panels shown; a filter of the page may override the study's rule."""
+    """The rules in use for the panels shown; a filter on the page may override the study's rule."""
     study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:
@@ -221,7 +222,8 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
 
 
 def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
-    """Table of active rules, alternatives, and whether the published numbers used the rule."""
+    """HTML table of rules in use, their alternatives, and whether the published numbers used the
+    same rule."""
     titles = ("Rule", "Active", "Alternatives", "")
     heads = [ColumnHead(text, numeric=False) for text in titles]
     rows = [

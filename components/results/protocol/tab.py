@@ -1,4 +1,5 @@
-"""Protocol view in Results: the tables of the protocol's paper, with intervals added."""
+"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals
+added."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def build() -> ViewParts:
-    """Lay out one group of panels per protocol; `render` shows the groups that the study uses."""
+    """Create one group of panels per protocol; `render` shows the groups that apply to the
+    study."""
     shown: dict[str, Any] = {}
     controls: dict[str, Any] = {}
     with gr.Column(elem_classes="eh-panel"):
@@ -70,7 +72,7 @@ BLOCKS: Final = ("visit", "grade", "creation", "people", "games", "ratings", "la
 def _build_panel(
     shown: dict[str, Any], key: str, title: str, subtitle: str, *, scale: int = 1
 ) -> None:
-    """Add a panel with one body and its "How is this computed" text."""
+    """Add a panel with one content component and its "How is this computed?" text."""
     with gr.Column(elem_classes="eh-panel", scale=scale):
         ClickableHTML(panel_heading(title, subtitle))
         shown[key] = ClickableHTML(elem_id=f"eh-{key}")
@@ -216,7 +218,7 @@ def _build_redundancy(shown: dict[str, Any], controls: dict[str, Any]) -> dict[s
 
 
 def _partial_redraws(shown: dict[str, Any]) -> dict[str, tuple[list[Any], Any]]:
-    """Outputs and render function of each switch."""
+    """For each switch of the view, the outputs it changes and the function that renders them."""
     return {
         "score": ([shown["grade_head"], shown["heatmap"]], render_heatmap),
         "printed": ([shown["grades_printed"]], render_published_grades),
@@ -229,7 +231,8 @@ def _partial_redraws(shown: dict[str, Any]) -> dict[str, tuple[list[Any], Any]]:
 
 
 def bind(parts: ViewParts) -> None:
-    """Connect the upload: store its scores in the view's state, or show the error."""
+    """Connect the upload of benchmark scores: keep the scores in the view's state, or show the
+    error."""
 
     def load_upload(path: str) -> tuple[Any, str]:
         try:
@@ -248,7 +251,7 @@ def bind(parts: ViewParts) -> None:
 
 
 def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Values of the controls for a study and a URL."""
+    """Values of the view's controls for a study and the page address."""
     beside = [NO_OTHER_STUDY, *protocol_view.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
     known = {
@@ -274,7 +277,7 @@ def kpis(filtered: FilteredStudy) -> Markup:
 
 
 def render(filtered: FilteredStudy, **controls: Any) -> list[Any]:
-    """Compute the groups of panels that the study uses and hide the others."""
+    """Compute the groups of panels that apply to the study, and hide the others."""
     drawn = protocol_view.draw_blocks(filtered, controls)
     return [
         gr.Column(visible=key in drawn) if key in BLOCKS else drawn.get(key, gr.skip())

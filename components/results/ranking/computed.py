@@ -1,8 +1,9 @@
-"""Ratings behind the ranking panels, computed once per version of a study and filter."""
+"""Ratings for the ranking panels, computed once per version of a study and filter."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -27,14 +28,14 @@ are used, at least 20."""
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards of a selection (all verdicts, each order alone, people) and the Elo curve."""
+    """Leaderboards from all verdicts, from each order alone and from people's votes, and the Elo
+    curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
     head_to_heads: dict[str, dict[str, Estimate]] = field(default_factory=dict)
-    elo_curve: EloResult | None = None
-    orders: int = 0
-    """Number of shuffled orders in the band of the curve."""
+    pairs: pd.DataFrame | None = None
+    """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
     """Leaderboard of the largest connected group, from the first order of each pair alone."""
     second_order: Leaderboard | None = None
@@ -43,14 +44,29 @@ class Ranking:
     judges: tuple[str, ...] = ()
 
     @property
+    def orders(self) -> int:
+        """Number of shuffled orders in the band of the Elo curve."""
+        battles = 0 if self.pairs is None else len(self.pairs)
+        return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
+
+    @cached_property
+    def elo_curve(self) -> EloResult | None:
+        """Elo curve with its band, computed when it is first drawn: it takes longer than all the
+        other parts together."""
+        if self.pairs is None:
+            return None
+        rng = np.random.default_rng(SEED)
+        return compute_elo(self.pairs, rng=rng, rounds=0, orders=self.orders)
+
+    @property
     def board(self) -> Leaderboard | None:
-        """Leaderboard of the largest group of contestants connected by battles; None if there is
-        none."""
+        """Leaderboard of the largest group of models connected by battles; None if no two models
+        are connected."""
         return self.boards[0] if self.boards and len(self.boards[0].names) > 1 else None
 
     @property
     def colours(self) -> dict[str, int]:
-        """Contestant -> index in the palette, by sorted name: filters do not change a model's
+        """Colour index of each model, by sorted name, so that filters do not change a model's
         colour."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
@@ -58,22 +74,20 @@ class Ranking:
 def compute_ranking(
     rows: pd.DataFrame, verdicts: pd.DataFrame | None = None, votes: pd.DataFrame | None = None
 ) -> Ranking:
-    """Compute the ranking from outcomes under the counting rule of the study or filter.
+    """Compute the ranking from outcomes that already follow the counting rule of the study or
+    filter.
 
     `verdicts`: the judges' verdicts before both orders were combined; `votes`: people's verdicts.
     """
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([])
-    orders = int(np.clip(MAX_BAND_BATTLES // max(len(pairs), 1), 20, 100))
-    rng = np.random.default_rng(SEED)
     one, two = _boards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
     return Ranking(
         fit_leaderboards(pairs),
         win_rate(pairs),
         head_to_head(pairs),
-        compute_elo(pairs, rng=rng, rounds=0, orders=orders),
-        orders,
+        pairs,
         one,
         two,
         _largest_board(votes[votes["options"] == 2]) if votes is not None else None,
@@ -86,7 +100,8 @@ def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Two leaderboards: from the order that the plan lists first for each pair, and from the other.
+    """Two leaderboards: from the order that the plan lists first for each pair, and from the other
+    order.
 
     None for an order that was not judged.
     """

@@ -1,6 +1,8 @@
-"""Contents of the ranking panels: leaderboard, orders compared, Elo curves, head-to-head.
+"""Contents of the ranking panels: leaderboard, comparison of orders, Elo curves, head-to-head
+matrix.
 
-No Gradio. The functions named `show_…` take a frame; the others take a computed ranking.
+This module does not import Gradio. Functions named `show_…` take a frame of judgements; the others
+take a computed ranking.
 """
 
 from __future__ import annotations
@@ -38,12 +40,14 @@ NO_PAIRS_HTML: Final = empty_state(
 
 
 def show_leaderboard(frame: pd.DataFrame) -> Markup:
-    """Bradley–Terry leaderboard on the Elo scale, one table per connected group."""
+    """HTML of the Bradley–Terry leaderboard on the Elo scale, one table per connected group of
+    models."""
     return leaderboard_html(compute_ranking(frame))
 
 
 def show_elo(frame: pd.DataFrame) -> Figure | None:
-    """Figure of online Elo in plan order, its band over shuffled items, and its limit."""
+    """Figure of Elo ratings in plan order, their band over shuffled items, and the Bradley–Terry
+    ratings."""
     return elo_figure(compute_ranking(frame))
 
 
@@ -52,7 +56,8 @@ def show_head_to_head(frame: pd.DataFrame) -> Markup:
 
 
 def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
-    """Headline and lead: the leading contestant, and whether the lead is significant."""
+    """Headline and the sentence below it: the leading model, and whether its lead is
+    significant."""
     return ranking_finding(compute_ranking(frame))
 
 
@@ -60,7 +65,8 @@ def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def leaderboard_html(ranking: Ranking) -> Markup:
-    """One table per group of connected models; with ratings from people's votes, if any."""
+    """HTML leaderboard, one table per group of connected models; with ratings from people's votes,
+    if there are any."""
     if not ranking.boards:
         return NO_PAIRS_HTML
     parts = [_board_html(board, ranking) for board in ranking.boards]
@@ -100,9 +106,10 @@ def _board_html(board: Leaderboard, ranking: Ranking) -> Markup:
 
 
 def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
-    """People's ratings; empty unless people and judges rated the same contestants.
+    """Ratings from people's votes; empty unless people and judges rated the same models.
 
-    Ratings are relative to the mean of the contestants, so other sets are not comparable.
+    Ratings are relative to the mean of the models rated, so ratings of different sets cannot be
+    compared.
     """
     people = ranking.people
     if people is None or set(people.names) != set(board.names):
@@ -115,7 +122,7 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 
 
 def order_comparison_html(ranking: Ranking) -> Markup:
-    """Table of ranks and ratings from the first order, from the second, and from both."""
+    """HTML table of ranks and ratings from the first order, from the second, and from both."""
     both, one, two = ranking.board, ranking.first_order, ranking.second_order
     if both is None:
         return NO_PAIRS_HTML
@@ -158,14 +165,15 @@ def _order_row(
 
 
 def _rank_text(board: Leaderboard, name: str) -> str:
-    """Range of ranks that the intervals allow."""
+    """The range of ranks that a model's intervals allow."""
     return str(board.ranks[name]) if name in board.names else "–"
 
 
 def _order_dumbbell(
     name: str, one: Estimate | None, two: Estimate | None, both: Estimate | None, axis: Axis
 ) -> Markup:
-    """Marks of one row: hollow for each single order, solid with its interval for both orders.
+    """HTML plot of one model's ratings: hollow marks for each single order, a solid mark with
+    interval for both.
 
     The hover card gives all three values.
     """
@@ -196,7 +204,8 @@ def _order_dumbbell(
 
 
 def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
-    """Figure of the curve in plan order, the band over shuffled items, Bradley–Terry as limit."""
+    """Figure of Elo curves in plan order, the band over shuffled items, and the Bradley–Terry
+    ratings as limits."""
     if ranking.elo_curve is None:
         return None
     curve = ranking.elo_curve.curve
@@ -217,8 +226,8 @@ def elo_figure(ranking: Ranking, lines: bool = True) -> Figure | None:
 
 
 def rating_limits(ranking: Ranking) -> dict[str, float]:
-    """Contestant -> Bradley–Terry rating, which its Elo curve approaches; empty where
-    regularised."""
+    """The Bradley–Terry rating of each model, which its Elo curve approaches; empty if the ratings
+    had to be regularised."""
     return {
         name: rating.value
         for board in ranking.boards
@@ -229,7 +238,8 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 
 def convergence_badge(ranking: Ranking) -> Markup:
-    """Badge on convergence: whether every Bradley–Terry rating lies in the final band."""
+    """HTML badge on convergence: whether every Bradley–Terry rating is inside the band at the end
+    of the curves."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY
@@ -264,9 +274,9 @@ def convergence_badge(ranking: Ranking) -> Markup:
 
 
 def _outside_band_text(curve: EloResult) -> str:
-    """Contestants whose curve in plan order ends outside the band.
+    """Text on the models whose curve in plan order ends outside the band.
 
-    This happens when battles come in blocks, such as one judge after the other.
+    This happens if battles come in blocks, such as one judge after the other.
     """
     names = [
         name
@@ -285,7 +295,8 @@ def _outside_band_text(curve: EloResult) -> str:
 
 
 def head_to_head_html(ranking: Ranking) -> Markup:
-    """Matrix of win shares, row against column; the hover card adds the expected share."""
+    """HTML matrix of win shares, row against column; the hover card adds the share expected from
+    the ratings."""
     if not ranking.head_to_heads:
         return NO_PAIRS_HTML
     order = _leaderboard_order(ranking)
@@ -304,7 +315,8 @@ def head_to_head_html(ranking: Ranking) -> Markup:
 
 
 def battles_per_cell(ranking: Ranking) -> str:
-    """Number of battles per cell: "160 battles a cell" or "82 to 160 battles a cell"."""
+    """Text on the number of battles per cell: "160 battles a cell" or "82 to 160 battles a
+    cell"."""
     sizes = {one.n for row in ranking.head_to_heads.values() for one in row.values()}
     if not sizes:
         return ""
@@ -314,7 +326,7 @@ def battles_per_cell(ranking: Ranking) -> str:
 
 
 def _leaderboard_order(ranking: Ranking) -> list[str]:
-    """Contestants in leaderboard order, so that wins are above the diagonal."""
+    """Names of the models in leaderboard order, so that most wins are above the diagonal."""
     ranked = [name for board in ranking.boards for name in board.names]
     return [name for name in ranked if ranking.head_to_heads.get(name)]
 

@@ -1,8 +1,8 @@
-"""The answer to "Does the ranking hold?": the rankings of the two orders compared, in words.
+"""Comparison of the rankings by the two orders of the answers, in words: does the ranking hold?
 
-A pair counts as reversed only if both orders put it in opposite directions, each significantly,
-with intervals adjusted for all pairs of models. Any other change of places is named as one without
-a significant difference, or with one in one order only.
+A pair of models counts as reversed only if the two orders rank it in opposite directions, each
+significantly, with intervals adjusted for all pairs of models. Any other change of rank is reported
+as not significant, or as significant in one order only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOLD_RULE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RankingStability:
-    """Whether the ranking holds in both orders, with the sentence that says so."""
+    """Whether the ranking holds in both orders, with a sentence that states it."""
 
     answer: Answer
     text: str
@@ -37,7 +37,7 @@ class RankingStability:
 
 
 def compare_orders(ranking: Ranking) -> RankingStability:
-    """Compare the rankings by the first and by the second order of the answers."""
+    """Compare the rankings from the first and from the second order of the answers."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if both is None:
         return RankingStability("Not known", "a ranking needs pairwise comparisons.")
@@ -74,7 +74,7 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
-    """Clause on neighbours without a significant difference in both orders together."""
+    """Clause on neighbouring models without a significant difference when both orders are used."""
     order = [name for name in both.names if name in names]
     unclear = [pair for pair in pairwise(order) if not both.is_above(*pair)]
     if not unclear:

@@ -1,4 +1,5 @@
-"""Sentences of the ranking view: the leader, significance, people, single orders."""
+"""Sentences of the ranking view: the leading model, significance, people's ranking, single
+orders."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from studies.domain import Estimate
 
 
 def ranking_finding(ranking: Ranking) -> tuple[str, str]:
-    """Headline and lead: the leading contestant, and whether the lead is significant."""
+    """Headline and the sentence below it: the leading model, and whether its lead is
+    significant."""
     board = ranking.board
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."
@@ -23,7 +25,7 @@ def ranking_finding(ranking: Ranking) -> tuple[str, str]:
 
 
 def is_significantly_above(gap: Estimate) -> bool:
-    """Whether the interval of the difference lies above zero."""
+    """Whether the whole interval of a difference is above zero."""
     return gap.low is not None and gap.low > 0
 
 
@@ -37,7 +39,7 @@ def _leader_sentence(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def unclear_leader_sentence(board: Leaderboard) -> str:
-    """Headline where the gap between the first two is not significantly above zero."""
+    """Headline for the case that the first model is not significantly above the second."""
     first, second = board.names[:2]
     gap = board.gap(first, second)
     if gap.value is None and gap.note == NO_WIN_CHAIN_NOTE:
@@ -65,7 +67,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def is_separated(board: Leaderboard) -> bool:
-    """Whether all differences between neighbours on a leaderboard are significant."""
+    """Whether all differences between neighbouring models on a leaderboard are significant."""
     return all(is_significantly_above(board.gap(*both)) for both in pairwise(board.names))
 
 
@@ -79,8 +81,8 @@ def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _tied_sentence(board: Leaderboard) -> str:
-    """Highest neighbouring ranks without a significant difference, and the battles needed for
-    one."""
+    """Sentence on the highest neighbouring ranks without a significant difference, and the items
+    needed for one."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or is_significantly_above(gap):
@@ -92,9 +94,10 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 
 def _items_needed(gap: Estimate) -> str:
-    """Sentence on the items that would separate two contestants, if the gap seen is the true one.
+    """Sentence on how many items would separate two models, if the observed difference is the true
+    one.
 
-    More verdicts on the same items would not: their errors are shared.
+    More verdicts on the same items would not help, because their errors are shared.
     """
     more = battles_to_separate(gap)
     if not more or not gap.items:
@@ -109,7 +112,7 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the leader by one order alone, if both orders together give another leader."""
+    """Sentence on the leader by one order alone, if it is not the leader by both orders."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

@@ -1,4 +1,4 @@
-"""Ranking view of the Results tab: layout of its panels and their contents."""
+"""The Ranking view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
 
 
 def stability_html(ranking: Ranking) -> Markup:
-    """Sentence above the table of the orders: whether the ranking holds."""
+    """HTML sentence above the table of orders: whether the ranking holds in both orders."""
     sentence = compare_orders(ranking).sentence
     return wrap(fill('<p class="eh-under">{}</p>', inline_markup(f"**Does it hold?** {sentence}")))
 

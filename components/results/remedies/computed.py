@@ -19,12 +19,12 @@ from metrics.summary.study_inputs import remedy_inputs
 from studies.store.store import Store
 
 PILOT_MARK: Final = ", pilot: "
-"""Between the name of a study and the kind of its pilot, in the name of the pilot."""
+"""Text between the study's name and the kind of pilot, in a pilot's name."""
 
 
 @dataclass(frozen=True, eq=False)
 class RemedyView:
-    """Everything the view shows for one judge and prompt of a study."""
+    """All numbers that the view shows for one judge and prompt of a study."""
 
     filtered: FilteredStudy
     study: RemedyStudy
@@ -45,18 +45,19 @@ class RemedyView:
 
     @property
     def by_people(self) -> bool:
-        """Whether the better answers are the majority of people."""
+        """Whether the better answers are known from the majority of people."""
         return self.study.grid.source != "known answers"
 
     @cached_property
     def table(self) -> list[RuleEstimate]:
-        """Estimates of the rules, the baseline first; those that ask people last."""
+        """Estimates of all rules: the baseline first, rules that need people's votes last."""
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
     def pilot_lines(self) -> list[tuple[str, RuleEstimate]]:
-        """(pilot, rule) of the finished pilots of this study, estimated on their comparisons."""
+        """The rules tested in this study's finished pilots as (pilot, estimate), estimated on the
+        pilots' comparisons."""
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
@@ -72,7 +73,8 @@ class RemedyView:
 
     @cached_property
     def next_price(self) -> PriceGain | None:
-        """The cheapest further rule with a higher gain on held-out items than the chosen one."""
+        """The cheapest rule that costs more than the recommended one and gains more on held-out
+        items; None if there is none."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None
@@ -81,7 +83,8 @@ class RemedyView:
 
     @cached_property
     def others(self) -> list[RuleEstimate]:
-        """One call of this judge, then of every other judge with the same prompt."""
+        """Agreement of one call, for this judge and then for every other judge with the same
+        prompt."""
         return self.study.other_judges(self.cell) if self.cell is not None else []
 
     @cached_property
@@ -90,7 +93,8 @@ class RemedyView:
 
     @cached_property
     def curve(self) -> tuple[list[CoveragePoint], str]:
-        """Risk-coverage curve and its caption: by graded scores, else by votes of a jury."""
+        """Points of the risk-coverage curve and its caption; from graded scores, or else from the
+        votes of a jury."""
         if self.cell is None:
             return [], ""
         points = graded_curve(self.study.grid, self.cell)
@@ -103,17 +107,18 @@ class RemedyView:
         return votes, f"margin required of {len(panel)} judges: 1 to {2 * len(panel)} votes"
 
     def dollars(self, line: RuleEstimate) -> float | None:
-        """Dollars per 1,000 comparisons; None where a price is unknown."""
+        """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""
         one = rule_dollars(line, self.inputs.prices)
         return None if one is None else 1000 * one
 
     @property
     def priced(self) -> bool:
-        """Whether the dollars of every rule in the table are known."""
+        """Whether the price in dollars is known for every rule in the table."""
         return bool(self.table) and all(self.dollars(line) is not None for line in self.table)
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
-        """Rules that agree more than every rule that costs no more, cheapest first."""
+        """The rules that agree more than every rule that costs no more (Pareto frontier), cheapest
+        first."""
         lines = [line for line in self.table if line.complete and not line.rule.votes]
         best: list[RuleEstimate] = []
         for line in sorted(lines, key=lambda one: (self.cost(one, by_dollars), -_agreement(one))):
@@ -142,10 +147,10 @@ def _load_study(filtered: FilteredStudy) -> tuple[RemedyStudy, RemedyInputs]:
 
 @memoise_by_study
 def load_remedies(filtered: FilteredStudy) -> RemedyView:
-    """Compute the remedies of the filtered study, for the judge and prompt of the filter.
+    """Compute the remedies of a filtered study, for the judge and prompt of the filter.
 
-    The judge filter chooses the judge that is shown; the other judges stay, as partners in juries.
-    Without a choice, the judge that agrees most often with one call is shown.
+    The judge filter chooses the judge that is shown; the other judges are kept as partners in
+    juries. Without a choice, the judge with the highest agreement of one call is shown.
     """
     shown = filtered.filter
     whole = replace(shown, judge=ALL_CHOICE, prompt=ALL_CHOICE)
@@ -166,14 +171,14 @@ def _shown_cell(study: RemedyStudy, judge: str, prompt: str) -> int | None:
 
 
 def pilot_names(store: Store, name: str) -> list[str]:
-    """Names of the stored pilots of a study."""
+    """Names of a study's pilots in the store."""
     start = f"{name}{PILOT_MARK}"
     return [one.name for one in store.studies() if one.name.startswith(start)]
 
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> dict[str, list[RuleEstimate]]:
-    """Judge -> the rules of a pilot, with the judge's first prompt."""
+    """Estimates of the rules in a pilot for each judge, with the judge's first prompt."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}

@@ -1,4 +1,5 @@
-"""Panels of the Remedies view: recommendation, table, order patterns, other judges, pilots."""
+"""Panels of the Remedies view: recommendation, table of rules, verdict patterns, other judges,
+pilots."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ from studies.domain import Estimate
 APPLICABLE: Final = {"single": "single", "pool": "pool", "agree": "agree", "graded": "graded"}
 """Rules that can become the combination rule of a study (`combine` in its file)."""
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
-"""Older values of `combine` -> the rule of the same meaning."""
+"""For older values of `combine`, the rule with the same meaning."""
 BUDGET: Final = 40.0
-"""Dollars for which the recommendation says how many comparisons they buy."""
+"""Example budget in dollars: the recommendation states how many comparisons it buys."""
 HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
 
 
@@ -53,7 +54,8 @@ def button(label: str, send: dict[str, str], primary: bool = False) -> Markup:
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
-    """(recommendation as one sentence; the usual rule, or the reason for none)."""
+    """Headline (the recommendation) and the sentence below it: the gain or loss of the usual rule
+    that both orders must agree, or the reason why no rule is recommended."""
     advice = view.advice
     if advice is None:
         return "Remedies need known answers or a majority of people.", (
@@ -82,7 +84,8 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
 
 
 def recommendation_panel(view: RemedyView) -> Markup:
-    """Gain on held-out items, the next price, one call today, and the button that applies."""
+    """HTML of the recommendation: gain on held-out items, gain of the next more expensive rule,
+    agreement of one call, and the button that applies the rule."""
     advice = view.advice
     if advice is None or advice.chosen is None:
         return EMPTY
@@ -105,7 +108,7 @@ def recommendation_panel(view: RemedyView) -> Markup:
 
 
 def _budget_line(view: RemedyView, rule: Rule) -> Markup:
-    """Number of comparisons that a budget buys; empty where prices are unknown or zero."""
+    """HTML on the number of comparisons that a budget buys; empty if prices are unknown or zero."""
     prices = {rule_key(line.rule): view.dollars(line) for line in view.table}
     chosen, single = prices.get(rule_key(rule)), view.dollars(view.table[0])
     if not chosen or not single:
@@ -139,8 +142,8 @@ def _figure(label: str, value: str, unit: str, note: str) -> Markup:
 
 
 def _apply_button(view: RemedyView, rule: Rule) -> Markup:
-    """Button for the recommended rule; where it cannot be applied, for the next price's rule, which
-    the button then names."""
+    """HTML button that applies the recommended rule; if that rule cannot be applied here, the next
+    more expensive one, named on the button."""
     words, note = "Use this rule", "No new call: the replies are stored"
     if rule.id not in APPLICABLE and view.next_price and view.next_price.rule.id in APPLICABLE:
         rule = view.next_price.rule
@@ -158,7 +161,7 @@ def _apply_button(view: RemedyView, rule: Rule) -> Markup:
 
 
 def rule_in_use(view: RemedyView) -> str:
-    """The rule by which the study combines both orders."""
+    """The rule by which the study now combines both orders."""
     combine = view.filtered.study.combine
     return COMBINED_AS.get(combine, combine)
 
@@ -181,7 +184,8 @@ def _interval(got: Estimate | None, decimals: int = 1) -> str:
 
 
 def rules_table(view: RemedyView) -> Markup:
-    """All rules on the same comparisons; below, rules outside the adjustment, and pilots."""
+    """HTML table of all rules on the same comparisons; below it, rules outside the adjustment, and
+    pilots."""
     groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
     for line in view.table:
         part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
@@ -343,7 +347,8 @@ def _open_link(view: RemedyView, line: RuleEstimate) -> Markup:
 
 
 def patterns_panel(view: RemedyView) -> Markup:
-    """Credit by pattern of two verdicts: the identity with the study's own numbers."""
+    """HTML table of the patterns of two verdicts (same winner, opposite, ties), with the credit
+    that each rule gives to them."""
     found = view.patterns
     if found is None:
         return EMPTY
@@ -387,7 +392,7 @@ def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) ->
 
 
 def other_judges_panel(view: RemedyView) -> Markup:
-    """One call of every judge: the remedy where none of the rules helps."""
+    """HTML comparison of one call of every judge; another judge is the remedy if no rule helps."""
     if len(view.others) < 2:
         return EMPTY
     ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))
@@ -434,7 +439,7 @@ def _judge_row(view: RemedyView, line: RuleEstimate, axis: Axis) -> Markup:
 
 
 def pilots_panel(view: RemedyView) -> Markup:
-    """Remedies that need new replies, each with its calls and price and a button."""
+    """HTML of the remedies that need new replies, each with its calls, its price and a button."""
     found = offered_pilots(view)
     if not found:
         return EMPTY

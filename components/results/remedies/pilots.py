@@ -1,4 +1,5 @@
-"""Pilots: small studies of remedies that the stored replies do not allow, with calls and price."""
+"""Pilots: small studies for remedies that stored replies cannot test, with their calls and
+price."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabiliti
 
 @dataclass(frozen=True)
 class Pilot:
-    """A study to run before a remedy can be compared; `calls` are all calls that it makes."""
+    """A study to run before a remedy can be compared; `calls` is the number of calls it makes."""
 
     kind: str
     title: str
@@ -36,7 +37,7 @@ class Pilot:
 
     @property
     def price(self) -> str:
-        """Calls and dollars in words, before anything is asked."""
+        """Calls and dollars in words, shown before any call is made."""
         if self.local:
             return f"{count(self.calls, 'call')}, free (local)"
         known = dollars(self.cost) if self.cost is not None else "price unknown"
@@ -44,22 +45,23 @@ class Pilot:
 
     @property
     def yaml(self) -> str:
-        """The study file."""
+        """The text of the pilot's study file."""
         return dump_study(self.study)
 
 
 def pilot_name(study: str, kind: str) -> str:
-    """Name of a pilot of a study; the rules of finished ones join the table of the study."""
+    """Name of a pilot of a study. By this name its rules are found and added to the study's table
+    once it has finished."""
     return f"{study}{PILOT_MARK}{kind}"
 
 
 def offered_pilots(view: RemedyView) -> list[Pilot]:
-    """Pilots of what cannot be computed from the store, for the judge shown."""
+    """Pilots for remedies that cannot be computed from the store, for the judge shown."""
     return list(_pilots(view)) if view.cell is not None else []
 
 
 def pilot_file(filtered: FilteredStudy, kind: str) -> str:
-    """Text of the study file of a pilot; empty for a kind that is not offered."""
+    """Text of a pilot's study file; empty for a kind that is not offered."""
     found = offered_pilots(load_remedies(filtered)) if kind else []
     return next((pilot.yaml for pilot in found if pilot.kind == kind), "")
 
@@ -126,19 +128,21 @@ def _pilot(
 
 
 def _prompts(view: RemedyView) -> tuple[str, ...]:
-    """The prompt shown if the study file names it; recorded verdicts have none to ask with."""
+    """The prompt shown if the study file names it, else the study's first prompt; for recorded
+    verdicts, which have no prompt text, a built-in one."""
     known = view.filtered.study.prompts
     return (view.prompt,) if view.prompt in known else known[:1] or ("brief-letters",)
 
 
 def _judge_spec(view: RemedyView) -> JudgeSpec:
-    """The judge of the study file; for recorded verdicts a judge of the same name to fill in."""
+    """The judge as specified in the study file; for recorded verdicts, a judge of the same name for
+    the user to complete."""
     known = {judge.name: judge for judge in view.filtered.study.judges}
     return known.get(view.judge) or JudgeSpec(name=view.judge, model=view.judge)
 
 
 def _one_pair(view: RemedyView) -> tuple[str, ...]:
-    """The pair of contestants compared most often: one comparison per item."""
+    """The pair of models compared most often, so that the pilot has one comparison per item."""
     frame = view.filtered.stored_frame
     pairs = frame["comparison"].iloc[view.study.grid.row]
     (most, _), *_ = Counter(map(str, pairs)).most_common(1)

@@ -1,5 +1,5 @@
-"""Report section on remedies: recommendation, chart of cost and gain, table of rules, and
-the verdict patterns behind them."""
+"""Report section on remedies: recommendation, chart of cost and gain, table of rules, and verdict
+patterns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from components.results.remedies.svg_charts import frontier_chart
 
 
 def remedies_report(filtered: FilteredStudy) -> Markup:
-    """The section as HTML; empty where no better answer is known."""
+    """HTML of the report section; empty if no better answer is known."""
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY

@@ -1,7 +1,7 @@
-"""Frontier of remedies and risk-coverage curve as SVG, in a wide and a narrow drawing.
+"""Charts of the Remedies view as SVG: cost against agreement, and the risk-coverage curve.
 
-SVG in the page keeps the colours of the theme, and a mark is a button that opens the comparisons
-behind it. The narrow drawing is for phones: a logarithmic axis, no names.
+Each chart is drawn twice, wide and narrow (for phones: logarithmic axis, no names). Inline SVG uses
+the colours of the theme, and each mark is a button that opens the comparisons behind it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
 RADIUS: Final = 11.0
 STEPS: Final = (0.05, 0.1, 0.2)
 MIN_DECIDED: Final = 0.05
-"""Share decided below which the curve ends: too few comparisons for an interval."""
+"""The curve ends where a smaller share is decided: too few comparisons for an interval."""
 CROWDED: Final = 120.0
-"""Distance to another mark, in pixels, from which a name below its mark would not cover it."""
+"""Distance between marks, in pixels, from which the name of one does not cover the other."""
 Scale = Callable[[float], float]
 
 
@@ -49,14 +49,15 @@ class _Canvas:
 
 
 def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
-    """Agreement of each rule against its price, wide and narrow."""
+    """SVG chart of each rule's agreement against its price, in a wide and a narrow drawing."""
     wide = _frontier(view, by_dollars, _Canvas(820, 290))
     narrow = _frontier(view, by_dollars, _Canvas(340, 300, narrow=True))
     return _both(wide, narrow, "Agreement of each rule by its price")
 
 
 def risk_chart(view: RemedyView) -> Markup:
-    """Share right when decided against the share decided, wide and narrow."""
+    """SVG chart of the share right among decided comparisons against the share decided, wide and
+    narrow."""
     points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return _both(
         _risk(view, points, _Canvas(400, 290)),
@@ -103,7 +104,7 @@ def _frame(
     columns: Sequence[tuple[float, str]],
     name: str,
 ) -> list[Markup]:
-    """Gridlines with percentages, the axis with its labels and its name."""
+    """SVG of gridlines with percentages, and of the axis with its labels and name."""
     parts = []
     for tick in rows:
         parts.append(_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))
@@ -114,7 +115,7 @@ def _frame(
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round values that enclose a range of shares, at most six."""
+    """At most six round values that enclose a range of shares."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:
@@ -163,7 +164,8 @@ def _known(value: float | None, other: float | None) -> float:
 def _cost_axis(
     canvas: _Canvas, costs: Sequence[float], by_dollars: bool
 ) -> tuple[Scale, list[tuple[float, str]]]:
-    """Position of a cost, and the labelled costs; logarithmic on phones."""
+    """A function that gives the position of a cost, and the labelled costs; logarithmic on
+    phones."""
     known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
     if canvas.narrow and known[0] > 0:
         log = canvas.horizontal(math.log(known[0]), math.log(known[-1]), pad=26)
@@ -179,7 +181,7 @@ def _cost_axis(
 
 
 def _spread(places: Sequence[float], kept: Sequence[bool]) -> list[float]:
-    """Move marks of equal cost apart; marks on the frontier stay."""
+    """Move marks of equal cost apart; marks on the frontier keep their place."""
     taken: list[float] = [x for x, stays in zip(places, kept, strict=True) if stays]
     found = []
     for x, stays in zip(places, kept, strict=True):
@@ -225,7 +227,8 @@ def _names(
     marks: Sequence[tuple[RuleEstimate, Sequence[float], Scale]],
     others: Sequence[Sequence[float]],
 ) -> list[Markup]:
-    """Value and name of each rule on the frontier, above and below its interval in turn."""
+    """SVG texts with value and name of each rule on the frontier, alternately above and below its
+    interval."""
     parts = []
     for place, (line, (x, height), y) in enumerate(marks):
         high, low = (

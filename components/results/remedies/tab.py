@@ -1,4 +1,4 @@
-"""Remedies in Results: what to do about a biased judge, compared at equal cost."""
+"""The Remedies view of the Results tab: ways to use a biased judge, compared by cost."""
 
 from __future__ import annotations
 
@@ -137,7 +137,8 @@ def _left_out(view: RemedyView) -> str:
 
 
 def _lower(view: RemedyView) -> Any:
-    """Reason and pilots; where nothing helps, the other judges first."""
+    """HTML of the lower panels: verdict patterns and pilots; if no rule helps, the other judges
+    come first."""
     helped = view.advice is not None and view.advice.chosen is not None
     judges = EMPTY if helped else other_judges_panel(view)
     parts = [judges, patterns_panel(view), pilots_panel(view)]

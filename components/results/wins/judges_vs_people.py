@@ -1,4 +1,4 @@
-"""Differences between the win rates by judges and by people, on the cases both judged."""
+"""Differences between win rates by judges and by people, on the cases that both judged."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ ALL_CATEGORIES: Final = "All"
 
 @memoise_by_study
 def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Estimate]:
-    """(contestant, category or All) -> judges' win rate − people's, on the cases both judged.
+    """For each (model, category or "All"), the win rate by judges minus that by people, on the
+    cases both judged.
 
-    A case is one pair of answers to one item; each side counts with the mean of its verdicts.
+    A case is one pair of answers to one item; judges and people each count with the mean of their
+    verdicts.
     """
     rows = select_pairs(select_picks(Raters(filtered_study).rows))
     human = people_mask(rows)
@@ -57,7 +59,7 @@ def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Es
     row, who, points = appearance_points(rows, names)
 
     def mean_points(selected: Mask) -> Floats:
-        """Mean points of each contestant in each case: (cases, names)."""
+        """Mean points of each model in each case, as an array (cases, models)."""
         chosen = selected[row]
         cell: Ints = case[row[chosen]] * len(names) + who[chosen]
         total = np.bincount(cell, points[chosen], minlength=cases * len(names))
@@ -80,7 +82,7 @@ def judge_people_gaps(filtered_study: FilteredStudy) -> dict[tuple[str, str], Es
 
 
 def overall_gaps(filtered_study: FilteredStudy) -> dict[str, Estimate]:
-    """Contestant -> difference over all categories."""
+    """The difference of each model over all categories."""
     found = judge_people_gaps(filtered_study).items()
     return {
         name: got

@@ -1,4 +1,5 @@
-"""Length panels: share won by length ratio with a fitted curve, and length-controlled win rates."""
+"""Panels on answer length: share won by length ratio with a fitted curve, and length-controlled win
+rates."""
 
 from __future__ import annotations
 
@@ -45,14 +46,14 @@ from studies.domain import Estimate
 from studies.frames.frame import TIE
 
 LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
-"""Edges of log2(length of an answer / length of the other), fixed so that all judges share bins."""
+"""Bin edges of log2(length of an answer / length of the other), the same for all judges."""
 MIN_ITEMS: Final = 5
 NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
 
 
 @dataclass(frozen=True, slots=True)
 class LengthBin:
-    """One bin of the length ratio, with the share of its answers that won."""
+    """One bin of length ratios, with the share of its answers that won."""
 
     ratio: float
     """Mean of log2(length of the answer / length of the other answer)."""
@@ -61,18 +62,19 @@ class LengthBin:
 
 @dataclass(frozen=True, slots=True)
 class LengthEffect:
-    """Wins by length for one group of raters: bins for the chart, odds ratio for the text."""
+    """Effect of length on winning, for judges or for people: bins for the chart, odds ratio for the
+    text."""
 
     bins: tuple[LengthBin, ...]
     odds_ratio: Estimate
-    """Factor on the odds of winning when the length doubles."""
+    """Factor by which the odds of winning change when the length doubles."""
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
-    """Length effect of the verdicts in a frame; None without lengths.
+    """Length effect of the verdicts in a frame; None if lengths are not recorded.
 
-    Every verdict counts for both of its answers, so the bins are symmetric.
-    logit P(win) = β·log2(ratio), no intercept: an answer as long as the other has no advantage.
+    Every verdict counts for both of its answers, so the bins are symmetric. The model is logit
+    P(win) = β·log2(ratio) without intercept: answers of equal length have equal chances.
     """
     rows = select_pairs(select_picks(frame))
     if rows.empty or "length_0" not in rows or "length_1" not in rows:
@@ -88,7 +90,7 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """The bins, computed one at a time so that millions of verdicts are not stored twice."""
+    """The bins, computed one at a time so that millions of verdicts need not be stored twice."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )
@@ -126,7 +128,7 @@ def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimat
 def length_effects(
     filtered_study: FilteredStudy,
 ) -> tuple[LengthEffect | None, LengthEffect | None]:
-    """(effect for the judges, effect for the people)."""
+    """The length effect for the judges, and that for the people."""
     rows = Raters(filtered_study).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None
@@ -137,7 +139,8 @@ def length_effects(
 
 
 def length_figure(filtered_study: FilteredStudy) -> Figure | None:
-    """Figure of the share won by length ratio: judges as dots with the fit, people as diamonds."""
+    """Figure of the share won by length ratio: judges as dots with the fitted curve, people as
+    diamonds."""
     judges, persons = length_effects(filtered_study)
     if judges is None:
         return None
@@ -219,15 +222,16 @@ def _hover_text(one: LengthBin, who: str) -> Markup:
 
 
 def _odds_text(odds: Estimate) -> tuple[str, str]:
-    """Odds ratio and interval as text: one decimal, below 1 two, so that 0.04 is not shown as
-    0.0."""
+    """Odds ratio and interval as text, with one decimal; with two below 1, so that 0.04 is not
+    shown as 0.0."""
     ends = [end for end in (odds.low, odds.value) if end is not None]
     style = NumberStyle(2 if min(ends, default=1.0) < 1 else 1)
     return style.text(odds.value), style.bounds(odds)
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
-    """Sentence on the odds ratio for twice the length, marked as descriptive, not causal."""
+    """Sentence on the odds ratio for twice the length; it states that the effect is descriptive,
+    not causal."""
     odds = judges.odds_ratio
     if odds.value is None:
         return f"{odds.note.capitalize()}: no length effect can be estimated."
@@ -249,7 +253,8 @@ def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
 
 
 def length_opponent(filtered_study: FilteredStudy) -> str | None:
-    """Opponent of the length-controlled rates: the baseline, else the highest win rate."""
+    """The model that length-controlled win rates are against: the baseline, else the model with the
+    highest win rate."""
     if filtered_study.study.pairing in ("baseline", "new") and filtered_study.study.baseline:
         return filtered_study.study.baseline
     return (
@@ -260,7 +265,7 @@ def length_opponent(filtered_study: FilteredStudy) -> str | None:
 
 
 def show_length_controlled(filtered_study: FilteredStudy) -> Markup:
-    """Table of raw and length-controlled win rates against one opponent."""
+    """HTML table of raw and length-controlled win rates against one opponent."""
     rows = select_pairs(filtered_study.machines)
     opponent = length_opponent(filtered_study)
     if rows.empty or opponent is None or "length_0" not in rows:

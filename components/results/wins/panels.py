@@ -1,4 +1,4 @@
-"""Contents of the win-rate panels: by contestant, category, judge and prompt, without Gradio."""
+"""Contents of the win-rate panels, without Gradio: by model, category, judge and prompt."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NO_VOTES_HTML: Final = empty_state(
 
 
 def study_win_rates(filtered_study: FilteredStudy) -> dict[str, Estimate]:
-    """Win rates under the counting rule of the study or filter, highest first."""
+    """Win rate of each model under the counting rule of the study or filter, highest first."""
     return {who: rate for who, rate in win_rate(filtered_study.outcomes).items() if rate.n}
 
 
@@ -64,8 +64,8 @@ def chance_win_rate(frame: pd.DataFrame) -> float:
 
 
 def show_win_rates(filtered_study: FilteredStudy) -> Markup:
-    """Table by contestant: win rate, wins, ties, losses, and range of the rate for missing
-    verdicts."""
+    """HTML table by model: win rate, wins, ties, losses, and the range that missing verdicts would
+    allow."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return NOTHING_YET_HTML
@@ -124,8 +124,8 @@ def _has_missing(bound: Estimate | None) -> bool:
 
 
 def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]) -> Markup:
-    """Notice on missing verdicts: their number, the rate under the other rule (exclude them or
-    count them as ties), and its bounds."""
+    """HTML notice on missing verdicts: their number, the win rate under the other rule (excluding
+    them or counting them as ties), and its bounds."""
     failed = (
         ~filtered_study.machines["status"].isin(list(USABLE_STATUSES))
         & ~filtered_study.machines["noise"]
@@ -162,7 +162,7 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
 
 
 def default_split(filtered_study: FilteredStudy) -> str:
-    """Default split: by category if there are several, else by judge or prompt."""
+    """Default columns of the matrix: categories if there are several, else judges or prompts."""
     frame = filtered_study.machines
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
@@ -170,7 +170,7 @@ def default_split(filtered_study: FilteredStudy) -> str:
 
 
 def show_matrix(filtered_study: FilteredStudy, by: str, raters: str) -> Markup:
-    """Matrix of contestants by category, judge or prompt.
+    """HTML matrix of win rates by model (rows) and category, judge or prompt (columns).
 
     `raters`: verdicts of judges, of people, or their difference.
     """
@@ -201,7 +201,8 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
 
 
 def wins_scale(even: float) -> heat.ColourScale:
-    """Colour scale from chance to all wins, blank below chance; for pairs the default scale."""
+    """Colour scale from chance (`even`) to all wins, without colour below chance; for pairs, the
+    default scale."""
     if even == 0.5:
         return heat.WINS_SCALE
     ends = (f"{number(100 * even)} % even", "100 % chosen; below even: no colour")
@@ -244,7 +245,7 @@ def _difference_matrix(filtered_study: FilteredStudy) -> Markup:
 
 
 def show_levels(filtered_study: FilteredStudy) -> Markup:
-    """Panel of five-level verdicts; empty where no verdict says "much better"."""
+    """HTML panel of five-level verdicts; empty if no verdict is "much better"."""
     rows = select_pairs(filtered_study.machines)
     strong = select_picks(rows)
     if strong.empty or not bool((strong["margin"] > 1).any()):
@@ -282,7 +283,7 @@ HOW_LEVELS: Final = (
 
 
 def show_ties(filtered_study: FilteredStudy) -> Markup:
-    """Table of tie rates by judge and prompt; empty where no verdict is a tie."""
+    """HTML table of tie rates by judge and prompt; empty if no verdict is a tie."""
     rates = load_bias(filtered_study).each("tie_rate")
     if not any(rate.value for rate in rates.values()):
         return EMPTY

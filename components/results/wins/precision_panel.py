@@ -1,4 +1,4 @@
-"""Panels on precision (what narrows the interval most), on the jury, and on models of ties.
+"""Panels on precision (what would narrow the interval most), on the jury, and on models of ties.
 
 All numbers are also in the output of `python -m metrics --json`, under the keys in the hover texts.
 """
@@ -35,13 +35,15 @@ MIN_JURY: Final = 3
 
 @memoise_by_study
 def leader_plan(filtered_study: FilteredStudy) -> PrecisionPlan | None:
-    """Precision plan of the contestant with the highest win rate; None without a full grid."""
+    """Precision plan for the model with the highest win rate; None unless every judge and prompt
+    judged every item."""
     rates = study_win_rates(filtered_study)
     return precision_plan(filtered_study.machines, next(iter(rates))) if rates else None
 
 
 def precision_sentence(plan: PrecisionPlan) -> str:
-    """Sentence on the interval with twice as many items, judges, prompts or repeats."""
+    """Sentence on how narrow the interval would be with twice as many items, judges, prompts or
+    repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
     limit = "" if plan.repeat_known else " (repeats: at most, as none were measured)"
@@ -53,7 +55,8 @@ def precision_sentence(plan: PrecisionPlan) -> str:
 
 
 def show_precision(filtered_study: FilteredStudy) -> Markup:
-    """Narrowing of the interval by facet, and the share of variance of each effect."""
+    """HTML of how much more items, judges, prompts or repeats would narrow the interval, and of
+    each one's share of the variance."""
     plan = leader_plan(filtered_study)
     if plan is None:
         return EMPTY
@@ -81,7 +84,8 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
 
 
 def show_jury(filtered_study: FilteredStudy) -> Markup:
-    """Win rates by the strict majority of all judges, with coverage and effective votes."""
+    """HTML table of win rates by the strict majority of all judges, with coverage and effective
+    votes."""
     got = _decide_jury(filtered_study)
     if got is None:
         return EMPTY
@@ -125,7 +129,8 @@ def _tie_models(filtered_study: FilteredStudy) -> tuple[TieModel, TieModel] | No
 
 
 def show_tie_models(filtered_study: FilteredStudy) -> Markup:
-    """Strengths with ties as an outcome of their own: Davidson and Rao–Kupper, in logits."""
+    """HTML table of strengths from models with ties as a separate outcome: Davidson and Rao–Kupper,
+    in logits."""
     models = _tie_models(filtered_study)
     if models is None:
         return EMPTY

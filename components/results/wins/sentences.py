@@ -1,4 +1,4 @@
-"""Sentences and KPI strip of the win-rate view."""
+"""Sentences and key figures of the win-rate view."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MIN_ITEMS: Final = 5
 
 
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
-    """(categories in which `best` leads significantly, other categories).
+    """Categories in which the model `best` leads significantly, and the other categories.
 
-    It leads where its interval lies above that of every other contestant, all intervals adjusted
-    for the number of categories: stricter than a test of the differences.
+    It leads if its interval is above that of every other model, with all intervals adjusted for the
+    number of categories; this is stricter than a test of the differences.
     """
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
@@ -48,7 +48,8 @@ def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[s
 
 
 def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
-    """Headline on the leader and its categories; lead on people, or on the counting rule."""
+    """Headline on the leading model and its categories, and the sentence below it on people or on
+    the counting rule."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return "No win yet.", "Win rates need usable verdicts."
@@ -68,7 +69,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: float) -> str:
-    """Headline where the highest rate is not significantly above even; others still may be."""
+    """Headline for the case that the highest win rate is not significantly above even; it names
+    other models that are."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
         return f"No model is significantly above even: {title}."
@@ -108,18 +110,20 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
 
 
 def largest_gap(known: Mapping[str, Estimate]) -> tuple[str, Estimate]:
-    """The largest difference to people, its interval adjusted for having been chosen."""
+    """The model whose win rate by judges differs most from that by people, with an interval
+    adjusted for choosing the largest."""
     who = max(known, key=lambda one: abs(known[one].value or 0.0))
     return who, simultaneous_interval(known[who], len(known))
 
 
 def _points_text(gap: Estimate) -> str:
-    """Difference in points with one decimal, so that 0.3 is not shown as 0."""
+    """Difference in percentage points with one decimal, so that 0.3 is not shown as 0."""
     return number(100 * (gap.value or 0.0), 1, signed=True)
 
 
 def show_kpis(filtered_study: FilteredStudy) -> Markup:
-    """KPI strip: highest rate, ties, difference to people, length, unusable replies."""
+    """HTML row of key figures: highest win rate, ties, difference to people, length, unusable
+    replies."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return EMPTY

@@ -1,4 +1,4 @@
-"""Win-rate view of the Results tab: layout of its panels and their contents."""
+"""The Win rates view of the Results tab: layout of its panels and their contents."""
 
 from __future__ import annotations
 
@@ -148,7 +148,8 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Initial control values, from the page address or from the data of a new study."""
+    """Initial values of the view's controls, from the page address or from the data of a new
+    study."""
     return {
         "by": gr.Radio(
             value=pick_choice(
@@ -162,7 +163,8 @@ def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -
 
 
 def render(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
-    """One value per output; the panels on length and ties are hidden without such data."""
+    """One value per output of the view; the panels on length and ties are hidden if there are no
+    such data."""
     long, ties = wins_length.length_figure(filtered_study), wins_view.show_ties(filtered_study)
     return [
         wins_view.show_win_rates(filtered_study),
@@ -180,7 +182,8 @@ def render(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
 
 
 def render_precision(filtered_study: FilteredStudy) -> list[Any]:
-    """Panels on precision, jury and tie models; each is hidden without its data."""
+    """Outputs of the panels on precision, jury and tie models; each panel is hidden if its data are
+    missing."""
     plan = precision_view.show_precision(filtered_study)
     jury = precision_view.show_jury(filtered_study)
     ties = precision_view.show_tie_models(filtered_study)

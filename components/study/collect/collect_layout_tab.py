@@ -1,4 +1,5 @@
-"""Layout of the Collect section of the Study tab: forms for a new item and a dense caption."""
+"""Layout of the Collect section in the Study tab: forms for writing a new item or an image
+caption."""
 
 from __future__ import annotations
 
@@ -158,10 +159,11 @@ def _build_caption(parts: dict[str, Any]) -> None:
 
 
 def length_html(most: int) -> Markup:
-    """Character count of an empty text; `length_script` updates it in the browser."""
+    """HTML of the character count for an empty text; `length_script` updates it in the browser."""
     return fill('<div class="eh"><span class="eh-mute">0 of {:,} characters</span></div>', most)
 
 
 def length_script(most: int) -> str:
-    """JavaScript that counts characters in the browser, without a server call per letter."""
+    """JavaScript that counts characters in the browser, so that typing needs no call to the
+    server."""
     return f"text => evenhand.length(text, {most})"

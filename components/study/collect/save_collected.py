@@ -1,4 +1,4 @@
-"""Save new items and captions as a new version of the study's data."""
+"""Save new items and image captions as a new version of the study's data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.spli
 
 @dataclass(frozen=True, slots=True)
 class CollectTarget:
-    """The data of a study, to which an item or a caption is added."""
+    """The data of a study, to which a new item or caption will be added."""
 
     source: str
     items: Sequence[Item]
@@ -50,7 +50,8 @@ class CollectTarget:
 
     @property
     def categories(self) -> list[str]:
-        """Categories of the data, then those of the paper that the data lack."""
+        """Categories in the data, then those in the paper of the study's protocol that the data
+        lack."""
         own = sorted({item.category for item in self.items if item.category})
         known = {_normalise_category(name) for name in own}
         return own + [
@@ -62,7 +63,8 @@ class CollectTarget:
 
 
 def load_collect_target(text: str, folder: Path) -> CollectTarget:
-    """All items of the study's source, before slicing; on failure none and `load_error`."""
+    """Load all items of the study's source, before slicing; if that fails, no items and the reason
+    in `load_error`."""
     study = read_lenient_study(text, folder)
     skills = visit_skills() if study.values.get(STUDY.preset.name) == VISIT_BENCH.name else ()
     try:
@@ -76,12 +78,14 @@ def load_collect_target(text: str, folder: Path) -> CollectTarget:
 
 
 def _normalise_category(category: str) -> str:
-    """Fold case and underscores: data files write `harmful_memes`, the paper a space."""
+    """Fold case and underscores, because data files write `harmful_memes` and the paper writes a
+    space."""
     return category.casefold().replace("_", " ")
 
 
 def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
-    """(label, id) of items to caption: with images and no caption first, without images last."""
+    """Items to caption as (label, id): those with images and no caption first, those without images
+    last."""
 
     def rank(item: Item) -> tuple[bool, bool]:
         return (not item.images, any(item.context))
@@ -91,7 +95,7 @@ def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
 
 
 def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]]:
-    """(label, source) of all versions, oldest first; empty if there is only one."""
+    """All versions of the data as (label, source), oldest first; empty if there is only one."""
     found = list_versions(target.source, folder) if target.source else []
     sources = found if target.source in found else [target.source, *found]
     if len(sources) < 2:
@@ -100,20 +104,22 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Switch the study to another version of its data; ignore a source that is not one."""
+    """Switch the study to another version of its data; a source that is not a version is
+    ignored."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text
 
 
 def image_choices(item: Item | None) -> list[str]:
-    """Choices of what a caption describes, if the item has several images."""
+    """Choices of what a caption describes (the whole item or one image), if the item has several
+    images."""
     if item is None or len(item.images) < 2:
         return []
     return [WHOLE_ITEM, *(f"image {k + 1}" for k in range(len(item.images)))]
 
 
 def existing_caption(item: Item | None, image: str) -> str:
-    """The current caption, as the starting text of the editor."""
+    """The current caption, which the editor starts with."""
     if item is None:
         return ""
     if isinstance(item.context, str):
@@ -125,7 +131,8 @@ def existing_caption(item: Item | None, image: str) -> str:
 
 
 def show_item(target: CollectTarget, item: Item | None) -> Markup:
-    """Instruction and images of the item to caption; an https image is a link, not fetched."""
+    """HTML of the instruction and images of the item to caption; an https image is a link and is
+    not fetched."""
     if item is None:
         return EMPTY
     pictures = Markup(
@@ -158,7 +165,7 @@ def save_item(
 def save_caption(
     text: str, folder: Path, item: str | None, caption: str, image: str, by: str
 ) -> JobResult:
-    """Write a caption in a new version of the data and switch the study to it."""
+    """Store a caption in a new version of the data, and switch the study to it."""
     target = load_collect_target(text, folder)
     try:
         if target.load_error:
@@ -181,7 +188,7 @@ def save_caption(
 
 
 def _with_data_source(text: str, source: str) -> str:
-    """Set the data source to another version; keep the slice settings."""
+    """Set the data source to another version; the settings of the slice stay."""
     for key in _FILE_KEYS:
         text = put_value(text, key.path, None)
     return put_value(text, DATA.source.path, source)

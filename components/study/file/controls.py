@@ -1,4 +1,4 @@
-"""The controls of the Study form as HTML: label, control, and a hint below.
+"""HTML of the Study form's controls: label, control, and a hint below.
 
 The attribute `data-field` names the study-file field of a control; assets/page.js sends its value
 to the server. All text is escaped by `escape` or `inline_markup`.
@@ -30,26 +30,27 @@ Option = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Text below a control; `preset` is the preset's value if the study departs from it."""
+    """Text below a control; `preset` is the preset's value if the study uses another one."""
 
     text: str = ""
     preset: str | None = None
 
 
 def form_part(*parts: str, seen: int = 0) -> Markup:
-    """Wrap a part of the form; `seen` is the number of the last change the server received."""
+    """HTML of one part of the form; `seen` is the number of the last change that the server
+    received."""
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
 def step_heading(number: int, title: str, aside: str = "") -> Markup:
-    """Heading of a numbered step of the form."""
+    """HTML heading of a numbered step of the form."""
     head = fill('<h2><span class="eh-step">{}</span>{}</h2>', number, title)
     right = fill('<span class="eh-small eh-mute">{}</span>', inline_markup(aside)) if aside else ""
     return fill('<header class="eh-head">{}{}</header>', head, right)
 
 
 def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> Markup:
-    """Checkbox that sends an action when clicked (select or deselect a judge or a prompt)."""
+    """HTML checkbox that sends an action when clicked (select or deselect a judge or a prompt)."""
     made = attributes(
         {
             "type": "button",
@@ -71,7 +72,8 @@ def subheading(title: str, aside: str = "") -> Markup:
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> Markup:
-    """Label, control and hint; a dot marks a label whose value departs from the preset."""
+    """HTML of label, control and hint; a dot marks the label if the value differs from the
+    preset's."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
     words = escape(label)
@@ -92,14 +94,14 @@ def form_row(
 
 
 def html_id(field: str) -> str:
-    """HTML id for a field name."""
+    """The HTML id for a field name."""
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 
 def segmented_switch(
     field: str, options: Sequence[Option], value: str, disabled: Iterable[str] = ()
 ) -> Markup:
-    """Single choice among a few visible options: radio buttons as a segmented switch."""
+    """HTML of a choice among a few visible options: radio buttons as a segmented switch."""
     off, name = set(disabled), html_id(field)
     parts = []
     for choice, words in options:
@@ -113,7 +115,7 @@ def segmented_switch(
 
 
 def select_menu(field: str, options: Sequence[Option], value: str, label: str = "") -> Markup:
-    """Single choice from a menu; a value that is not an option is listed first."""
+    """HTML menu for a single choice; a value that is not among the options is listed first."""
     known = [choice for choice, _ in options]
     shown = list(options) if value in known else [(value, value), *options]
     made = join(
@@ -135,10 +137,10 @@ def text_input(
     slow: bool = False,
     renames: str = "",
 ) -> Markup:
-    """One-line text field; `suggestions` appear while typing.
+    """HTML of a one-line text field; `suggestions` appear while typing.
 
-    A `slow` field (a file, the Hub) is sent only when it loses focus. `renames`: name of the judge
-    that this field renames, so that the page moves an entered key along.
+    A `slow` field (a file, the Hub) is sent only when it loses focus. `renames`: the name of the
+    judge that this field renames, so that the page keeps a typed key with the judge.
     """
     listed = f"{html_id(field)}-d" if suggestions else ""
     made = _attributes(
@@ -165,7 +167,7 @@ def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> Mark
 
 
 def key_input(owner: str, to: str, url: str) -> Markup:
-    """Password field for an API key, which is not a field of the study file.
+    """HTML password field for an API key, which is not a field of the study file.
 
     The key stays in the browser until a run or a test sends it. It belongs to the origin of `url`:
     the page deletes it when the origin changes, and shows where it will be sent.
@@ -183,7 +185,7 @@ def key_input(owner: str, to: str, url: str) -> Markup:
 def integer_input(
     field: str, value: object, *, low: int = 0, high: int | None = None, label: str = ""
 ) -> Markup:
-    """Field for a whole number with − and + buttons."""
+    """HTML field for a whole number, with − and + buttons."""
     made = _attributes(
         type="number", inputmode="numeric", id=html_id(field), data_field=field,
         value=str(value), min=str(low), max=None if high is None else str(high), step="1",
@@ -223,7 +225,7 @@ def decimal_input(
 def slider(
     field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05
 ) -> Markup:
-    """Slider with its current value beside it."""
+    """HTML slider, with its current value beside it."""
     position = 100 * (value - low) / (high - low)
     made = _attributes(
         type="range", id=html_id(field), data_field=field, value=f"{value:g}", min=f"{low:g}",
@@ -248,7 +250,7 @@ def multi_select(
     nothing: str = "all",
     label: str = "",
 ) -> Markup:
-    """Folded list of checkboxes; its heading shows the selection."""
+    """HTML of an expandable list of checkboxes; its heading shows the selection."""
     selected = set(chosen)
     unknown = [(name, f"{name} (not in the data)") for name in chosen if name not in dict(options)]
     labels = dict([*options, *unknown])
@@ -280,7 +282,8 @@ def _checkbox_attributes(field: str, choice: str, on: bool) -> Markup:
 def _attributes(**values: object) -> Markup:
     """HTML attributes of an element.
 
-    True gives an attribute without a value; False, None and "" omit it, except an empty `value`.
+    True gives an attribute without a value. False, None and "" omit the attribute, except an empty
+    `value`.
     """
     made: dict[str, object] = {}
     for name, value in values.items():
@@ -308,8 +311,8 @@ def form_button(
     disabled: bool = False,
     errand: bool = False,
 ) -> Markup:
-    """Button that sends an action; an `errand` is a slow job (such as a judge test) that does not
-    block the form."""
+    """HTML button that sends an action; an `errand` is a slow job (such as a judge test) that does
+    not block the form."""
     action_json = json.dumps(dict(action), ensure_ascii=False)
     sends = {"data_errand": action_json} if errand else {"data_do": action_json}
     made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,
@@ -323,7 +326,7 @@ def form_link(words: str, action: Mapping[str, Any], label: str = "") -> Markup:
 
 
 def previous_next(at: int, of: int, action: str) -> Markup:
-    """Buttons for the previous and the next item."""
+    """HTML buttons for the previous and the next item."""
     before = form_button(
         "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0
     )
@@ -334,5 +337,5 @@ def previous_next(at: int, of: int, action: str) -> Markup:
 
 
 def percent_text(value: float) -> str:
-    """Format a share of 1 as a percentage: 20 %."""
+    """Format a share as a whole percentage: 0.2 is "20 %"."""
     return f"{100 * value:.0f}{NARROW_SPACE}%"

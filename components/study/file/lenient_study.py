@@ -1,4 +1,5 @@
-"""Read a study file for the form: its values over those of the preset, tolerant of errors."""
+"""Read a study file for the form, even if it has errors: its own values, else those of the
+preset."""
 
 from __future__ import annotations
 
@@ -48,10 +49,10 @@ STUDY_DEFAULTS: Final[Mapping[str, Any]] = default_values()
 
 @dataclass(frozen=True, slots=True)
 class FormState:
-    """State of the form outside the study file: open panel, selected item, last notice."""
+    """State of the form that is not in the study file: open panel, selected item, last notice."""
 
     last_change: int = 0
-    """Number of the last change of this page that was applied."""
+    """Number of the last applied change among those that this page sent."""
     kind: str = ""
     """Selected kind of data source, until a source of that kind is chosen."""
     item: int = 0
@@ -59,16 +60,16 @@ class FormState:
     """Prompt in the panel, as study files name it; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """side | editor | compare."""
+    """What the prompt panel shows: "side", "editor" or "compare"."""
     judge: str = ""
     """Judge with open settings: its index in the list, or "extraction"."""
     deselected_judges: tuple[Mapping[str, Any], ...] = OFFERED_JUDGES
     describer: str = ""
     """Name of the judge that describes images."""
     describing: str = ""
-    """Prompt for describing images."""
+    """Name of the prompt for describing images."""
     whole: bool = False
-    """Profile all loaded items instead of the slice."""
+    """Whether to profile all loaded items instead of the slice."""
     shown: str = ""
     """Study-file text that the form currently shows."""
     notice_html: str = ""
@@ -77,7 +78,8 @@ class FormState:
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a study file; none, and `parse_error`, if it cannot be parsed."""
+    """The values of a study file; if it cannot be parsed, no values and the reason in
+    `parse_error`."""
 
     text: str
     folder: Path
@@ -85,11 +87,11 @@ class LenientStudy:
     parse_error: str = ""
 
     def raw(self, *path: str) -> Any:
-        """The value in the file, without preset and defaults."""
+        """The value written in the file, ignoring preset and defaults; None without one."""
         return get_value(self.values, path)
 
     def default_value(self, *path: str) -> Any:
-        """The value that applies without an entry in the file: the preset's, else the default."""
+        """The value that applies if the file has no entry: the preset's, else the default."""
         if (preset := self.preset) is not None:
             value = get_value(preset.values_for(self.source), path)
             if value is not None:
@@ -113,7 +115,8 @@ class LenientStudy:
         return [dict(j) for j in as_list(self.raw(*STUDY.judges)) if isinstance(j, Mapping)]
 
     def editable_judges(self) -> list[dict[str, Any]]:
-        """The judges; ValueError if an entry is not a mapping, since an edit would drop it."""
+        """The judges as mappings; raises ValueError if an entry is not a mapping, since an edit
+        would delete it."""
         if len(self.judges) < len(as_list(self.raw(*STUDY.judges))):
             raise ValueError(
                 f"{STUDY.judges}: an entry is not a mapping; correct it in study.yaml first"
@@ -125,7 +128,7 @@ class LenientStudy:
         return [str(name) for name in as_list(self.value(*STUDY.prompts))]
 
     def text_value(self, *path: str) -> str:
-        """A value as text; empty for a list or a mapping, which the study parser rejects."""
+        """A value as text; empty for a list or a mapping, which the study parser rejects here."""
         value = self.value(*path)
         return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
@@ -134,7 +137,7 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def hint(self, text: str, *path: str) -> Hint:
-        """The hint of a control, with the preset's value if the file has another."""
+        """The hint below a control, with the preset's value if the file has another one."""
         if self.preset is None or self.raw(*path) is None:
             return Hint(text)
         base = self.default_value(*path)
@@ -162,7 +165,8 @@ def judge_name(judge: Mapping[str, Any]) -> str:
 
 
 def normalise_value(value: Any) -> Any:
-    """Convert tuples to lists and integers to floats, so that equal values compare equal."""
+    """Convert tuples to lists and integers to floats, so that values of equal meaning compare
+    equal."""
     if isinstance(value, (list, tuple)):
         return [normalise_value(part) for part in value]
     if isinstance(value, Mapping):
@@ -184,12 +188,12 @@ def value_text(value: Any) -> str:
 
 
 def own_prompts_folder(folder: Path) -> Path:
-    """Folder of the prompts saved by users of this page; `folder` is that of the store."""
+    """Folder of the prompts saved by users of this page; `folder` is the folder of the store."""
     return prompts_folder(folder / "store")
 
 
 def available_prompts(folder: Path) -> list[LibraryPrompt]:
-    """Built-in prompts and those saved beside the store; reread after the folder changes."""
+    """Built-in prompts and those saved beside the store; listed again when the folder changes."""
     own = own_prompts_folder(folder)
     stamp = own.stat().st_mtime_ns if own.is_dir() else 0
     return list(_list_cached(own, stamp))

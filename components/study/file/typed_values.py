@@ -10,7 +10,7 @@ from studies.spec.keys import DATA, StudyKey, find_key
 
 
 def parse_field(field: str, raw: Any) -> Any:
-    """Parse the value of a field into its type in the study file; None if empty."""
+    """Parse the typed value of a field into its type in the study file; None if empty."""
     key = find_key(field)
     kind = key.base_type if key else str
     if kind is tuple:
@@ -23,7 +23,7 @@ def parse_field(field: str, raw: Any) -> Any:
 
 
 def parse_number(key: StudyKey, words: str) -> float:
-    """Parse a number; the error names the key and the expected range."""
+    """Parse a typed number; an error names the key and the expected range."""
     try:
         return int(words) if key.type is int else float(words)
     except ValueError:
@@ -31,7 +31,7 @@ def parse_number(key: StudyKey, words: str) -> float:
 
 
 def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
-    """Parse filters of the form `field=value,value; field=value`."""
+    """Parse typed filters such as `field=value,value; field=value`."""
     made = {}
     for part in words.split(";"):
         if not part.strip():
@@ -45,7 +45,7 @@ def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
 
 
 def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
-    """Parse numbers of items per field value, of the form `category: 2, meta.task: 1`."""
+    """Parse typed numbers of items per field value, such as `category: 2, meta.task: 1`."""
     made = {}
     for part in words.split(","):
         if not part.strip():
@@ -58,7 +58,7 @@ def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
 
 
 def add_answer_file(study: LenientStudy, words: str) -> dict[str, str]:
-    """The answer files of a study with one more, typed as `model = file`."""
+    """The study's answer files plus one more, typed as `model = file`."""
     values = study.raw(*DATA.files)
     made = dict(values) if isinstance(values, Mapping) else {}
     if not words.strip():

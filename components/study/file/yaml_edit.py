@@ -1,8 +1,8 @@
 """Change one key of a study file and leave all other lines as they are.
 
-Comments, unknown keys and the order of lines must survive an edit in the form, so a change
-replaces the lines of one key only. If that is impossible (anchors, unusual layouts), the whole
-file is rewritten from its values: the layout may change, the values do not.
+Comments, unknown keys and the order of lines must survive an edit in the form, so only the lines of
+one key are replaced. If that is impossible (anchors, unusual layouts), the whole file is written
+anew from its values: the layout may change, the values do not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from studies.spec.field_reader import load_yaml
 from studies.spec.keys import DATA, STUDY
 
 HUB_SAMPLE: Final = 50
-"""Items of a newly chosen Hub dataset."""
+"""Number of items sampled at first from a newly chosen Hub dataset."""
 
 LINE_WIDTH: Final = 96
 
@@ -26,7 +26,7 @@ KeyPath = tuple[str, ...]
 
 
 def read_mapping(text: str) -> dict[str, Any]:
-    """Parse a study file into a mapping; ValueError names the line that cannot be parsed."""
+    """Parse a study file into a mapping; a ValueError names the line that cannot be parsed."""
     values = load_yaml(text) if text.strip() else {}
     if not isinstance(values, dict):
         raise ValueError("a study file consists of 'key: value' lines")
@@ -34,7 +34,7 @@ def read_mapping(text: str) -> dict[str, Any]:
 
 
 def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
-    """The value at a path, or None."""
+    """The value at a path of keys; None if there is none."""
     found: Any = values
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -42,7 +42,8 @@ def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
 
 
 def put_value(text: str, path: KeyPath, value: Any) -> str:
-    """The file with one value changed; None removes the key, and its block if left empty."""
+    """Return the file's text with one value changed; None removes the key, and its block if that
+    becomes empty."""
     wanted = _with_value(read_mapping(text), path, value)
     if wanted == read_mapping(text):
         return text
@@ -58,9 +59,10 @@ def put_value(text: str, path: KeyPath, value: Any) -> str:
 
 
 def change_source(text: str, source: str) -> str:
-    """Change the data source; remove filters, contestants and sample size of the old source.
+    """Set another data source, and remove the filters, models and sample size that belonged to the
+    old one.
 
-    All items of a file are used; of a Hub dataset, which may be huge, the first choice is a sample.
+    All items of a file are used; of a Hub dataset, which may be huge, a sample is used at first.
     """
     for key in (*(key for key in DATA if key.rule.per_source), STUDY.contestants):
         text = put_value(text, key.path, None)
@@ -69,7 +71,8 @@ def change_source(text: str, source: str) -> str:
 
 
 def dump_study(values: Mapping[str, Any]) -> str:
-    """Write a whole study file: one line per key, short lists and each judge on one line."""
+    """Write the text of a whole study file: one line per key, with short lists and each judge on
+    one line."""
     return "".join(_yaml_entry(key, value) for key, value in values.items())
 
 
@@ -134,7 +137,8 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
 
 
 def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
-    """Block mapping with the last key of the path; ValueError for flow style ({a: 1})."""
+    """Return the YAML block that contains the last key of the path; ValueError for flow style ({a:
+    1})."""
     node = root
     for key in path[:-1]:
         inner = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -145,7 +149,8 @@ def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
 
 
 def _last_line(node: yaml.Node) -> int:
-    """Line of the last scalar of a node; the end mark of a block lies after later comments."""
+    """Line of the last scalar in a YAML node; the node's own end mark comes after later
+    comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _last_line(last[1] if isinstance(last, tuple) else last)
@@ -158,7 +163,7 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """Index of the entry after which a new key is inserted, by the usual order of keys."""
+    """Index of the entry after which a new key belongs, by the usual order of keys."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
     rank = {key.name: index for index, key in enumerate(block)}
     own = rank.get(path[-1], len(rank))

@@ -1,4 +1,4 @@
-"""Data step of the form: source of the records, and the slice to be judged."""
+"""The Data step of the form: the source of the records, and the slice to be judged."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def source_kind(source: str) -> str:
 
 
 def original_file_name(source: str) -> str:
-    """File name of a source; for an upload, the name before it was stored under its hash."""
+    """File name of a source; for an upload, its name before it was stored under the hash of its
+    content."""
     name = PurePath(source).name
     return name.partition("-")[2] or name if source_kind(source) == UPLOAD else name
 
@@ -77,7 +78,7 @@ def item_count_text(preview: StudyPreview) -> str:
 
 
 def source_form(preview: StudyPreview, view: FormState) -> Markup:
-    """Name of the study, kind of source, and the source."""
+    """HTML controls for the study's name, the kind of source, and the source."""
     study = preview.lenient_study
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
     kind = current_source_kind(study, view)
@@ -123,7 +124,7 @@ def _source_control(study: LenientStudy, kind: str) -> Markup:
 
 
 def _hub_controls(study: LenientStudy, name: str) -> Markup:
-    """Controls for a Hub dataset: name with a summary, split, and token."""
+    """HTML controls for a Hub dataset: name with a summary, split, and token."""
     known = find_hub_set(*_split_hub_name(name)) if name else None
     control = text_input(
         "hub",
@@ -172,7 +173,7 @@ def _split_hub_name(name: str) -> tuple[str, str]:
 
 
 def slice_form(preview: StudyPreview, view: FormState) -> Markup:
-    """Controls of the slice: filters, models, then a seeded sample of items."""
+    """HTML controls of the slice: filters, models, then a seeded sample of items."""
     study, items = preview.lenient_study, preview.records.items if preview.records else ()
     categories = Counter(item.category for item in items if item.category)
     names = [(name, f"{name} ({count(n)})") for name, n in sorted(categories.items())]
@@ -227,7 +228,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
 
 
 def _all_label(many: int) -> str:
-    """Label for no restriction: "all 5", or "all" while the number is unknown."""
+    """Label of the choice without restriction: "all 5", or "all" while the number is unknown."""
     return f"all {count(many)}" if many else "all"
 
 
@@ -238,7 +239,7 @@ def _filter_options(study: LenientStudy) -> list[tuple[str, str]]:
 
 
 def _filter_text(study: LenientStudy) -> str:
-    """The filters of a study in one line: field=value,value; field=value."""
+    """The study's filters in one line: field=value,value; field=value."""
     where = study.value(*DATA.where)
     if not isinstance(where, Mapping):
         return ""
@@ -316,7 +317,7 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
 
 
 def _answer_files(study: LenientStudy) -> Markup:
-    """Controls for answers of further models, one file per model."""
+    """HTML controls for the answers of further models, one file per model."""
     files = study.raw(*DATA.files)
     known: Mapping[str, Any] = files if isinstance(files, Mapping) else {}
     rows = join(

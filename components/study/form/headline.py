@@ -1,4 +1,4 @@
-"""Heading of the form: the question of the study and a one-sentence summary."""
+"""Heading of the form: the study's question, and a summary in one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBER_WORDS = (
 
 
 def study_question(study: LenientStudy) -> str:
-    """The question of the study, from its numbers of judges and prompts."""
+    """The question that the study answers, worded by its numbers of judges and prompts."""
     where = data_name(study)
     judges = [judge_name(judge) for judge in study.judges]
     if len(judges) > 1:
@@ -34,7 +34,8 @@ def data_name(study: LenientStudy) -> str:
 
 
 def study_summary(preview: StudyPreview) -> str:
-    """Numbers of items, pairs, orders, judges and prompts: the factors of the call count."""
+    """Sentence with the numbers of items, pairs, orders, judges and prompts, whose product is the
+    number of calls."""
     study = preview.lenient_study
     parts = [count(len(preview.items), "item")] if preview.items else []
     plan = preview.plan

@@ -1,4 +1,4 @@
-"""Form for describing images for judges without vision: judge, prompt and price."""
+"""Form for having images described for judges without vision: judge, prompt and price."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from components.study.file.controls import form_button, form_row, select_menu, s
 from components.study.file.lenient_study import FormState
 from components.study.plan.study_preview import StudyPreview
 from judges.operations.image_descriptions import build_describe_plan
-from judges.planning.plan import make_forecast
+from judges.planning.forecast import make_forecast
 from judges.rendering.prompt import load_prompt
 from studies.domain import JudgeSpec
 from studies.errors import EvenhandError
@@ -23,7 +23,8 @@ DESCRIBE_PROMPTS: Final = (
 
 
 def describe_form(preview: StudyPreview, view: FormState) -> Markup:
-    """Button with the estimated price; empty if no item of the slice has an image."""
+    """HTML of the form, with the estimated price on its button; empty if no item of the slice has
+    an image."""
     with_images = [item for item in preview.items if item.images]
     if not with_images:
         return EMPTY

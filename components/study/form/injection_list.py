@@ -1,4 +1,4 @@
-"""List of suspected prompt injections in a slice, shown before the run."""
+"""List of injection suspects in a slice, shown before the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ MAX_LISTED: Final = 20
 
 
 def suspects_list(found: SliceProfile) -> Markup:
-    """Folded list with the number of suspects in its heading; empty if there are none."""
+    """HTML of an expandable list, with the number of suspects in its heading; empty if there are
+    none."""
     if not found.suspects:
         return EMPTY
     items = len({one.item for one in found.suspects})

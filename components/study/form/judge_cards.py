@@ -1,4 +1,4 @@
-"""Cards of the judges: summary, settings and the result of a test."""
+"""Cards of the judges in the form: summary, settings and the result of a test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
 
 
 def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
-    """Cards of the judges of the study, then of the deselected judges."""
+    """HTML cards of the study's judges, then of the deselected judges."""
     cards = [
         _judge_card(judge, str(place), view, tested.get(str(judge.get(JUDGE.name.name, ""))))
         for place, judge in enumerate(study.judges)
@@ -83,7 +83,7 @@ def _deselected_card(judge: Mapping[str, Any], place: int) -> Markup:
 
 
 def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
-    """One-line description of a judge: kind, model, key and price."""
+    """HTML line on a judge: kind, model, key and price."""
     kind = judge_kind(judge)
     if kind == EMBEDDED:
         read = "reply text" if judge.get(JUDGE.read.name) == "text" else "label probabilities"
@@ -125,7 +125,8 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
 
 
 def _test_result(check: JudgeCheck) -> Markup:
-    """Result of a test: status, duration, reading rule, reply and label probabilities."""
+    """HTML result of a judge's test: status, duration, reading rule, reply and label
+    probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
     quoted = f"“{end}”" if end else check.read.detail or "no reply"
@@ -151,7 +152,7 @@ def _test_result(check: JudgeCheck) -> Markup:
 
 
 def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
-    """Choice of a second judge that extracts verdicts from unreadable replies."""
+    """HTML choice of a second judge that extracts verdicts from unreadable replies."""
     entry = study.raw(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
     names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]

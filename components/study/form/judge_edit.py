@@ -1,4 +1,4 @@
-"""Add a judge to a study file, or change one of its fields."""
+"""Add a judge to a study file, or change one field of a judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME, _MODEL = JUDGE.name.name, JUDGE.model.name
 
 
 def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") -> dict[str, Any]:
-    """A judge from the template of its kind, named after its model unless `name` is given."""
+    """A new judge from the template of its kind, named after its model unless `name` is given."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {_NAME: unique_name(name or str(made[_MODEL]), judges), **made}
 
@@ -29,7 +29,8 @@ def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def edit_judge(judge: Mapping[str, Any], key: str, raw: Any) -> dict[str, Any]:
-    """The judge with one field changed; other fields stay, also those not in the form."""
+    """The judge with one field changed; all other fields stay, including those that the form does
+    not show."""
     made = dict(judge)
     if key == "kind":
         common = {k: made[k] for k in (_NAME, JUDGE.family.name) if k in made}

@@ -1,4 +1,4 @@
-"""Form with all settings of one judge."""
+"""The part of the form with all settings of one judge."""
 
 from __future__ import annotations
 
@@ -56,20 +56,21 @@ def judge_kind(judge: Mapping[str, Any]) -> str:
 
 
 def judge_address(judge: Mapping[str, Any]) -> str:
-    """Address of an endpoint: its own, or that of the provider it names."""
+    """The endpoint's address: the judge's own, or that of the provider it names."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     return str(judge.get(JUDGE.base_url.name) or (preset.base_url if preset else ""))
 
 
 def judge_variable(judge: Mapping[str, Any]) -> str:
-    """Variable with an endpoint's key: its own, or that of the provider it names."""
+    """The environment variable with the judge's API key: its own, or that of the provider it
+    names."""
     preset = provider_presets().get(str(judge.get(JUDGE.provider.name)))
     given = judge.get(JUDGE.api_key_env.name)
     return (preset.api_key_env if preset else "") if given is None else str(given)
 
 
 def simulation_default(key: StudyKey) -> float:
-    """A simulation setting without an entry in the study file: no bias, always right."""
+    """Value of a simulation setting that the study file does not contain: no bias, always right."""
     return 1.0 if key == SIMULATION.accuracy else 0.0
 
 
@@ -102,7 +103,7 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    """Model field; a judge named after its model is renamed with it."""
+    """HTML field for the model; a judge named after its model is renamed with it."""
     model = str(judge.get(_MODEL, ""))
     models = [(known, "listed price") for known in listed_prices()]
     renames = name if name == model else ""
@@ -146,7 +147,8 @@ def _simulated_settings(judge: Mapping[str, Any], field: str, name: str) -> list
 
 
 def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
-    """Field for this Space's key, with its models and spending limits; empty without one."""
+    """HTML row for using this Space's key, with its models and spending limits; empty if the Space
+    has no key."""
     host_key = load_host_key()
     if host_key is None:
         return EMPTY
@@ -214,7 +216,7 @@ def _price_inputs(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False) -> list[Markup]:
-    """Folded sampling settings, which most studies leave unchanged."""
+    """HTML of the sampling settings, folded because most studies leave them unchanged."""
     most = JUDGE.max_tokens
     tokens = integer_input(
         f"{field}.{most}", judge.get(most.name, most.default), low=int(most.rule.low)
@@ -246,7 +248,7 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
 
 
 def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
-    """Row for a number that may be empty: the parameter is then not sent."""
+    """HTML row for an optional number; if it is empty, the parameter is not sent."""
     value = judge.get(key.name, key.default)
     high = key.rule.high if key.type is float else None
     box = decimal_input(

@@ -1,4 +1,4 @@
-"""Notices of the Study tab that ask for consent before an API key is sent to a new host."""
+"""Notices in the Study tab that ask for consent before an API key is sent to a new host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from studies.spec.study import Study
 
 
 def consent_notices(study: Study, folder: Path) -> Markup:
-    """Notice and button for each key variable and host without consent."""
+    """HTML notice and button for each pair of environment variable and host without consent."""
     if is_public():
         return EMPTY
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
@@ -37,7 +37,7 @@ def _consent_notice(pair: Pair) -> Markup:
 
 
 def allow_key(consents: Consents, pair: Pair) -> Markup:
-    """Store the consent; return an error notice if that fails, else an empty string."""
+    """Store the user's consent; return an error notice if that fails, else empty HTML."""
     try:
         consents.allow(pair)
     except (PlanError, OSError) as error:

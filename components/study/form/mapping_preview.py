@@ -1,4 +1,4 @@
-"""Preview of a column mapping: the first comparisons of a table as they will be read."""
+"""Preview of a column mapping: the first comparisons of a table as they would be read."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source
 from studies.sources.mapping_guess import guess_mapping
 
 SHOWN: Final = 3
-"""Comparisons in the preview."""
+"""Number of comparisons in the preview."""
 _ROWS_READ: Final = 60
 _MAX_TEXT: Final = 160
 _MAX_COLUMNS: Final = 60
 
 
 def source_table(study: LenientStudy) -> SourceTable | None:
-    """Read the table of a study's source; None if the source is no single table."""
+    """Read the table of a study's source; None if the source is not a single table."""
     if study.source.startswith("hub:") or study.source == "probe":
         return None
     try:
@@ -47,18 +47,18 @@ def _read_cached(path: Path, stamp: int) -> SourceTable:
 
 
 def column_names(table: SourceTable) -> list[str]:
-    """List the columns and the parts of nested ones, which can be mapped too."""
+    """Names of the table's columns, and of the parts of nested columns, which can be mapped too."""
     return [*table.columns, *nested_names(table)][:_MAX_COLUMNS]
 
 
 def guessed_mapping(study: LenientStudy) -> dict[str, str]:
-    """Guess the mapping of the study's table; the form starts from it until one is saved."""
+    """Guess the column mapping of the study's table; the form starts from it until one is saved."""
     table = source_table(study)
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
 
 def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[str, str]) -> Markup:
-    """The first three comparisons under a mapping, or the reason why there are none."""
+    """HTML of the first three comparisons under a mapping, or of the reason why there are none."""
     try:
         found = _read_start(study, table, mapping)
     except EvenhandError as error:

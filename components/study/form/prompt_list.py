@@ -1,4 +1,4 @@
-"""List of available prompts, with the prompts of the study ticked."""
+"""List of the available prompts in the form, with the study's prompts ticked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _VISIBLE_PROMPTS: Final = 4
 
 
 def prompt_list(study: LenientStudy) -> Markup:
-    """Selected prompts first, then the user's own, then built-in ones."""
+    """HTML list of prompts: selected ones first, then the user's own, then the other built-in
+    ones."""
     offered = available_prompts(study.folder)
     chosen = study.prompts
     named = {one.reference_from(study.folder): one for one in offered}
@@ -50,7 +51,8 @@ def prompt_list(study: LenientStudy) -> Markup:
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
-    """Names of judge prompts, the user's own first; without describe and extraction prompts."""
+    """Names of the judging prompts, the user's own first; prompts for descriptions and extraction
+    are left out."""
     judging = [
         n for n, one in named.items() if one.prompt.protocol not in ("describe", "extraction")
     ]
@@ -70,7 +72,8 @@ VERDICT_ENDINGS: Final = {
 
 
 def verdict_ending(verdict: str) -> str:
-    """Clause on where a reply states its verdict; the format name if there is no clause."""
+    """Clause on where a reply states its verdict; the name of the format if there is no such
+    clause."""
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 
@@ -105,7 +108,7 @@ def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: b
 
 
 def prompt_protocols(study: LenientStudy) -> frozenset[str]:
-    """Protocols of the study's prompts, without prompts that cannot be loaded."""
+    """Protocols of the study's prompts; prompts that cannot be loaded are ignored."""
     found = []
     for name in study.prompts:
         try:

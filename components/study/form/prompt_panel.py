@@ -1,4 +1,4 @@
-"""Prompt panel of the form: template, preview on an item, checks, comparison of two prompts."""
+"""The form's prompt panel: template, preview on an item, checks, comparison of two prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from components.study.file.lenient_study import (
 )
 from components.study.form.prompt_list import verdict_ending
 from components.study.plan.study_preview import StudyPreview
-from judges.planning.plan import CHARACTERS_PER_TOKEN
+from judges.planning.forecast import CHARACTERS_PER_TOKEN
 from judges.rendering.prompt import Prompt, load_prompt
 from judges.rendering.prompt_library import (
     LibraryPrompt,
@@ -66,7 +66,7 @@ verdict: overall-response
 
 @dataclass(frozen=True, slots=True)
 class PromptPreview:
-    """The messages of a prompt for one item, as sent to a judge."""
+    """The messages of a prompt for one item, as they would be sent to a judge."""
 
     messages: Sequence[Mapping[str, Any]]
     shown: tuple[str, ...]
@@ -77,7 +77,7 @@ class PromptPreview:
 
 
 def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
-    """The prompt in the panel: the selected one, else the first of the study."""
+    """The prompt shown in the panel: the selected one, else the first of the study."""
     offered = available_prompts(study.folder)
     for name in (view.prompt, *study.prompts):
         if one := find_prompt(name, offered, study.folder):
@@ -96,7 +96,7 @@ def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
 
 
 def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None) -> Markup:
-    """Heading of the panel: prompt, item, navigation and view switch."""
+    """HTML heading of the panel: prompt, item, navigation and view switch."""
     n = len(preview.items)
     at = min(view.item, max(0, n - 1))
     name = prompt.name if prompt else "No prompt"
@@ -145,7 +145,8 @@ def _item_summary(item: Item, sent: PromptPreview, prompt: Prompt) -> str:
 def preview_messages(
     preview: StudyPreview, prompt: Prompt | None, item: Item | None
 ) -> PromptPreview:
-    """The messages for an item with the study's contestants, as sent to its first judge."""
+    """The messages for an item with the study's models, as they would be sent to its first
+    judge."""
     if prompt is None or item is None:
         return PromptPreview((), ())
     names = _item_contestants(preview, item)
@@ -190,7 +191,7 @@ def template_and_preview(
 
 
 def template_html(prompt: Prompt) -> Markup:
-    """The template with its variables highlighted."""
+    """HTML of the template, with its variables highlighted."""
     return join(
         _message_html(
             role,
@@ -209,7 +210,8 @@ def _message_html(role: str, html: str) -> Markup:
 
 
 def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Markup:
-    """The messages as sent to a judge: text of the template in grey, text of the item in black."""
+    """HTML of the messages as sent to a judge: text of the template in grey, text of the item in
+    black."""
     if not preview.items:
         return notice_html(
             "warn", "No item for a preview.", preview.data_error or "The slice is empty."
@@ -235,7 +237,8 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Mark
 
 
 def _shade_template(text: str, template: str) -> Markup:
-    """Mark the text of the template in a sent message; without marks if it cannot be located."""
+    """HTML of a sent message with the template's text in grey; unmarked if that text cannot be
+    located."""
     out, at = [], 0
     for words, variable in split_template(template):
         if variable or not words:
@@ -258,7 +261,7 @@ def _message_text(content: Any) -> str:
 
 
 def prompt_check_html(shown: LibraryPrompt) -> Markup:
-    """Result of checking a prompt without calling a judge."""
+    """HTML result of checking a prompt, without calling a judge."""
     checked = check_prompt(shown.prompt.yaml, shown.prompt.name)
     return check_result_html(checked, ours=shown.built_in)
 
@@ -285,7 +288,8 @@ def check_result_html(checked: PromptCheck, *, ours: bool = False) -> Markup:
 
 
 def _problem_html(problem: PromptProblem, ours: bool) -> Markup:
-    """One problem of a prompt; a warning about a built-in prompt is shown as a plain note."""
+    """HTML of one problem of a prompt; a warning about a built-in prompt is shown as a plain
+    note."""
     if problem.level == "error":
         return notice_html("bad", "The prompt cannot be saved.", problem.text)
     if ours:
@@ -294,7 +298,7 @@ def _problem_html(problem: PromptProblem, ours: bool) -> Markup:
 
 
 def editor_preview(preview: StudyPreview, view: FormState, text: str) -> str:
-    """Problems of the edited prompt, and its messages as they would be sent."""
+    """HTML of the edited prompt's problems, and of its messages as they would be sent."""
     checked = check_prompt(text)
     box = preview_html(preview, view, checked.prompt) if checked.prompt else ""
     well = fill('<div class="eh-box well">{}</div>', box) if box else ""
@@ -302,7 +306,7 @@ def editor_preview(preview: StudyPreview, view: FormState, text: str) -> str:
 
 
 def compare_prompts(preview: StudyPreview, view: FormState) -> Markup:
-    """Two prompts message by message, with the words that differ marked."""
+    """HTML of two prompts message by message, with differing words marked."""
     folder = preview.lenient_study.folder
     offered = available_prompts(folder)
     first = current_prompt(preview.lenient_study, view)
@@ -338,5 +342,5 @@ def _estimate_tokens(prompt: Prompt) -> float:
 
 
 def saved_prompt_path(prompt: Prompt, folder: Path) -> str:
-    """Path of a saved prompt version, as study files name it."""
+    """Path of a saved prompt version in the form in which study files name it."""
     return f"{own_prompts_folder(folder).name}/{prompt.name}-v{prompt.version}.yaml"

@@ -1,4 +1,5 @@
-"""Protocol step of the form: published presets, then each setting of the comparison protocol."""
+"""The Protocol step of the form: published presets, then each setting of the comparison
+protocol."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ _PAIR_PROTOCOLS: Final = ("pairwise", "five-level", "factuality")
 def protocol_form(
     study: LenientStudy, protocols: frozenset[str], contestants: Sequence[str], sees: bool
 ) -> Markup:
-    """The protocol form.
+    """HTML of the Protocol step.
 
     `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
     """
@@ -57,7 +58,7 @@ def protocol_form(
 
 
 def preset_differences(study: LenientStudy) -> list[StudyKey]:
-    """Settings whose value in the file departs from the preset."""
+    """Settings whose value in the study file differs from the preset's."""
     if study.preset is None:
         return []
     return [
@@ -148,7 +149,8 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
 
 
 def _score_rows(study: LenientStudy) -> list[Markup]:
-    """Settings of prompts that judge one answer: order of the options, and when it is good."""
+    """HTML rows for prompts that judge one answer: the order of the options, and when an answer
+    counts as good."""
     key = STUDY.criteria
     box = text_input(str(key), study.text_value(*key), label=key.rule.label)
     return [
@@ -179,7 +181,7 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """The counting rules, and the name of a remedy if the file has one."""
+    """The rules for combining both orders, plus a remedy if the study file names one."""
     used = study.text_value(*STUDY.combine)
     return COMBINE_RULES | {k: v for k, v in REMEDY_RULES.items() if k == used}
 
@@ -258,7 +260,7 @@ def _switch_row(
     value: str | None = None,
     hint: str | None = None,
 ) -> Markup:
-    """Row with the words of a key as a switch; the hint is that of the selected word."""
+    """HTML row with a setting's values as a switch; the hint is that of the selected value."""
     offered = list((options or key.rule.options).items())
     chosen = study.text_value(*key) if value is None else value
     below = study.hint(_option_hint(key, chosen) if hint is None else hint, *key)

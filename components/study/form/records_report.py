@@ -1,4 +1,5 @@
-"""Report on the loaded records: format, column mapping, joined files, gaps, one item."""
+"""Report on the loaded records in the form: format, column mapping, joined files, missing answers,
+one item."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, view: FormState) -> Markup:
-    """The report below the slice: errors, detected format, gaps and one item."""
+    """HTML of the report below the slice: errors, detected format, missing answers, one item."""
     parts = [_error_notice(preview), _detected_format(preview), mapping_form(preview)]
     if preview.records is not None:
         found = preview.records.join
@@ -74,13 +75,13 @@ def _error_notice(preview: StudyPreview) -> Markup:
 
 
 def with_original_name(preview: StudyPreview, words: str) -> str:
-    """Replace the stored name of an uploaded file by its original name."""
+    """Replace the stored name of an uploaded file in a text by its original name."""
     stored = PurePath(preview.lenient_study.source).name
     return words.replace(stored, original_file_name(preview.lenient_study.source))
 
 
 def _detected_format(preview: StudyPreview) -> Markup:
-    """The detected format with its reason, disabled metrics and notes."""
+    """HTML on the detected format: the reason, disabled metrics and notes."""
     if preview.records is None or preview.lenient_study.source == "probe":
         return EMPTY
     found = preview.records
@@ -118,7 +119,8 @@ def _detected_format(preview: StudyPreview) -> Markup:
 
 
 def mapping_form(preview: StudyPreview) -> Markup:
-    """Menu for the meaning of each column; a guess is shown but not applied until confirmed."""
+    """HTML menus for the meaning of each column; a guess is shown, but not used until it is
+    confirmed."""
     table = table_to_map(preview)
     if table is None:
         return EMPTY
@@ -138,7 +140,7 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 
 def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
-    """Menu for the verdict format of mapped replies; empty if no column holds replies."""
+    """HTML menu for the verdict format of mapped replies; empty if no column contains replies."""
     if "reply" not in mapping.values():
         return EMPTY
     chosen = str(preview.lenient_study.raw(*DATA.read) or "")
@@ -151,7 +153,7 @@ def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
-    """The table of a source with a column mapping or of unknown format; else None."""
+    """The source's table if it has a column mapping or an unknown format; else None."""
     study = preview.lenient_study
     mapped = bool(study.raw(*DATA.mapping))
     if preview.records is not None and not mapped:
@@ -186,7 +188,8 @@ def _column_row(table: SourceTable, column: str, field: str) -> Markup:
 
 
 def _join_report(found: JoinReport) -> Markup:
-    """Numbers of matched, missing, empty, duplicate, conflicting and unknown answers per file."""
+    """HTML on joined answer files: numbers of matched, missing, empty, duplicate, conflicting and
+    unknown answers per file."""
     head = subheading("Join report", f"answers to {count(found.questions, 'question')}")
     kinds = [
         kind for kind in _JOIN_PROBLEMS if kind in ("missing", "empty") or join_total(found, kind)
@@ -232,7 +235,8 @@ def _join_examples(files: Sequence[FileJoin]) -> Markup:
 
 
 def _coverage(preview: StudyPreview) -> Markup:
-    """Table of found, missing and empty answers per contestant, if any are missing or empty."""
+    """HTML table of found, missing and empty answers per model; empty if no answer is missing or
+    empty."""
     names = [str(name) for name in _selected_contestants(preview)]
     found = [
         count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names

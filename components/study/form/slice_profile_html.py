@@ -1,4 +1,5 @@
-"""Profile of a slice as HTML: categories, text lengths, first verbs, missing answers."""
+"""HTML profile of a slice: categories, text lengths, first verbs of the instructions, missing
+answers."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ SMALL_CATEGORY: Final = 2
 
 
 def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: int) -> Markup:
-    """Profile of the slice, or of all loaded items if `whole`."""
+    """HTML profile of the slice; with `whole`, of all loaded items."""
     switch = ""
     if total > slice_size:
         options = (("slice", f"These {count(slice_size)}"), ("all", f"All {count(total)}"))
@@ -129,7 +130,7 @@ def _percent_position(value: float, top: float) -> str:
 
 
 def _tick_step(top: float) -> float:
-    """Tick distance that divides the scale into at most five parts."""
+    """Distance between ticks that divides the scale into at most five parts."""
     unit = 1.0
     while top / unit > 50:
         unit *= 10

@@ -1,7 +1,7 @@
 """Calls, tokens, dollars and time of a study, computed at every change of the form.
 
-The number of calls is exact. Tokens and prices come from all calls of a small plan, and from a
-sample of items, spread over the slice, of a large one.
+The number of calls is exact. Tokens and prices come from all calls of a small plan; for a large
+plan, from a sample of items spread evenly over the slice.
 """
 
 from __future__ import annotations
@@ -14,14 +14,8 @@ from components.html.format import DASH, NARROW_SPACE, count, dollars, duration,
 from components.html.markup import Markup
 from components.html.pieces import Kpi, kpi_strip
 from judges.planning.eligibility import why_skipped
-from judges.planning.plan import (
-    Forecast,
-    Plan,
-    PlannedAsk,
-    asks_of,
-    forecast_asks,
-    plan_sha,
-)
+from judges.planning.forecast import Forecast, forecast_asks
+from judges.planning.plan import Plan, PlannedAsk, asks_of, plan_sha
 from judges.planning.plan_checks import showings_for
 from metrics.estimation.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
@@ -33,23 +27,25 @@ MAX_EXACT_ASKS: Final = 3000
 """Largest plan, in calls, whose tokens are all counted; this takes about a quarter of a second."""
 SAMPLE_ASKS: Final = 1500
 ASSUMED_CORRELATION: Final = 0.1
-"""Correlation of the verdicts on one item before a run; the judges of PRD have −.04 to .30."""
+"""Correlation of the verdicts on one item that is assumed before a run; the recorded judges of PRD
+have −.04 to .30."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastByJudge:
-    """Forecast of the calls of a plan that are not answered yet, by judge.
+    """Forecast of a plan's unanswered calls, by judge.
 
-    `sampled_asks` is the number of calls from which tokens are estimated, 0 if all were counted.
+    `sampled_asks` is the number of calls from which tokens are estimated; 0 if all calls were
+    counted.
     """
 
     asks: int
-    """All calls of the plan, with those that are answered."""
+    """Number of all calls of the plan, including those already answered."""
     noise: int
     by_judge: Mapping[str, Forecast]
     sampled_asks: int = 0
     stored: int = 0
-    """Calls that are answered in the store and not made again."""
+    """Number of calls already answered in the store, which are not made again."""
 
     @property
     def new(self) -> int:
@@ -75,7 +71,8 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of the slowest judge, since judges are called in parallel."""
+        """Seconds that the slowest judge needs, since judges are called in parallel; None if
+        unknown."""
         times = [one.seconds for one in self.by_judge.values() if one.seconds is not None]
         return max(times, default=None)
 
@@ -84,7 +81,8 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """Number of calls, and of those for the noise floor, without rendering prompts."""
+    """Number of calls of a plan, and how many of them are for the noise floor; no prompt is
+    rendered."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         showings_for(prompt): {} for prompt in plan.prompts
@@ -104,7 +102,8 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Calls, tokens, dollars and seconds of each judge, without the calls that are answered."""
+    """Forecast calls, tokens, dollars and seconds of each judge, leaving out the calls already
+    answered."""
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
@@ -128,7 +127,7 @@ def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge
 
 
 def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
-    """Answered calls of a plan that was started; None if this plan was not started."""
+    """Number of answered calls if this plan was started before; else None."""
     if store is None or store.plan_sha(plan.study.name) != plan_sha(plan):
         return None
     counts = store.counts(plan.study.name)
@@ -136,7 +135,7 @@ def _count_stored(plan: Plan, store: Store | None, asks: int) -> int | None:
 
 
 def _sample_plan(plan: Plan, asks: int) -> Plan:
-    """A sample of items, spread evenly over the slice."""
+    """The plan reduced to a sample of items, spread evenly over the slice."""
     wanted = max(2, round(len(plan.items) * SAMPLE_ASKS / asks))
     return replace(plan, items=sample_evenly(plan.items, wanted))
 
@@ -162,7 +161,8 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 
 
 def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
-    """Calls, tokens, dollars and minutes of the plan, from the file that Run reads."""
+    """HTML row of key figures: calls, tokens, dollars and minutes of the plan that Run would
+    use."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
     again = again if numbers.noise else "no noise floor"
@@ -185,10 +185,11 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
 
 
 def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
-    """Smallest first-slot share that the plan can distinguish from 50 %, for one judge and prompt.
+    """Key figure: the smallest first-position share that the plan can distinguish from 50 %, for
+    one judge and prompt.
 
-    Verdicts on one item are taken to correlate by ASSUMED_CORRELATION, so that m of them count as
-    m/(1 + (m − 1)ρ).
+    Verdicts on one item are assumed to correlate by ρ = ASSUMED_CORRELATION, so that m of them
+    count as m/(1 + (m − 1)ρ) independent verdicts.
     """
     items = len(plan.items)
     rows = max(len(plan.study.judges) * len(plan.prompts), 1)
@@ -206,7 +207,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
 
 
 def empty_plan_kpis() -> Markup:
-    """Dashes in place of the numbers, for a study that cannot be run."""
+    """HTML row of key figures with dashes, for a study that cannot be run."""
     names = ("Calls", "Tokens", "Dollars", "Time", "Detectable first-slot share")
     return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])
 
@@ -248,7 +249,7 @@ def _time_kpi(numbers: ForecastByJudge) -> Kpi:
 
 
 def run_button_text(numbers: ForecastByJudge) -> str:
-    """Label of the run button: new calls, stored ones, price."""
+    """Label of the run button: number of new calls, of stored ones, and the price."""
     if not numbers.stored:
         return f"Run {count(numbers.asks, 'call')}, {dollars(numbers.dollars)}"
     if not numbers.new:
@@ -263,7 +264,7 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """A plan of one item and one comparison for each judge and prompt, to try a study cheaply."""
+    """A plan with one item and one comparison for each judge and prompt, to try a study cheaply."""
     suiting = [
         i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
     ]
@@ -283,7 +284,7 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Two models with answers to the item; all of them for prompts that show all answers."""
+    """Two models with answers to the item; all models if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

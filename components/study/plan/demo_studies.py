@@ -1,4 +1,4 @@
-"""The studies of a new store: the recorded demo, and the study that its button runs."""
+"""The studies of a new store: the recorded demo, and the study that the demo's button runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIVE_STUDY: Final = "Twenty items, live"
 
 
 def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
-    """Import the recorded judgements of the embedded judge, shown on the first screen."""
+    """Import the recorded judgements of the embedded judge, which the Home tab shows."""
     for log in sorted(folder.glob("*.jsonl"), reverse=True):
         study = load_study(log.with_suffix(".yaml"))
         prompts = tuple(load_prompt(name) for name in study.prompts)
@@ -33,12 +33,12 @@ def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
 
 
 def live_plan(store: Store) -> Plan:
-    """The plan that the button of the first screen runs."""
+    """The plan that the demo's button on the Home tab runs."""
     return make_plan(live_study(store))
 
 
 def live_study(store: Store) -> Study:
-    """The demo study on 20 items: models `precise` and `flawed`, both orders, 40 calls."""
+    """The demo as a study on 20 items: models `precise` and `flawed`, both orders, 40 calls."""
     recorded = store.study(PAIRS_STUDY)
     return replace(
         recorded,

@@ -1,4 +1,4 @@
-"""Example study files of the project."""
+"""The example study files that come with the project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES_FOLDER: Final = ASSETS_FOLDER / "studies"
 
 @lru_cache(maxsize=1)
 def example_names() -> list[str]:
-    """Names of the example files without their suffix; empty if there are none."""
+    """Names of the example files without suffix; empty if there are none."""
     return sorted(path.stem for path in EXAMPLES_FOLDER.glob("*.yaml"))
 
 

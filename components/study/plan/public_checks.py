@@ -1,7 +1,8 @@
-"""Checks of a study in public mode: no file, variable or address of the server.
+"""Checks of a study in public mode: it must not use files, environment variables or addresses of
+the server.
 
-A visitor writes the study file, so every path in it is untrusted. Allowed sources are uploads, the
-built-in set, the Hub, and the folder of records that the owner opened.
+A visitor writes the study file, so every path in it is untrusted. Allowed data sources are uploads,
+the built-in probe set, the Hub, and the folder of records that the page's owner opened.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MAX_ATTEMPTS: Final = 8
 
 
 def check_data_source(spec: DataSpec) -> None:
-    """Refuse data sources that would read a file of the server, in public mode."""
+    """In public mode, refuse data sources that would read a file of the server."""
     if not is_public():
         return
     for name in (spec.source, *spec.parts, *spec.files.values()):
@@ -51,7 +52,8 @@ def check_data_source(spec: DataSpec) -> None:
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """Refuse prompts, endpoints and key variables of the server, in public mode."""
+    """In public mode, refuse prompt files, endpoints and key variables that belong to the
+    server."""
     if not is_public():
         return
     for name in study.prompts:
@@ -70,7 +72,7 @@ def check_prompts_and_judges(study: Study) -> None:
 
 
 def _check_patience(judge: JudgeSpec) -> None:
-    """Refuse call limits with which one visitor could hold connections for hours."""
+    """Refuse time limits of calls so long that one visitor could hold connections for hours."""
     longest = max(judge.timeout_s, judge.idle_s, judge.connect_s)
     if longest > MAX_TIMEOUT_SECONDS or judge.max_attempts > MAX_ATTEMPTS:
         raise StudyError(
@@ -80,7 +82,7 @@ def _check_patience(judge: JudgeSpec) -> None:
 
 
 def _key_refusal(study: Study, judge: JudgeSpec) -> str:
-    """The reason why a key variable named by a visitor is refused."""
+    """The reason why an environment variable named by a visitor is refused."""
     lent = load_host_key()
     if lent is None:
         return "api_key_env names a variable of this machine; type your key instead"
@@ -105,7 +107,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
 
 
 def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough: int) -> float:
-    """Number of calls: exact up to `enough`, beyond that extrapolated from the items counted."""
+    """Number of calls: exact up to `enough`, beyond that extrapolated from the items counted so
+    far."""
     seen = [s.item.id for s in islice(showings_for(prompt)(study, items), enough)]
     if len(seen) < enough:
         return len(seen)
@@ -114,13 +117,13 @@ def _count_showings(study: Study, items: Sequence[Item], prompt: Prompt, enough:
 
 
 def _round_estimate(value: float) -> int:
-    """Round an estimate to two digits."""
+    """Round an estimate to two significant digits."""
     digits = len(str(int(value)))
     return int(round(value, 2 - digits)) if digits > 2 else int(value)
 
 
 def check_upload_space(folder: Path, more: int) -> None:
-    """Refuse an upload that exceeds a visitor's storage."""
+    """Refuse an upload that would exceed a visitor's storage."""
     most = current_access().upload_bytes
     if most is None:
         return

@@ -1,6 +1,7 @@
-"""Load the data of a study file, select the slice and build the plan; keep the error of each step.
+"""Load the data of a study file, select the slice and build the plan; if a step fails, keep its
+error.
 
-Records are cached until their files change.
+Loaded records are cached until their files change.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RETRY_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class StudyPreview:
-    """Study, items and plan of a study file, with the error of each part that failed."""
+    """Study, items and plan of a study file, with the error of each part that could not be made."""
 
     lenient_study: LenientStudy
     records: LoadedSource | None = None
@@ -68,16 +69,16 @@ def build_preview(text: str, folder: Path) -> StudyPreview:
 
 
 def read_data_spec(sheet: LenientStudy) -> DataSpec:
-    """The data settings of a study whose other parts may be invalid."""
+    """The data settings of a study file whose other parts may be invalid."""
     kept = {key: sheet.values[key] for key in (*STUDY.preset, *STUDY.data) if key in sheet.values}
     return study_from_mapping({STUDY.name.name: "data", **kept}, "study.yaml", sheet.folder).data
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; load them again only when one of its files changes.
+    """Load all records of a source; they are loaded again only when one of its files changes.
 
-    A source that failed is not loaded again for some seconds: the page requests it at every change,
-    and a Hub that does not respond is slow to fail.
+    After a failure, the source is not tried again for some seconds: the page requests it at every
+    change, and a Hub that does not respond is slow to fail.
     """
     check_data_source(spec)
     whole = replace(spec, where={}, options=0, categories=(), count=0, per={}, seed=0)
@@ -90,7 +91,8 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceKey:
-    """Cache key of loaded records: source, settings, and modification times of their files."""
+    """Cache key of loaded records: the source, its settings, and the modification times of its
+    files."""
 
     spec: DataSpec = field(compare=False)
     folder: Path
@@ -116,7 +118,7 @@ def _load_cached(source: _SourceKey) -> LoadedSource:
 
 
 def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
-    """Modification times and sizes of the files of a source."""
+    """Modification times and sizes of a source's files."""
     if spec.source.startswith("hub:"):
         return ()
     found: list[int] = []
@@ -132,7 +134,8 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Build the plan of a study from cached records; raise an error if it has no calls."""
+    """Build the plan of a study file's text from cached records; raise an error if it has no
+    calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
     return make_plan(study, _load_askable, check_ask_count)
@@ -146,7 +149,7 @@ def _load_askable(spec: DataSpec, folder: Path) -> LoadedSource:
 
 def _check_askable(found: LoadedSource) -> None:
     """Refuse records without texts: their recorded verdicts can be opened, but no judge can be
-    called."""
+    called on them."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
             f"data.source: {found.shards.folder.name} holds verdicts, but no questions and no "

@@ -1,4 +1,5 @@
-"""Distinguish congestion, which grows with the load, from failures that occur at any load."""
+"""Separate congestion (failures that become more frequent with more calls in flight) from failures
+that occur at any load."""
 
 from __future__ import annotations
 
@@ -6,24 +7,27 @@ from collections import deque
 from typing import Final
 
 DECREASE_FACTOR: Final = 0.7
-"""Factor on the calls in flight after an episode of congestion."""
+"""Factor by which the limit on calls in flight is multiplied at congestion."""
 MIN_WINDOW: Final = 16
 MAX_WINDOW: Final = 64
 CONGESTED_SHARE: Final = 0.3
-"""Share of failed calls, above the share found at lower load, that counts as congestion."""
+"""Share of failed calls that counts as congestion, in addition to the share that lower load did not
+reduce."""
 OVERLOAD_SHARE: Final = 0.6
-"""Share of failed calls that counts as overload in any case."""
+"""Share of failed calls that counts as congestion in any case."""
 MANY_REFUSALS: Final = 6
 MAX_MANY_REFUSALS: Final = 12
 REFUSAL_WINDOW: Final = 16
-"""A rate limit refuses many of the last calls; single refusals among them are transient."""
+"""Number of last calls examined for refusals: from MANY_REFUSALS on they mean a rate limit; fewer
+are transient."""
 
 
 class CongestionWindow:
-    """Outcomes of the last calls at the current limit, and the share of failures they show.
+    """Outcomes of the last calls at the current limit on calls in flight, and their share of
+    failures.
 
-    A decrease of the limit is an experiment: if the share of failures stays the same at the lower
-    limit, the failures do not depend on the load, and the limit is restored.
+    Each decrease of the limit is tested: if the share of failures stays the same at the lower
+    limit, the failures do not depend on the load, and the old limit is restored.
     """
 
     def __init__(self) -> None:
@@ -34,8 +38,8 @@ class CongestionWindow:
         self._before: tuple[float, float] | None = None
 
     def record(self, failed: bool, limit: float) -> float:
-        """Record an outcome; return the limit to use from now on: lowered after congestion,
-        restored if the last decrease did not reduce the failures."""
+        """Record the outcome of a call and return the new limit on calls in flight: lowered after
+        congestion, restored if the last decrease did not reduce the failures."""
         self._outcomes.append(failed)
         self._since_check += 1
         size = int(min(max(2 * limit, MIN_WINDOW), MAX_WINDOW))
@@ -53,8 +57,8 @@ class CongestionWindow:
         return limit
 
     def _check_window(self, share: float) -> float | None:
-        """Compare a full window with the one before the last decrease; return the limit before that
-        decrease if the failures did not become fewer."""
+        """Compare a full window of outcomes with the window before the last decrease of the limit.
+        Return the limit before that decrease if the share of failures did not fall, else None."""
         before, self._before = self._before, None
         self._since_check = 0
         self.noise_share += min(0.0, share - self.noise_share) / 8
@@ -70,14 +74,18 @@ class CongestionWindow:
 
 
 def _share_between(share: float) -> float:
-    """The share halfway between the one before a decrease and the one expected after it if all
-    failures were due to the load."""
+    """Return the share of failures above which a decrease of the limit counts as useless.
+
+    It is midway between `share`, observed before the decrease, and the share expected after it if
+    every failure was caused by load.
+    """
     expected = max(0.0, 1 - (1 - share) / DECREASE_FACTOR)
     return (share + expected) / 2
 
 
 class RefusalWindow:
-    """Refusals (429) among the last calls: a few are transient, many are a rate limit."""
+    """Refusals (HTTP 429) among the last calls. Few refusals count as transient, many as a rate
+    limit."""
 
     def __init__(self) -> None:
         self.threshold = MANY_REFUSALS
@@ -87,7 +95,8 @@ class RefusalWindow:
         self._outcomes.append(refused)
 
     def raise_threshold(self) -> None:
-        """Demand more refusals for a rate limit, after transient ones were taken for one."""
+        """Require more refusals before they count as a rate limit, after transient refusals were
+        taken for one."""
         self.threshold = min(self.threshold + 3, MAX_MANY_REFUSALS)
 
     def clear(self) -> None:

@@ -1,4 +1,5 @@
-"""Second calls for asks whose first call takes far longer than usual, for judges with `hedge`."""
+"""Hedged calls: a second call for an ask whose first call is far slower than usual, for judges with
+the setting `hedge`."""
 
 from __future__ import annotations
 
@@ -8,18 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 MAX_HEDGE_SHARE: Final = 0.02
-"""Second calls per first call at most."""
+"""Maximum number of second calls, as a share of all calls."""
 
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """Counts the calls of a judge, of which at most 2 % may be second calls."""
+    """Number of a judge's calls and of its second calls, which may be at most 2 % of them."""
 
     calls: int = 0
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more second call; False if there may be none."""
+        """Count one more second call; return False, without counting it, if the maximum is
+        reached."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
         self.hedges += 1
@@ -27,7 +29,7 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """The attempts at one ask, as far as a race between two of them needs them."""
+    """The methods that `race` needs from the attempts at one ask."""
 
     slow_event: asyncio.Event
     attempt: int | None
@@ -48,7 +50,8 @@ async def race(
     """Make an ask, with a second call if the first becomes slow; return the call that was answered
     first and its outcome.
 
-    The other call goes on in the background, because it is billed: `background` receives its task.
+    The slower call continues in the background, because it is billed; `background` receives its
+    task.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
@@ -94,7 +97,7 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
 
 
 def _leave(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
-    """Let a call that lost go on in the background; one that was not sent yet is not made."""
+    """Let the slower of two calls continue in the background; cancel it if it was not sent yet."""
     loser.abandon()
     background(task)
     if loser.attempt is None:

@@ -1,4 +1,5 @@
-"""Token bucket fitted to the requests left that a provider reports in its headers."""
+"""Token bucket set from the number of requests left that a provider reports in its reply
+headers."""
 
 from __future__ import annotations
 
@@ -10,11 +11,13 @@ from judges.models.rate_headers import RequestQuota
 
 MAX_START_TIMES: Final = 4096
 MAX_WAIT: Final = 60.0
-"""Longest wait in seconds, because a header may be wrong; a refusal may demand a longer one."""
+"""Longest wait in seconds that headers can cause, because they may be wrong. A refusal may demand a
+longer wait."""
 
 
 class QuotaBucket:
-    """Requests left, less the calls started since, plus those that became available again."""
+    """Estimate of the requests left now: the number last reported, minus calls started since, plus
+    the requests that became available again."""
 
     def __init__(self) -> None:
         self._left = math.inf
@@ -31,14 +34,14 @@ class QuotaBucket:
             del self._start_times[: MAX_START_TIMES // 2]
 
     def update(self, quota: RequestQuota, started: float, now: float) -> None:
-        """Take over the numbers of a reply; its call started at `started`, and the calls started
-        after it are not counted in them."""
+        """Take the numbers from the headers of a reply whose call started at `started`; subtract
+        the calls started after it, which these numbers do not include."""
         later = len(self._start_times) - bisect_right(self._start_times, started)
         self._left, self._refill_rate = quota.remaining - later, quota.refill_rate
         self._updated = now
 
     def next_start(self, now: float) -> float:
-        """The time from which on a request is left."""
+        """The earliest time at which a request is left."""
         if not math.isfinite(self._left):
             return 0.0
         self._refill(now)

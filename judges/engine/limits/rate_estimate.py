@@ -1,8 +1,8 @@
 """Estimate of the calls per second that an endpoint accepts, from the calls it refuses.
 
-Limiting the calls in flight cannot keep a limit of 10 per second when a call takes 20 ms. Between
-two refusals a provider's allowance goes from empty to empty, so the calls it accepted in between,
-divided by the time in between, are its limit, whatever burst it allows.
+A limit on the calls in flight cannot keep a rate of 10 calls per second when a call takes 20 ms. At
+each refusal the provider's allowance is empty. The calls accepted between two refusals, divided by
+the time between them, therefore give its rate limit, whatever bursts it allows.
 """
 
 from __future__ import annotations
@@ -12,39 +12,41 @@ from typing import Final
 
 MIN_RATE: Final = 0.05
 MAX_RATE: Final = 1000.0
-"""Calls per second above which the rate is no longer limited."""
+"""Calls per second above which the rate limit is removed."""
 FIRST_DECREASE: Final = 0.85
-"""Factor on a rate that is not measured yet, after a refusal."""
+"""Factor by which a refusal lowers a rate that is only a guess so far."""
 DECREASE: Final = 0.97
-"""Factor on a measured rate, after a refusal."""
+"""Factor by which a refusal lowers a measured rate."""
 PROBE_AFTER: Final = 4
-"""Refusals below the measured rate, less those above it, after which higher rates are tried."""
+"""Higher rates are tried when refusals below the measured rate outnumber those above it by this
+many."""
 MIN_MEASURED_CALLS: Final = 5
 """Accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
 GROWTH_FACTOR: Final = 6
-"""Accepted calls in which a rate doubles, per call that it was measured with."""
+"""A rate measured with n calls doubles within this factor times n accepted calls."""
 MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""Ratio of the refused to the accepted rate up to which the measurement is precise."""
+"""A measurement counts as precise if the rate at the refusal is below this multiple of the accepted
+rate."""
 
 
 class RateEstimate:
-    """The current rate: set by refusals, raised by accepted calls.
+    """The current limit in calls per second: lowered by refusals, raised by accepted calls.
 
     The rate grows along a cubic curve, as in TCP CUBIC: slowly near the measured limit, so that
-    refusals stay rare, and ever faster beyond it, because the limit may have been lifted or may
-    have been caused by other clients.
+    refusals stay rare, and faster beyond it, because the limit may have been lifted or may have
+    been caused by other clients.
     """
 
     def __init__(self) -> None:
         self.rate: float | None = None
         """Calls per second; None: no limit found so far, or it was lifted."""
         self.probing = False
-        """Whether single refusals are ignored: they went on at rates below the measured limit, so
-        they do not depend on the rate."""
+        """Whether single refusals are ignored, because they also occurred at rates below the
+        measured limit and so do not depend on the rate."""
         self._base = 0.0
         self._growth_calls = float(MIN_GROWTH_CALLS)
         self._low_refusals = 0
@@ -73,9 +75,12 @@ class RateEstimate:
     def record_refusal(
         self, now: float, guess: float, *, wait: float = 0.0, isolated: bool = False
     ) -> None:
-        """Lower the rate to 97 % of the measured limit, or to 85 % of the lowest guess if too few
-        calls were accepted to measure it. `wait`: the cool-down that follows, in seconds.
-        `isolated`: few of the last calls were refused."""
+        """Lower the rate after a refusal: to 97 % of the measured limit, or to 85 % of the lowest
+        guess if too few calls were accepted to measure it.
+
+        `wait`: the cool-down that follows, in seconds. `isolated`: few of the last calls were
+        refused.
+        """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if isolated and self._is_independent_of_rate():
             return
@@ -93,16 +98,16 @@ class RateEstimate:
             self._set_measured()
 
     def _add_interval(self, calls: int, seconds: float) -> None:
-        """Add an interval between two refusals; if there are enough calls, older intervals count
-        half, since limits change."""
+        """Add the accepted calls and the seconds between two refusals. Once enough calls are
+        measured, older intervals count half, because limits change."""
         weight = 0.5 if self._measured_calls >= OLD_CALLS else 1.0
         self._measured_calls = weight * self._measured_calls + calls
         self._measured_seconds = weight * self._measured_seconds + seconds
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
     def _is_independent_of_rate(self) -> bool:
-        """Count refusals below and above the measured limit; if most are below it, try higher rates
-        instead of lower ones."""
+        """Return whether refusals seem not to depend on the rate: most came below the measured
+        limit. If so, start to try higher rates instead of lower ones."""
         if self.probing:
             return True
         measured = self._measured_calls >= MIN_MEASURED_CALLS
@@ -121,15 +126,16 @@ class RateEstimate:
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured(self) -> None:
-        """Use the middle between the lowest and the highest limit that explain the refusals.
+        """Set the limit midway between the lowest and the highest rate that would explain the
+        refusals.
 
-        An endpoint without any burst accepts no more calls after a cool-down than without it: its
-        limit is then the refused rate, and otherwise the accepted one.
+        The lowest is the rate of accepted calls. The highest is that rate outside cool-downs, which
+        is the limit of an endpoint without bursts: it accepts no extra calls after a cool-down.
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
         idle_share = self._idle_seconds / self._measured_seconds
-        # At a fast rate too high an estimate costs a small share of the calls.
+        # At fast rates an estimate that is too high costs only a small share of the calls.
         reach = 1.5 if accepted > 1 else 1.2
         highest = max(accepted, min(self.rate, reach * accepted / max(1 - idle_share, 0.1)))
         self._base = max(MIN_RATE, (accepted + highest) / 2)

@@ -14,23 +14,23 @@ from judges.engine.limits.rate_estimate import RateEstimate
 from judges.models.rate_headers import RequestQuota
 
 START_LIMIT: Final = 20
-"""Calls in flight at the start."""
+"""Maximum calls in flight at the start of a run."""
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""Seconds without a refusal after which the next one holds all calls again."""
+"""Seconds without a refusal after which the next refusal stops all calls again."""
 
 
 class EndpointLimiter:
-    """Limits the calls to one endpoint; shared by all workers and runs that use it.
+    """Limits the calls to one endpoint; shared by all workers and runs that call it.
 
-    The number in flight doubles per window without congestion until the first congestion; then it
-    grows by 1 per window and is multiplied by 0.7 per episode of congestion. An episode is a share
-    of failures that grows with the load; a steady share is transient faults.
+    Calls in flight: the limit doubles per window of calls until the first congestion; then it grows
+    by 1 per window and is multiplied by 0.7 at each congestion. Congestion means that the share of
+    failures grows with the load; a constant share is treated as transient faults.
 
-    After the first 429 no call starts until the time it demands is over. If further ones are rare
-    among successful calls, each holds only its own call. If they are many, the endpoint has a rate
-    limit: each holds all calls again, and the calls per second are limited.
+    Refusals (HTTP 429): the first one stops all calls for the time that it demands. If further
+    refusals are rare among successful calls, each delays its own call only. If they are frequent,
+    the endpoint has a rate limit: each stops all calls again, and the calls per second are limited.
     """
 
     def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -64,14 +64,15 @@ class EndpointLimiter:
 
     @property
     def throttled_rate(self) -> float | None:
-        """The rate in calls per second, if calls wait because of the rate alone; else None."""
+        """The limit in calls per second while it is the only reason why calls wait; else None."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
     async def acquire(self, closed: Callable[[], bool]) -> float | None:
         """Wait until a call may start; return its start time, to be passed to `release`.
 
-        Returns None once `closed` is true: a cool-down of minutes must not delay a stop or a pause.
+        Returns None as soon as `closed()` is true, so that a cool-down of minutes does not delay a
+        stop or a pause.
         """
         while not closed():
             if (started := self._try_acquire()) is not None:
@@ -81,21 +82,21 @@ class EndpointLimiter:
         return None
 
     def raise_ceiling(self, ceiling: int) -> None:
-        """Allow more calls in flight, for another run at this endpoint."""
+        """Allow more calls in flight, because another run uses this endpoint too."""
         self.ceiling = max(self.ceiling, ceiling)
         self.limit = (
             max(self.limit, float(min(START_LIMIT, self.ceiling))) if self._doubling else self.limit
         )
 
     def lower(self, ceiling: int) -> None:
-        """Allow fewer calls in flight than the endpoint accepts, as the user asked; the next run at
-        this endpoint may raise the ceiling again."""
+        """Set a lower maximum of calls in flight, as the user asked. The next run at this endpoint
+        may raise it again."""
         self.ceiling = max(1, min(self.ceiling, ceiling))
         self.limit = min(self.limit, float(self.ceiling))
 
     def stop_counting(self) -> bool:
-        """Count one call no longer as in flight, so that another may start; False if too many open
-        calls are uncounted already."""
+        """Stop counting one slow call as in flight, so that another may start; return False if too
+        many open calls are uncounted already."""
         if self.uncounted >= self.ceiling - 1:
             return False
         self.in_flight -= 1
@@ -114,10 +115,10 @@ class EndpointLimiter:
         quota: RequestQuota | None = None,
         uncounted: bool = False,
     ) -> None:
-        """End a call and adapt the limits to its outcome; a `neutral` outcome changes none.
+        """End a call and adapt the limits to its outcome; a `neutral` outcome changes no limit.
 
-        `limited`: the endpoint refused by its rate limit (429). `wait`: the seconds it demands
-        before the next call. `quota`: the requests left, from the headers of the reply.
+        `limited`: the endpoint refused the call by its rate limit (429). `wait`: the seconds it
+        demands before the next call. `quota`: the requests left, from the headers of the reply.
         `uncounted`: `stop_counting` was called for this call.
         """
         self.in_flight -= not uncounted
@@ -171,7 +172,8 @@ class EndpointLimiter:
             self._clean_limit = max(self._clean_limit, self.limit)
 
     def _record_outcome(self, started: float, *, failed: bool) -> None:
-        """Lower the limit once per episode: calls started before the last decrease belong to it."""
+        """Record success or failure of a call, and lower the limit after congestion. Calls started
+        before the last decrease are ignored, so that one congestion lowers the limit once."""
         if started <= self._episode_start:
             return
         limit = self._congestion.record(failed, self.limit)
@@ -181,8 +183,8 @@ class EndpointLimiter:
         self.limit = min(limit, float(self.ceiling))
 
     def _record_refusal(self, started: float, limited: bool, wait: float | None) -> None:
-        """Start a cool-down for all calls, unless the refusal is one of a few transient ones; limit
-        the rate if the refusals are many."""
+        """Start a cool-down for all calls, unless the refusal is one of a few transient refusals;
+        limit the rate if refusals are frequent."""
         now = self._clock()
         estimate, many = self.rate_estimate, self._refusals.is_persistent
         persistent = many or (estimate.rate is not None and not estimate.probing)
@@ -203,7 +205,8 @@ class EndpointLimiter:
         self._cooldown_end = max(self._cooldown_end, now + (wait or 0.0))
 
     def _default_cooldown(self) -> float:
-        """Cool-down after a 429 without a time: half a second, doubled until a call succeeds."""
+        """Return the cool-down in seconds after a 429 that names no time: half a second, doubled at
+        each further refusal until a call succeeds."""
         self._refusals_in_a_row += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 

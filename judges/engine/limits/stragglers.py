@@ -1,7 +1,7 @@
-"""Calls that take far longer than usual for their judge and the length of their prompt.
+"""Detection of calls that take far longer than usual for their judge and prompt length.
 
-A call that hangs must not occupy one of the few calls in flight until its deadline: it is kept
-open, but no longer counted.
+A slow call stays open but no longer counts as in flight, so that it does not block one of the few
+calls allowed at once until its deadline.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MIN_CALLS: Final = 10
-"""Successful calls needed to tell what is usual."""
+"""Number of successful calls needed before a call can count as slow."""
 RECENT_CALLS: Final = 100
 SLOW_FACTOR: Final = 4.0
 """A call is slow beyond this multiple of the time in which nine of ten calls end."""
@@ -36,12 +36,12 @@ class CallDurations:
 
     @property
     def usual(self) -> float:
-        """The median in seconds; 0 without any call."""
+        """The median duration in seconds; 0 without any call."""
         return statistics.median(tuple(self._seconds)) if self._seconds else 0.0
 
     def slow_after(self, length: int = 0) -> float | None:
-        """Seconds after which a call is slow; None with too few calls to tell. While calls of this
-        length are few, calls of all lengths count."""
+        """Return the seconds after which a call of this prompt length counts as slow; None with too
+        few earlier calls. With few calls of this length, calls of all lengths are used."""
         seconds = self._by_length.get(_length_group(length), self._seconds)
         if len(seconds) < MIN_CALLS:
             seconds = self._seconds
@@ -56,6 +56,6 @@ def _length_group(length: int) -> int:
 
 
 def describe_slow_calls(ages: list[float], usual: float) -> str:
-    """A line such as "2 calls are slow: 95 s, usual 4 s"."""
+    """Return a line such as "2 calls are slow: 95 s, usual 4 s"."""
     count = "1 call is" if len(ages) == 1 else f"{len(ages)} calls are"
     return f"{count} slow: {max(ages):.0f} s, usual {usual:.2g} s"

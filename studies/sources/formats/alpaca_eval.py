@@ -1,6 +1,6 @@
-"""AlpacaEval: outputs of one model, or annotations of pairs.
+"""Format AlpacaEval: outputs of one model, or annotations of pairs.
 
-`preference` runs from 1 (first is better) to 2 (second is better); 1.5 is a tie, 0 a tie in older
+`preference` is from 1 (first is better) to 2 (second is better); 1.5 is a tie, 0 a tie in older
 files, null a failure. Outputs were shown in a random order that the file does not record. The
 preference of a weighted annotator is 1 + P(second is better); its probabilities are stored.
 """
@@ -80,7 +80,7 @@ def _read_annotations(table: SourceTable) -> SourceBuilder:
 
 
 def _probabilities(preference: float | None) -> tuple[float, ...]:
-    """Return P(first is better) and P(second is better); none for a missing preference or a 0."""
+    """Return P(first is better) and P(second is better); empty for a missing preference or a 0."""
     return (2 - preference, preference - 1) if preference else ()
 
 

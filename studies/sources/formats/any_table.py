@@ -1,4 +1,4 @@
-"""Any table, read by a mapping of its columns to fields.
+"""Format `table`: any table, read by a mapping of its columns to fields.
 
 A row is a question with one column per answer (`responses.<name>`), an answer of one contestant
 (`contestant`, `response`, `score`), or a comparison (`first`, `second`, `winner`). Columns may be
@@ -130,7 +130,7 @@ def _image_list(value: object) -> tuple[str, ...]:
 
 
 def cell_text(value: object) -> str:
-    """Convert a cell to text; the parts of a list, texts or messages, become paragraphs."""
+    """Convert a cell to text; the elements of a list (texts or messages) become paragraphs."""
     if not isinstance(value, list):
         return text_of(value)
     parts = [part.get("content") if isinstance(part, dict) else part for part in value]
@@ -211,7 +211,8 @@ def _join_files(
 
 
 def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
-    """Read one answer per row, with its score; the ranks of a question form one ranking."""
+    """Read tables with one answer per row and its score; the ranks of a question form one
+    ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
     builder.needs_reading = needs_reading(fields)
     for index, row in enumerate(table.rows):

@@ -1,4 +1,4 @@
-"""Battles with a winner: Arena's `model_a` and Evalica's `left` are the answers shown first."""
+"""Format of battles with a winner: Arena's `model_a` and Evalica's `left` were shown first."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def matches_sides_table(table: SourceTable) -> str:
 
 
 def winner_words(table: SourceTable) -> set[str]:
-    """Return the words in the first 1,000 rows of the winner column."""
+    """Return the distinct words in the first 1,000 rows of the winner column."""
     return {text_of(row.get("winner")).strip() for row in table.rows[:1000]} - {""}
 
 
@@ -97,7 +97,7 @@ def _read_battles(
 
 
 def _item_id(row: Row, question: str, index: int) -> str:
-    """Return the id of the question, or one derived from its text, or one per row."""
+    """Return the id of the question, else one derived from its text, else one for the row."""
     id = first_text(row, *_ITEM_COLUMNS)
     if not id and not question:
         id = first_text(row, *_QUESTION_COLUMNS)  # the number of a prompt, as in the llmfao data
@@ -108,7 +108,7 @@ def _item_id(row: Row, question: str, index: int) -> str:
 
 
 def _turn_meta(row: Row) -> dict[str, str]:
-    """Return the turn of a row and the question that the turns of a conversation share."""
+    """Return the turn of a row, and the question that all turns of a conversation share."""
     turn, id = text_of(row.get("turn")), first_text(row, *_ITEM_COLUMNS)
     return {"turn": turn, QUESTION_META: id} if turn not in ("", "0") and id else {}
 
@@ -151,5 +151,5 @@ def _question_and_answers(row: Row) -> tuple[str, tuple[str, str]]:
 
 
 def _has_words(text: str) -> bool:
-    """Whether a text is a question rather than its number."""
+    """Whether a text is a question, not just the number of one."""
     return bool(text.strip()) and not text.strip().isdigit()

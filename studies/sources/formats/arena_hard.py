@@ -1,6 +1,6 @@
-"""Arena-Hard: five-level verdicts on a model and a baseline, in both orders.
+"""Format Arena-Hard: five-level verdicts on a model and a baseline, in both orders.
 
-The baseline is A in game 0, the model in game 1. A game can be null or have no score.
+The baseline is A in game 0, the model is A in game 1. A game can be null or have no score.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
-    """Add the games of a row; return how many scores are not one of the five levels."""
+    """Add the games of a row; return the number of scores that are not one of the five levels."""
     unknown = 0
     games = row.get("games")
     if not isinstance(games, list) or len(games) > 2:
@@ -114,12 +114,13 @@ def _add_games(builder: SourceBuilder, row: Row, item: str, where: str) -> int:
 
 
 def _parse_level(score: str) -> tuple[Pick, int | None]:
-    """Return pick and margin of a score; none for a score that is not one of the five levels."""
+    """Return pick and margin of a score; (None, None) for a score that is not one of the five
+    levels."""
     return PICK_BY_LEVEL.get(score.replace(" ", "").strip("[]"), (None, None))
 
 
 def _reply_text(judgment: Any) -> str:
-    """Return the reply, which is a text or, in later versions, an object."""
+    """Return the reply, which is a text or, in later versions of the format, an object."""
     if isinstance(judgment, Mapping):
         return first_text(dict(judgment), "answer", "content", "judgment")
     return text_of(judgment)

@@ -1,7 +1,8 @@
-"""Auto-J's test set: pairs with a human label (0 first, 1 second, 2 tie), and judges' outputs.
+"""Format Auto-J: pairs with a human label (0 first, 1 second, 2 tie), and judges' outputs.
 
 A judge has two files with one line per pair: its outputs for the given order, and, with `exchange`
-in the name, for the swapped order. They are joined by line, from a folder or from `data.files`.
+in the name, for the swapped order. The files are joined by line number, from a folder or from
+`data.files`.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def _read_tables(source: OpenSource) -> tuple[SourceTable, Mapping[str, SourceTa
 
 
 def _add_output(builder: SourceBuilder, item: str, name: str, row: Row, where: str) -> None:
-    """Add a judge's output, 0, 1 or 2 in the order it saw; other texts are its reply."""
+    """Add a judge's output: 0, 1 or 2 in the order shown to the judge; any other text is stored as
+    a reply."""
     swapped = bool(_SWAPPED.search(name))
     judge = _FILLER.sub(" ", _SWAPPED.sub("", name)).strip().replace(" ", "-") or "judge"
     output = first_text(row, "output", "pred_label", "label").strip()

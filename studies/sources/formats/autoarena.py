@@ -1,6 +1,6 @@
-"""AutoArena: one file of prompts and responses per model, or head-to-heads with a winner.
+"""Format AutoArena: one file of prompts and responses per model, or head-to-heads with a winner.
 
-Its judges are shown the answers in a shuffled order that is not recorded, so position bias cannot
+Its judges were shown the answers in a shuffled order that is not recorded, so position bias cannot
 be measured.
 """
 

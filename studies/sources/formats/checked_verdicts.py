@@ -1,8 +1,8 @@
-"""Verdicts on single answers beside their labels: the columns `verdict` and `label`.
+"""Format of verdicts on single answers with labels: the columns `verdict` and `label`.
 
-Both hold pass/fail words or numbers on one scale. A row with an empty label is an unlabelled
-verdict, one with an empty verdict an unusable reply. Words with an unclear meaning are an error
-that asks for it, because a guess could turn every verdict round.
+Both contain pass/fail words or numbers on one scale. A row with an empty label is an unlabelled
+verdict, one with an empty verdict an unusable reply. A word of unclear meaning is an error that
+asks for its meaning, because a wrong guess would reverse every verdict.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _fold_columns(table: SourceTable) -> dict[str, str]:
-    """Return the columns by their names in lower case."""
+    """Return column name in lower case -> column name as in the file."""
     return {column.casefold().strip(): column for column in reversed(table.columns)}
 
 
@@ -133,7 +133,8 @@ def _make_label(
 
 
 class _CellReader:
-    """Meaning of the cells, decided from both columns together: pass/fail words or numbers."""
+    """Reader of the cells; decides from both columns together whether they are pass/fail words or
+    numbers."""
 
     def __init__(self, table: SourceTable, columns: tuple[str, str]) -> None:
         self.verdict_column = columns[0]
@@ -166,7 +167,7 @@ class _CellReader:
         return word in PASS_WORDS if self.pass_fail else float(word)
 
     def status(self, row: Row) -> Status | None:
-        """Return the status of an unusable reply that names one, else None."""
+        """Return the status that the verdict cell of an unusable reply names, else None."""
         return _UNUSABLE_WORDS.get(_fold_word(row.get(self.verdict_column)))
 
 
@@ -177,7 +178,8 @@ def _fold_word(cell: object) -> str:
 
 
 def _kind_of(words: set[str]) -> str:
-    """Return "binary" (0 and 1), "words", "numbers" or "unclear"."""
+    """Return the kind of the values in the cells: "binary" (0 and 1), "words", "numbers" or
+    "unclear"."""
     if words <= {"0", "1"}:
         return "binary"
     if words <= PASS_WORDS | FAIL_WORDS:
@@ -193,7 +195,7 @@ def _is_number(word: str) -> bool:
 
 
 def _question(table: SourceTable, column: str, words: Mapping[str, int]) -> str:
-    """Return the question about the words whose meaning is not known."""
+    """Write the error that asks for the meaning of words that are neither pass nor fail."""
     unclear = [word for word in words if word not in PASS_WORDS | FAIL_WORDS]
     listed = ", ".join(repr(word) for word in sorted(unclear)[:MAX_NAMED_WORDS])
     first = min(unclear, key=lambda word: words[word])

@@ -1,4 +1,4 @@
-"""Creation-MMBench: creative tasks about images, with separate criteria for every question.
+"""Format Creation-MMBench: creative tasks about images, with separate criteria for every question.
 
 The answer of the baseline model (`reference_answer_by_gpt4o`) is the item's reference, compared as
 `@reference`. The contestants' answers are in `prediction` files or columns.
@@ -216,7 +216,8 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
 
 
 def _bracket_depth(text: str) -> int:
-    """Return the maximum bracket depth; brackets inside texts count too, which is conservative."""
+    """Return the maximum bracket depth; brackets inside quoted texts count too, which can only
+    overestimate it."""
     depth = deepest = 0
     for character in text:
         if character in "([{":
@@ -228,7 +229,7 @@ def _bracket_depth(text: str) -> int:
 
 
 def _image_sources(row: Row, images: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return images as data URLs or paths; a cell can refer to the row with its image."""
+    """Return the images as data URLs or paths; a cell can name another row that has the image."""
     value = row.get("image")
     for _ in range(3):
         text = text_of(value).strip() if not isinstance(value, list) else ""

@@ -1,4 +1,4 @@
-"""Test runs of DeepEval: `testCases` with `metricsData`, as in `.latest_test_run.json`."""
+"""Format of DeepEval's test runs: `testCases` with `metricsData`, as in `.latest_test_run.json`."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _model_name(hyperparameters: Any) -> str:
-    """Return the evaluated model that the run names; DeepEval does not require one."""
+    """Return the evaluated model that the run names, else "model"; DeepEval does not require a
+    name."""
     values = hyperparameters if isinstance(hyperparameters, dict) else {}
     return next((text_of(values[key]) for key in ("model", "Model") if values.get(key)), "model")

@@ -1,8 +1,8 @@
-"""Logs of Inspect: `.eval` archives and their JSON form, one file or a folder of them.
+"""Format of Inspect's logs: `.eval` archives and their JSON form, one file or a folder of them.
 
-Each sample is a question with the answer of the evaluated model; each scorer is a judge. The
-judge of a model-graded scorer is its grader model. Samples are read one at a time: an archive of a
-gigabyte does not fit into memory.
+Each sample is a question with the answer of the evaluated model; each scorer is a judge. The judge
+of a model-graded scorer is its grader model. Samples are read one at a time, because an archive of
+a gigabyte does not fit into memory.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def list_logs(folder: Path) -> list[Path]:
 
 
 def _is_json_log(path: Path) -> bool:
-    """Whether a JSON file starts like a log, which names version, status and eval first."""
+    """Whether a JSON file starts like a log: with version, status and eval."""
     if path.suffix != ".json" or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -71,7 +71,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _task_name(path: Path, source: OpenSource) -> str:
-    if path.suffix != LOG_SUFFIX:  # the start of the file names the task; it is not read twice
+    if path.suffix != LOG_SUFFIX:  # the task is named at the start of the file
         with path.open("rb") as file:
             found = _TASK.search(file.read(_START))
         return found[1].decode(errors="replace") if found else path.name
@@ -118,7 +118,8 @@ def _parse(content: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _load_json(content: bytes) -> Any:
-    """Parse JSON with orjson, three times as fast; its strictness refuses NaN, which logs hold."""
+    """Parse JSON with orjson, which is three times as fast; if it refuses (logs may contain NaN),
+    with json."""
     import orjson
 
     try:
@@ -163,7 +164,8 @@ def _add_score(
 
 
 def _judge_of(header: Mapping[str, Any], scorer: str) -> tuple[str, str]:
-    """Return judge and prompt of a scorer: the grader model and the scorer, if it has a grader."""
+    """Return judge and prompt of a scorer: if it has a grader, the grader model and the scorer's
+    name."""
     for one in header.get("scorers") or ():
         options = one.get("options") or {}
         if one.get("name") == scorer and (model := _model_name(options.get("model"))):

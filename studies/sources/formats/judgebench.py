@@ -1,8 +1,8 @@
-"""JudgeBench: pairs of responses of one model with a gold label, and judges' decisions.
+"""Format JudgeBench: pairs of responses of one model with a gold label, and judges' decisions.
 
-The second of two judgments was made with the responses swapped, and its decision uses the labels
-as shown. A decision can be null (a failure) or `A=B`. `judge_name` is the judge's prompt; its model
-is `judge_model`, in the row or in each judgment.
+The second of two judgments was made with the responses swapped, and its decision uses the labels as
+shown. A decision can be null (a failure) or `A=B`. `judge_name` is the judge's prompt; its model is
+`judge_model`, in the row or in each judgment.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def _add_game(
 
 
 def _judge_and_prompt(row: Row, judgment: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the judge's model and prompt; a file that names no model has only `judge_name`."""
+    """Return the judge's model and prompt; if the file names no model, `judge_name` is the
+    judge."""
     name = text_of(row.get("judge_name"))
     model = first_text(dict(judgment), "judge_model") or first_text(row, "judge_model", "judge")
     return (model, name or PROMPT_NAME) if model else (name or "recorded", PROMPT_NAME)

@@ -1,7 +1,7 @@
-"""LLM Comparator: one JSON file per pair of models; a positive score means that A is better.
+"""Format LLM Comparator: one JSON file per pair of models; a positive score means that A is better.
 
-Scores run from -1.5 to 1.5 and refer to A whichever answer was shown first. A rating with
-`is_flipped` records the order in which it was made; an example with only an average score does not.
+Scores are from -1.5 to 1.5 and refer to A, whichever answer was shown first. A rating with
+`is_flipped` records its order; an example with only an average score does not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""LLMBar: pairs with a gold label, and judges' results in both orders; files or a folder.
+"""Format LLMBar: pairs with a gold label, and judges' results in both orders; files or a folder.
 
-The final verdict of a result is its last entry; `winner` refers to output_1 and output_2 whichever
+The final verdict of a result is its last entry; `winner` refers to output_1 and output_2, whichever
 was shown first, and can be null.
 """
 
@@ -45,7 +45,8 @@ def _dataset_files(folder: Path) -> list[Path]:
 def _result_files(folder: Path) -> list[Path]:
     """Find <judge>/<prompt>/result.json, with at most one subset folder above.
 
-    In the authors' own layout these are in <set>/evaluators, and sets can be grouped in a folder.
+    In the authors' own layout these folders are in <set>/evaluators, and sets can be grouped in a
+    folder.
     """
     patterns = ["*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
     return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
@@ -66,7 +67,8 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _names_from_path(path: Path, above: Path) -> tuple[str, str, str]:
-    """Return judge, prompt and subset from the folder names; a single file names the judge."""
+    """Return judge, prompt and subset from the folder names; for a single file, its name is the
+    judge."""
     if path.name == _RESULT_FILE and path.parent.name and path.parent.parent.name:
         subset = above.parent if above.name == _EVALUATORS else above
         return path.parent.parent.name, path.parent.name, subset.name

@@ -1,4 +1,4 @@
-"""Verdicts of a mapped table: winners, scores, replies and known better answers of its rows."""
+"""Verdicts in the rows of a mapped table: winners, scores, replies and known better answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie",
 
 
 def has_rating(fields: Mapping[str, str]) -> bool:
-    """Whether the rows hold the judgement of one answer each."""
+    """Whether each row contains the judgement of one answer."""
     return "contestant" in fields and ("score" in fields or "reply" in fields)
 
 
@@ -80,13 +80,13 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether a row of a comparison holds a verdict, or a reply to read one from."""
+    """Whether a row of a comparison contains a verdict, or a reply to read one from."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
 
 
 def needs_reading(fields: Mapping[str, str], sides: Sequence[str] = ()) -> bool:
-    """Whether the mapped columns hold replies and no verdicts."""
+    """Whether the mapped columns contain replies but no verdicts."""
     stated = {"winner", "winner_index", "score", *(f"score_{side}" for side in sides)}
     return "reply" in fields and not stated & fields.keys()
 
@@ -108,7 +108,8 @@ def add_rating(
 
 
 def read_winner(text: str, names: Sequence[str], where: str, field: str = "winner") -> Pick:
-    """Look up a winner given as a contestant's name or a word; None for an empty cell."""
+    """Return the slot of a winner given as a contestant's name or a word; None for an empty
+    cell."""
     if not text:
         return None
     if text in names:

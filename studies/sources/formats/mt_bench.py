@@ -1,8 +1,8 @@
-"""MT-Bench files of FastChat: questions, answers, pair and single judgements; or a folder.
+"""Format of FastChat's MT-Bench files: questions, answers, pair and single judgements; or a folder.
 
-In pair files the winner of the second game, in which the answers are swapped, is already given as
-the model: `g2_winner: model_1` means that model 1 won while it was shown second. `error` and a
-score of -1 are failures, never ties.
+In pair files the answers are swapped in the second game, but its winner is already given as the
+model: `g2_winner: model_1` means that model 1 won while it was shown second. `error` and a score of
+-1 are failures, never ties.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def _add_question(
 
 
 def _turn_meta(question: str, turn: int) -> dict[str, str]:
-    """Return the turn, and the question that the turns share, which intervals count once."""
+    """Return the turn, and the question that all turns share (intervals count its turns as one
+    item)."""
     return {"turn": str(turn), QUESTION_META: item_id(question, 1)}
 
 
@@ -223,7 +224,7 @@ def _add_single(builder: SourceBuilder, row: Row, item: str, where: str) -> None
 
 
 def _failure_status(pick: Pick, reply: str) -> Status | None:
-    """Return the status of a failure: unreadable with a reply, error without one."""
+    """Return the status of a verdict without a pick: unreadable with a reply, error without one."""
     if pick is not None:
         return None
     return "unreadable" if _reply_text(reply) else "error"

@@ -1,7 +1,7 @@
-"""OpenAssistant: prompts with several replies ranked by people; the ranks are the contestants.
+"""Format OpenAssistant: prompts with several replies ranked by people; contestants are the ranks.
 
-Three layouts: ranked replies (one prompt per line with its `options`), message trees, and the flat
-messages of the Hub, in which a reply refers to its parent.
+There are three layouts: ranked replies (one prompt per line with its `options`), message trees, and
+the flat messages of the Hub, in which a reply refers to its parent.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
 
 
 def _message_thread(row: Row, by_id: dict[str, Row]) -> list[Row]:
-    """Return the messages that lead to this one, oldest first; stop at a loop in the data."""
+    """Return the messages that lead to this one, oldest first; a loop in the data ends the list."""
     turns, seen = [row], {text_of(row["message_id"])}
     while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
         seen.add(parent)

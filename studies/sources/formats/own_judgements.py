@@ -1,4 +1,4 @@
-"""Evenhand's own files: items, and judgements exported by `python -m studies export`."""
+"""Formats of Evenhand's own files: items, and judgements from `python -m studies export`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_items(source: OpenSource) -> SourceBuilder:
 
 
 def read_judgements(source: OpenSource) -> SourceBuilder:
-    """Read judgements; without their items in `data.files`, items have only ids."""
+    """Read judgements; without an items file in `data.files`, their items have only ids."""
     table, files = source.rows, source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
         raise SourceError(
@@ -72,7 +72,7 @@ def read_judgements(source: OpenSource) -> SourceBuilder:
 
 
 def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return the first judgement of each ask, as the import of shards does.
+    """Return only the first judgement of each ask, as the import of shards does.
 
     Concatenated exports can contain the same judgement twice; it must count once.
     """
@@ -99,7 +99,7 @@ def parse_judgements(table: SourceTable) -> list[Judgement]:
 
 
 def parse_judgement(values: Mapping[str, Any]) -> Judgement:
-    """Parse one judgement; nested parts can be JSON texts, as in flat tables.
+    """Parse one judgement; nested parts may be JSON texts, as in flat tables.
 
     Injection flags of an export are ignored, since they are computed again from the items.
     """
@@ -127,7 +127,7 @@ def _decode_json(value: Any) -> Any:
 
 
 def _parse_verdict(values: Mapping[str, Any], shown: int) -> Verdict:
-    """Parse a verdict; a pick outside the slots shown is an error, as it would be miscounted."""
+    """Parse a verdict; a pick outside the slots shown is an error."""
     lists = {k: tuple(values.get(k) or ()) for k in ("scores", "label_probabilities")}
     pick, margin = values.get("pick"), values.get("margin", 1)
     if isinstance(pick, str) and pick != "tie":  # a column of numbers and "tie" is read as text

@@ -1,7 +1,8 @@
-"""Folder of Evenhand's judgements as Parquet shards: summarised here, read when a study is saved.
+"""Format of folders with Evenhand's judgements as Parquet shards.
 
-Millions of verdicts do not fit into memory as objects; studies/exchange/shard_import.py imports
-their columns into the store. Their items are in items.jsonl in the same folder.
+Only a summary is read here: millions of verdicts do not fit into memory as objects. When a study is
+saved, studies/exchange/shard_import.py imports their columns into the store. The items are in
+items.jsonl in the same folder.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from studies.sources.builder import OpenSource, SourceBuilder
 
 
 def matches_table(table: SourceTable) -> str:
-    """Return no match: only a folder has this format."""
+    """Return no match, because only a folder can have this format."""
     return ""
 
 

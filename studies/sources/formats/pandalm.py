@@ -1,6 +1,7 @@
-"""PandaLM: pairs of responses with three annotators, and judges' results (`…_result` columns).
+"""Format PandaLM: pairs of responses with three annotators, and judges' results (`…_result`
+columns).
 
-Annotations are 0 (tie), 1 or 2; results are `1`, `2`, `Tie` or `garbage`, which is a failure.
+Annotations are 0 (tie), 1 or 2; results are `1`, `2`, `Tie`, or `garbage` for a failure.
 """
 
 from __future__ import annotations
@@ -72,11 +73,12 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 class _QuestionIds:
-    """Ids of questions: `idx` numbers the rows, and several rows compare answers to one question.
+    """Item ids of questions, as `idx` numbers rows and several rows can compare answers to one
+    question.
 
     A question has the id of its first row. A second row on the same two models, or without models,
-    starts another item of the question, because in one item it would be a repeat and the
-    annotator's vote would not count.
+    starts another item of the question; in the same item it would count as a repeat, and the
+    annotator's vote would be ignored.
     """
 
     def __init__(self) -> None:
@@ -90,7 +92,7 @@ class _QuestionIds:
         return next(iter(self._pairs[question]))
 
     def find_id(self, question: str, names: tuple[str, str], row_id: str) -> str:
-        """Return the id of the first item of the question without this pair, or the row's own."""
+        """Return the id of the question's first item without this pair, or the row's own id."""
         pair = frozenset(names)
         known = self._pairs[question]
         id = next((id for id, pairs in known.items() if pair not in pairs), row_id)
@@ -99,7 +101,7 @@ class _QuestionIds:
 
 
 def _instruction_text(row: Row, where: str) -> str:
-    """Return instruction and input; some rows have all of their text in one of the two."""
+    """Join instruction and input; one of the two may be empty."""
     parts = [text_of(row.get(name)) for name in ("instruction", "input")]
     filled = [part for part in parts if part.strip()]
     if not filled:

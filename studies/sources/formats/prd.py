@@ -1,6 +1,7 @@
-"""PRD (Peer Rank and Discussion): prompts, verdicts in both orders with raw replies, votes.
+"""Format PRD (Peer Rank and Discussion): prompts, verdicts in both orders with raw replies, votes.
 
-A verdict with an empty reply counts as recorded by the authors; a note gives their number.
+A verdict with an empty reply counts as the authors recorded it; a note gives the number of such
+verdicts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Preference sets: a prompt with chosen and rejected answers; several rejected give N options.
+"""Format of preference sets: a prompt with a chosen and one or more rejected answers.
 
 The choice is by design: it defines the better answer and is not a person's vote.
 """

@@ -1,4 +1,4 @@
-"""Results of promptfoo, as `promptfoo eval --output` writes them (JSON or JSON lines).
+"""Format of promptfoo's results, as `promptfoo eval --output` writes them (JSON or JSON lines).
 
 A model-graded assertion is a judge of one answer. `select-best` compares all answers of a test, in
 the order of the prompts and providers of the file.
@@ -81,7 +81,8 @@ def _add_choice(
     answers: Sequence[tuple[str, Mapping[str, Any]]],
     judge: str,
 ) -> None:
-    """Add the choice among the answers of a test; without one best answer it is unusable."""
+    """Add the choice among the answers of a test; it is unusable unless exactly one answer is
+    best."""
     if len(answers) < 2:
         return
     best = [place for place, (_, part) in enumerate(answers) if part.get("pass") is True]
@@ -103,7 +104,8 @@ def _judged_parts(row: Row) -> list[Mapping[str, Any]]:
 
 
 def _contestants(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Name each provider, with its prompt if the file has several prompts."""
+    """Return the contestant name of each (provider, prompt); the prompt is named only if there are
+    several."""
     cells = list(dict.fromkeys(_cell_key(row) for row in rows))
     prompts = {prompt for _, prompt in cells}
     return {
@@ -121,7 +123,8 @@ def _cell_key(row: Row) -> tuple[str, str]:
 
 
 def _question(row: Row) -> str:
-    """Return the variables of a test: the prompt differs between contestants."""
+    """Return the variables of a test as its question, because the prompt differs between
+    contestants."""
     variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))

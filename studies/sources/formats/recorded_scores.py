@@ -1,7 +1,7 @@
 """Scores of single answers in the logs of other tools: pass and fail, grades, numbers.
 
-A score is stored as a rating of one answer: pass and fail as 1 and 0. A missing score is counted
-and stays missing; it is never a fail.
+A score is stored as a rating of one answer; pass and fail are stored as 1 and 0. A missing score is
+counted as missing, not as a fail.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def score_of(value: Any) -> float | None:
 
 @dataclass(slots=True)
 class ScoreLog:
-    """Builder of a source of scores, with counts for its notes."""
+    """Builder for a source of scores, with counts for its notes."""
 
     builder: SourceBuilder = field(default_factory=SourceBuilder)
     unscored: int = 0
@@ -65,7 +65,8 @@ class ScoreLog:
         person: bool = False,
         time: float = 0.0,
     ) -> None:
-        """Add the score of an answer; a failed judge is an error, a missing score is counted."""
+        """Add the score of an answer; a failed judge call is stored as an error, a missing score is
+        counted."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()
         if score is None and not error:
@@ -88,7 +89,7 @@ class ScoreLog:
         )
 
     def finish(self) -> SourceBuilder:
-        """Add the notes on passes, missing scores and labels, and return the builder."""
+        """Add the notes on passes, missing scores and unknown labels, and return the builder."""
         notes = self.builder.notes
         if self.words:
             notes.append("pass and fail are stored as the scores 1 and 0")

@@ -1,4 +1,4 @@
-"""Judge scores exported from tracing tools: Langfuse, Phoenix and LangSmith.
+"""Format of judge scores exported from tracing tools: Langfuse, Phoenix and LangSmith.
 
 Langfuse: scores with `traceId`, `name`, `value`, `dataType` and `source`. Phoenix: runs of an
 experiment with `annotations`, or spans with `eval.<name>.score`. LangSmith: feedback with `run_id`,
@@ -154,7 +154,7 @@ def read_langsmith(source: OpenSource) -> SourceBuilder:
 
 
 def _add_feedback(log: ScoreLog, rows: Sequence[Row]) -> None:
-    """Add feedback on runs; feedback of one comparison becomes a verdict of unknown order."""
+    """Add feedback on runs; feedback from a comparison becomes a verdict of unknown order."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if text_of(row.get("comparative_experiment_id")):
@@ -201,7 +201,7 @@ def _score_or_label(score: Any, label: Any) -> Any:
 
 
 def _plain_text(value: Any) -> str:
-    """Return a text, the only text of an object, or all of its values by name."""
+    """Return a text; for an object its only text, or all its values with their names."""
     if isinstance(value, dict):
         if len(value) == 1:
             return _plain_text(next(iter(value.values())))

@@ -1,7 +1,7 @@
-"""VisIT-Bench battles: human preferences (CSV), and the judge's two verdicts per pair (JSON lines).
+"""Format of VisIT-Bench battles: human preferences (CSV), and the judge's two verdicts per pair.
 
-People: `model_selection.A` and `model_selection.B` mark the preferred answer. The judge was asked
-twice, with A first and with B first; `auto_evaluation_result` has both verdicts.
+People: `model_selection.A` and `model_selection.B` mark the preferred answer. The judge (JSON
+lines) was called twice, with A first and with B first; `auto_evaluation_result` has both verdicts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _add_item(builder: SourceBuilder, row: Row, names: tuple[str, str], where: s
 
 
 def _selected(row: Row) -> Pick:
-    """Return the answer a person selected; both or neither is a tie."""
+    """Return the answer that a person selected; both or neither is a tie."""
     marks = [_FLAGS.get(text_of(row.get(name)).strip().casefold()) for name in _SELECTED]
     if None in marks:
         return None
@@ -102,7 +102,8 @@ def _add_battle(
 
 
 def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> str:
-    """Return the winning model of a verdict: a letter, a model's name or a tie; else empty."""
+    """Return the winning model of a verdict, which is a letter or a model's name; "tie", or empty
+    if unclear."""
     word = result.strip()
     if word in names:
         return word
@@ -112,10 +113,11 @@ def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> st
 
 
 def _second_meaning(table: SourceTable) -> str:
-    """Return what letters of the second verdict mean: places "as shown", or the "models" A and B.
+    """Return the meaning of letters in the second verdict: positions "as shown", or the "models" A
+    and B.
 
-    The replies to the second query decide: they name the answer by its place. Empty if the verdicts
-    are letters and no reply states one.
+    It is inferred from the replies to the second call, which name the answer by its position. Empty
+    if the verdicts are letters and no reply states one.
     """
     as_shown = models = named = 0
     for row in table.rows:

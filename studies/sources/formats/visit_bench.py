@@ -1,7 +1,7 @@
-"""VisIT-Bench: questions about images with dense captions, and one answer file per model.
+"""Format VisIT-Bench: questions about images with dense captions, and one answer file per model.
 
 The verified reference is `gpt4_prediction` if people marked it correct; `reference_output` is used
-only in the Hub's table, which has no `gpt4_prediction`. Images are URLs, which are not fetched.
+only in the Hub's table, which has no `gpt4_prediction`. Images are URLs, which are not downloaded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def matches_folder(folder: Path) -> str:
-    """Match a folder with a question file and answer files of models."""
+    """Return the reason why a folder matches: it has a question file and answer files of models."""
     answers = _answer_files(folder)
     base = _question_file(folder) if answers else None
     if base is None:
@@ -94,7 +94,7 @@ def _question_file(folder: Path) -> Path | None:
 
 
 def _answer_files(folder: Path) -> dict[str, Path]:
-    """Find files named answers_<model>.csv or alike, by contestant."""
+    """Find files named answers_<model>.csv or similar; returns contestant -> path."""
     found = {}
     for path in sorted(folder.iterdir()):
         match = ANSWER_FILE.match(path.name)
@@ -108,7 +108,7 @@ def _strip_suffix(name: str) -> str:
 
 
 def _row_key(row: Row, on: tuple[str, ...]) -> JoinKey:
-    """Return the join key; the Hub's `image_url` is `image` in answer files."""
+    """Return the join key of a row; the Hub's column `image_url` is `image` in answer files."""
     named = row if "image" in row else {**row, "image": _first_cell(row, _IMAGE_COLUMNS)}
     return join_key(named, on)
 
@@ -144,12 +144,14 @@ def _add_item(
 
 
 def _reference_text(row: Row) -> str:
-    """Return `gpt4_prediction`; the Hub's table has that text in `reference_output`."""
+    """Return `gpt4_prediction`, or `reference_output` in the Hub's table, which has the text
+    there."""
     return text_of(row.get("gpt4_prediction" if "gpt4_prediction" in row else "reference_output"))
 
 
 def _reference_fault(row: Row, where: str) -> str | None:
-    """Return the cause of a wrong reference, caption or answer, as in the verification form."""
+    """Return the cause of a wrong reference: "caption", "answer" or None, as in the verification
+    form."""
     if _parse_flag(row, "human_ratings_problem_in_caption", where):
         return "caption"
     return "answer" if _parse_flag(row, "human_ratings_problem_in_gpt4", where) else None
@@ -159,7 +161,7 @@ _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": F
 
 
 def _parse_flag(row: Row, column: str, where: str) -> bool | None:
-    """Parse true or false; None for an empty cell (not checked)."""
+    """Parse true or false; None for an empty cell, which means not checked."""
     text = text_of(row.get(column)).strip().casefold()
     if text in ("", "nan", "none"):
         return None

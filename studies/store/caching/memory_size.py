@@ -1,7 +1,7 @@
-"""Estimate of the memory that a value keeps alive: frames, arrays, texts and what holds them.
+"""Estimate of the memory that a value keeps alive: frames, arrays, texts and their containers.
 
-Arrays are counted by their buffers, because a frame of the cache and the parts computed from it
-often share them. Containers of many small objects are sampled.
+Arrays are counted by their buffers, because a cached frame and the parts computed from it often
+share buffers. Containers of many small objects are sampled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
 
 @dataclasses.dataclass(slots=True)
 class MemorySize:
-    """Bytes of small objects, and the bytes of each array buffer by its address."""
+    """Bytes of small objects, and the bytes of each array buffer by address."""
 
     small: float = 0.0
     buffers: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -36,8 +36,10 @@ class MemorySize:
 
 
 def measure(value: object, excluded: tuple[type, ...] = ()) -> MemorySize:
-    """Estimate the size of a value with all it refers to; objects of the `excluded` types, classes
-    and functions count nothing."""
+    """Estimate the size of a value with all objects it refers to.
+
+    Objects of the `excluded` types, classes and functions are not counted.
+    """
     walk = _Walk(excluded)
     walk.add(value, 1.0, 0)
     return walk.size
@@ -52,7 +54,7 @@ class _Walk:
         """Temporary objects of the walk, kept so that their ids are not used again."""
 
     def add(self, value: Any, weight: float, depth: int) -> None:
-        """Add a value; `weight`: number of similar objects that it stands for."""
+        """Add a value; `weight` is the number of similar objects that it represents."""
         if value is None or isinstance(value, self._excluded) or id(value) in self._seen:
             return
         if isinstance(value, _SCALARS):
@@ -111,7 +113,7 @@ class _Walk:
     def _add_sample(self, parts: Iterable[Any], count: int, weight: float, depth: int) -> None:
         try:
             sample = tuple(islice(parts, SAMPLED_ELEMENTS))
-        except RuntimeError:  # another thread changes the container: measured next time
+        except RuntimeError:  # changed by another thread; measured again later
             return
         for part in sample:
             self.add(part, weight * max(count, len(sample)) / len(sample), depth)

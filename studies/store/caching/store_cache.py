@@ -1,14 +1,15 @@
-"""The memory cache of a store: values computed from its studies, bounded in bytes.
+"""The memory cache of a store: values computed from its studies, limited in bytes.
 
-A server runs for weeks, and every filter choice gives new values. When the values need more than
-the limit, the least recently used ones are dropped. Some values grow after they are stored, because
-they compute their parts when these are first read; every value used since is measured again before
-the next decision.
+A server runs for weeks, and every filter choice produces new values. When the values exceed the
+limit, the least recently used ones are dropped. Some values grow after they are stored, because
+they compute their parts on first use; therefore the values used since are measured again, once a
+second at most while the cache is less than half full.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from studies.store.caching.memory_size import MemorySize, measure
 
 MAX_CACHE_BYTES: Final = 1 << 30
 """Limit of a store's cache; a frame of five million judgements has about a third of it."""
+REMEASURE_SECONDS: Final = 1.0
+"""Pause between two measurements of all values used, while the cache is less than half full."""
 RECENT_ENTRIES: Final = 8
 """Number of most recently used entries that are always measured again: a view in progress may
 still add parts to them."""
@@ -35,10 +38,11 @@ class _CacheEntry:
 
 
 class StoreCache:
-    """Values by key, each of one version; the newest value is always kept."""
+    """Cached values by key, one version of each; the newest value is always kept."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
-        """`excluded`: types whose objects belong to no value, such as the store itself."""
+        """Create an empty cache; objects of the `excluded` types, such as the store itself, are not
+        measured."""
         self._most, self._excluded = most_bytes, excluded
         self._entries: OrderedDict[CacheKey, _CacheEntry] = OrderedDict()
         self._buffers: dict[int, list[int]] = {}
@@ -46,6 +50,7 @@ class StoreCache:
         self._bytes = 0
         self._used: set[CacheKey] = set()
         """Keys of entries that may have grown since they were measured."""
+        self._measured_at = -REMEASURE_SECONDS
         self._lock = threading.Lock()
         self._computing: dict[CacheKey, list[Any]] = {}
         """A lock, and the number of its users, for each key that is being computed."""
@@ -61,7 +66,7 @@ class StoreCache:
         return len(self._entries)
 
     def compute_once(self, key: CacheKey, version: Hashable, work: Callable[[], Value]) -> Value:
-        """Return the value of a key in this version; compute it if the cache has none.
+        """Return the value of a key in this version; compute it if it is not in the cache.
 
         Simultaneous requests for a key wait for one computation.
         """
@@ -106,19 +111,29 @@ class StoreCache:
             if key in self._entries:
                 self._remove(key)
             self._entries[key] = entry
+            self._measure(key)
             self._used.add(key)
-            self._measure_used()
+            if self._needs_measuring():
+                self._measure_used()
             while self._bytes > self._most and len(self._entries) > 1:
                 self._remove(next(iter(self._entries)))
         return entry
 
+    def _needs_measuring(self) -> bool:
+        waited = time.monotonic() - self._measured_at >= REMEASURE_SECONDS
+        return waited or self._bytes > self._most / 2
+
     def _measure_used(self) -> None:
         for key in self._used:
-            entry = self._entries[key]
-            self._count(entry.size, -1)
-            entry.size = measure(entry.value, self._excluded)
-            self._count(entry.size, 1)
+            self._measure(key)
         self._used = set(islice(reversed(self._entries), RECENT_ENTRIES))
+        self._measured_at = time.monotonic()
+
+    def _measure(self, key: CacheKey) -> None:
+        entry = self._entries[key]
+        self._count(entry.size, -1)
+        entry.size = measure(entry.value, self._excluded)
+        self._count(entry.size, 1)
 
     def _remove(self, key: CacheKey) -> None:
         self._count(self._entries.pop(key).size, -1)

@@ -1,8 +1,9 @@
-"""Keys of calls that were sent without parameters their endpoint refused.
+"""Keys of calls that were sent without parameters that their endpoint refused.
 
-A plan's keys are hashes of the requests as the study describes them. A reply to a request without
-one of its parameters is stored under a key of its own, and the asks of all plans refer to that key
-from then on. The pair of keys is stored, so that a plan made again finds the reply.
+The keys of a plan are hashes of the requests as the study describes them. A reply to a request
+without one of its parameters is stored under another key (the adapted key), and the asks of all
+plans refer to that key from then on. The pair of keys is stored, so that a new plan finds the
+reply.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MOVE_ATTEMPTS: Final = "UPDATE attempts SET key=? WHERE key=?"
 
 
 def key_without(key: str, parameters: Collection[str]) -> str:
-    """Key of a planned call that is sent without some of its parameters."""
+    """Return the key of a planned call that is sent without some of its parameters."""
     if not parameters:
         return key
     names = ",".join(sorted(parameters))
@@ -28,7 +29,7 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 
 def is_key_of_call(key: str, planned: str) -> bool:
-    """Whether a key is a planned one, or the key of that call without refused parameters."""
+    """Whether a key is the planned one, or the key of the same call without refused parameters."""
     if key == planned:
         return True
     sets = (
@@ -40,16 +41,19 @@ def is_key_of_call(key: str, planned: str) -> bool:
 
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
-    """The key under which the reply to a planned call is stored, if parameters were left out."""
+    """Return the key under which the reply to a planned call is stored if parameters were left out.
+
+    None if the call was not made with fewer parameters.
+    """
     row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
     return None if row is None else str(row[0])
 
 
 def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
-    """Move an ask to the key of its call without these parameters; return that key.
+    """Change the key of an ask to that of its call without these parameters; return the new key.
 
-    Plan, attempts and the stored request follow. An ask that had been moved before and was now
-    sent with all its parameters moves back.
+    Plan, attempts and the stored request are changed too. If the key had been changed before and
+    the call was now sent with all parameters, the original key is restored.
     """
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])
@@ -58,7 +62,7 @@ def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]
         return key
     connection.execute("UPDATE plan SET key=? WHERE key=?", (adapted, key))
     connection.execute(_MOVE_ATTEMPTS, (adapted, key))
-    for table in ("replies", "judgements"):  # an error that this reply replaces
+    for table in ("replies", "judgements"):  # this reply replaces the stored error
         connection.execute(
             f"DELETE FROM {table} WHERE key IN "
             "(SELECT key FROM judgements WHERE key=? AND status='error')",
@@ -91,8 +95,8 @@ def _store_request(
 
 
 def adapt_plan_keys(connection: sqlite3.Connection, study_id: int) -> list[str]:
-    """Let a plan that was made again refer to the replies stored under other keys; return the
-    keys of its live asks."""
+    """Make a new plan refer to replies stored under adapted keys; return the keys of its live
+    asks."""
     connection.execute(
         "UPDATE plan SET key=(SELECT adapted FROM adapted_requests a WHERE a.key=plan.key) "
         "WHERE study=? AND origin='live' AND EXISTS (SELECT 1 FROM adapted_requests a "

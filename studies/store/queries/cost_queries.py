@@ -16,7 +16,7 @@ _ROWS_PER_BATCH: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class JudgeCost:
-    """The costs of one judge: replies, tokens, dollars (None without a price), seconds."""
+    """Costs of one judge: replies, tokens, dollars (None without a price), seconds."""
 
     judge: str
     replies: int
@@ -28,7 +28,7 @@ class JudgeCost:
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
-    """The number of unusable replies of one status and judge, with an example."""
+    """Number of unusable replies of one judge with one status, and an example."""
 
     status: str
     judge: str
@@ -48,7 +48,7 @@ def judge_costs(store: StoreFile, study: str) -> list[JudgeCost]:
 
 
 def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
-    """Unusable replies by judge and status, the most frequent first."""
+    """Count unusable replies by judge and status, the most frequent first."""
     readable = ",".join(f"'{status}'" for status in sorted(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, p.judge, count(*), max(substr(CASE WHEN r.detail != '' THEN r.detail "
@@ -61,8 +61,11 @@ def failure_counts(store: StoreFile, study: str) -> list[FailureCount]:
 
 
 def reply_times(store: StoreFile, study: str) -> tuple[float | None, float | None]:
-    """Times of the first and last reply of judges that are no people, in seconds since 1970; None
-    or 0 where no time was recorded."""
+    """Return the times of the first and last reply of judges other than people, in seconds since
+    1970.
+
+    None or 0 if no time was recorded.
+    """
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND substr(p.judge, 1, ?) != ?",
@@ -72,7 +75,7 @@ def reply_times(store: StoreFile, study: str) -> tuple[float | None, float | Non
 
 
 def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
-    """Judge -> model identifiers as reported in its replies."""
+    """Return judge -> model identifiers as reported in its replies."""
     rows = store.read(
         f"SELECT DISTINCT p.judge, j.model FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND j.model != '' ORDER BY p.judge, j.model",
@@ -85,9 +88,10 @@ def reported_models(store: StoreFile, study: str) -> dict[str, list[str]]:
 
 
 def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
-    """One row per call with a recorded cost: seq, prompt tokens, completion tokens, dollars.
+    """Return one row per call with known tokens or cost: seq, prompt tokens, completion tokens,
+    dollars.
 
-    Read in batches: a million Python rows would take half a GB.
+    Rows are read in batches, because a million Python rows would take half a GB.
     """
     cursor = store.read(
         "SELECT j.seq, j.prompt_tokens, j.completion_tokens, j.cost FROM plan p "
@@ -102,7 +106,7 @@ def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
 
 
 def extraction_costs(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Cost of extraction in dollars, by the judge and prompt of the replies."""
+    """Return (judge, prompt) -> dollars of the extractions that read this judge's replies."""
     found = store.read(
         "SELECT p.judge, p.prompt, COALESCE(sum(x.cost), 0) FROM extractions e "
         "JOIN judgements x ON x.key=e.key JOIN plan p ON p.key=e.reads "

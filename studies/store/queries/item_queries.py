@@ -17,7 +17,7 @@ FactsByItem = dict[str, dict[str, Any]]
 
 
 class ItemQueries(StoreFile):
-    """The part of a store that reads items."""
+    """The queries of a store for items."""
 
     def items(self, name: str) -> dict[str, Item]:
         rows = self.read(f"SELECT i.json {ITEMS_OF_STUDY} ORDER BY s.position", (name,))
@@ -29,21 +29,24 @@ class ItemQueries(StoreFile):
         return parse_stored_item(json.loads(row[0])) if row else None
 
     def item_facts(self, name: str) -> FactsByItem:
-        """Category, answer lengths, preferences and suspects of every item, without its texts.
+        """Return category, answer lengths, preferences and suspects of every item, without its
+        texts.
 
-        Cached until the study is saved again; callers share the result and must not change it.
+        The result is cached until the study is saved again; callers share it and must not change
+        it.
         """
         saved = self.version(name)[0]
         return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)
 
     def _read_item_facts(self, name: str) -> FactsByItem:
-        """Read the facts of each item; suspects are computed for items stored without them."""
+        """Read the facts of each item; suspects are computed for items that were stored without
+        them."""
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
         rows = self.read(f"SELECT s.item, i.narrow, {whole} {ITEMS_OF_STUDY}", (name,))
         return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}
 
     def questions(self, name: str, items: Iterable[str]) -> dict[str, str]:
-        """The instructions of some items, without their answers."""
+        """Return the instructions of some items, without their answers."""
         wanted = list(items)
         marks = ",".join("?" * len(wanted))
         rows = self.read(
@@ -65,7 +68,10 @@ def item_ids(store: StoreFile, study: str) -> set[str]:
 
 
 def checks_in_items(store: StoreFile, study: str) -> dict[str, tuple[AnswerCheck, ...]]:
-    """Answer checks in the study's data; only items whose JSON contains "checks" are parsed."""
+    """Return item -> answer checks in the study's data.
+
+    Only items whose JSON contains "checks" are parsed.
+    """
     rows = store.read(
         f"SELECT s.item, json_extract(i.json, '$.checks') {ITEMS_OF_STUDY} "
         "AND instr(i.json, '\"checks\"') ORDER BY s.position",

@@ -1,4 +1,4 @@
-"""Tokens, seconds and dollars that the replies of a judge cost."""
+"""Tokens, seconds and dollars spent on the replies of a judge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studies.store.store_file import StoreFile
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Totals of one judge with one prompt, or with all prompts. None: no reply reports the
+    """Totals of one judge with one prompt, or with all prompts; None if no reply reports the
     number."""
 
     replies: int
@@ -24,8 +24,10 @@ class JudgeSpending:
 
 
 def judge_spending(store: StoreFile, study: str, judge: str, prompt: str = "") -> JudgeSpending:
-    """Sum over all replies, readable or not, repeats included; recorded replies may lack some
-    numbers."""
+    """Sum tokens, dollars and seconds over all replies, readable or not, repeats included.
+
+    Recorded replies may lack some numbers.
+    """
     rows = store.read(
         "SELECT j.prompt_tokens, j.completion_tokens, j.cost, j.seconds "
         "FROM plan p JOIN judgements j USING(key) "
@@ -52,7 +54,7 @@ def _sum_known(values: list[int | None]) -> int | None:
 
 
 def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Mean dollars of a call by (judge, prompt), where every reply has a price."""
+    """Return (judge, prompt) -> mean dollars of a call, if every reply has a price."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) "

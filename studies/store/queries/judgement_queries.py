@@ -21,10 +21,10 @@ from studies.store.store_file import StoreFile
 
 
 class JudgementQueries(StoreFile):
-    """The part of a store that reads judgements."""
+    """The queries of a store for judgements."""
 
     def judgements(self, name: str, *, after: int = 0, limit: int = 10**9) -> Iterator[Judgement]:
-        """Judgements of a study with their texts, in plan order."""
+        """Yield the judgements of a study with their texts, in plan order."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.position>=? "
             "ORDER BY p.position LIMIT ?",
@@ -33,7 +33,7 @@ class JudgementQueries(StoreFile):
         return (judgement_from_row(row) for row in rows)
 
     def recorded(self, name: str) -> Iterator[Judgement]:
-        """Recorded verdicts and human votes of a study."""
+        """Yield the recorded verdicts and human votes of a study."""
         rows = self.read(
             f"{SELECT_JUDGEMENTS} WHERE p.study={STUDY_ID} AND p.origin='recorded' "
             "ORDER BY p.position",
@@ -50,8 +50,10 @@ class JudgementQueries(StoreFile):
     def unextracted_judgements(
         self, name: str, prompts: Sequence[str], after: int, limit: int
     ) -> list[tuple[int, Judgement]]:
-        """Return unreadable judgements stored after a sequence number (seq) whose replies the
-        extraction judge has not read yet."""
+        """Return unreadable judgements whose replies the extraction judge has not read yet.
+
+        Only judgements stored after the sequence number (seq) `after` are returned.
+        """
         rows = self.read(
             f"SELECT j.seq, {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM judgements j "
             "JOIN plan p USING(key) JOIN replies r USING(key) "
@@ -64,7 +66,7 @@ class JudgementQueries(StoreFile):
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
-        """Key, reply, finish reason and top log-probabilities of the extraction that read an ask's
+        """Return key, reply, finish reason and top log-probabilities of the extraction of an ask's
         reply."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
@@ -75,8 +77,10 @@ class JudgementQueries(StoreFile):
         return row
 
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Return keys of asks by the sequence number (`seq`) in the frame; judgements replaced
-        since are missing."""
+        """Return sequence number (`seq` in the frame) -> key of the ask.
+
+        Judgements that were replaced since are missing.
+        """
         wanted = list(seqs)
         marks = ",".join("?" * len(wanted))
         return dict(self.read(f"SELECT seq, key FROM judgements WHERE seq IN ({marks})", wanted))
@@ -86,19 +90,21 @@ class JudgementQueries(StoreFile):
         return row[0] if row else None
 
     def last_seq(self) -> int:
-        """The highest sequence number (seq) of a judgement in the store; 0 without any."""
+        """Return the highest sequence number (seq) of a judgement in the store; 0 without any."""
         return int(self.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
 
     def request(self, key: str) -> RequestRecord | None:
-        """The request behind a key; None for recorded verdicts and human votes."""
+        """Return the request behind a key; None for recorded verdicts and human votes."""
         row = self.read(
             "SELECT key, endpoint, model, prompt_sha, parameters FROM requests WHERE key=?", (key,)
         ).fetchone()
         return RequestRecord(*row) if row else None
 
     def search_judgements(self, name: str, text: str) -> list[int]:
-        """Return the sequence numbers (seq) of judgements whose reply or question contains a text,
-        ignoring the case of A-Z."""
+        """Return the sequence numbers (seq) of judgements whose reply or question contains a text.
+
+        The case of A-Z is ignored.
+        """
         escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         like = f"%{escaped}%"
         rows = self.read(
@@ -113,9 +119,9 @@ class JudgementQueries(StoreFile):
     def latest_judgements(
         self, name: str, count: int, *, failures_only: bool = False
     ) -> list[Judgement]:
-        """The last judgements of a study, newest first.
+        """Return the last judgements of a study, newest first.
 
-        CROSS JOIN fixes the order of the join: SQLite walks back from the newest judgement and
+        CROSS JOIN fixes the order of the join: SQLite reads back from the newest judgement and
         stops when enough are found. Otherwise it would sort a million rows to find eight.
         """
         only = "AND j.status NOT IN ('ok','extracted')" if failures_only else ""
@@ -137,7 +143,7 @@ class JudgementQueries(StoreFile):
         return [judgement_from_row(row) for row in rows]
 
     def tokens(self, name: str) -> tuple[int, int]:
-        """Prompt and completion tokens of a study's judgements."""
+        """Return the prompt tokens and completion tokens of a study's judgements."""
         row = self.read(
             "SELECT COALESCE(sum(prompt_tokens), 0), COALESCE(sum(completion_tokens), 0) "
             "FROM plan p JOIN judgements j USING(key) "
@@ -147,7 +153,8 @@ class JudgementQueries(StoreFile):
         return int(row[0]), int(row[1])
 
     def endpoint_rate(self, endpoint: str) -> tuple[float, float] | None:
-        """Prompt tokens and calls per second of one connection, from the last replies."""
+        """Return prompt tokens per second and calls per second of one connection, from the last
+        replies."""
         tokens, calls, seconds = self.read(
             "SELECT sum(prompt_tokens - cached_tokens), count(*), sum(seconds) FROM "
             "(SELECT j.* FROM judgements j JOIN requests r USING(key) WHERE r.endpoint=? "
@@ -166,7 +173,8 @@ class JudgementQueries(StoreFile):
         return self._frame_row_cursor(name, since).fetchall()
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
-        """Open a cursor over the rows; five million rows at once would not fit in memory."""
+        """Open a cursor over the rows of a frame, because five million rows would not fit into
+        memory."""
         return self.read(
             "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
             "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
@@ -178,7 +186,8 @@ class JudgementQueries(StoreFile):
 
 
 def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
-    """Whether the store still has this status, time and reply of a judgement, and no newer one."""
+    """Whether the store still has this judgement with the same status, time and reply, and no newer
+    one."""
     row = connection.execute(
         "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
         (stored.ask.key,),

@@ -1,4 +1,7 @@
-"""The plan of a study: its asks, which of them are pending, and counts by status."""
+"""The plan of a study: its asks, the pending ones among them, and counts by status.
+
+An ask is live if a run makes its call; recorded verdicts and votes are recorded asks.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ KEYS_PER_QUERY: Final = 500
 
 
 class PlanQueries(StoreFile):
-    """The part of a store that reads plans."""
+    """The queries of a store for plans."""
 
     def plan_sha(self, name: str) -> str:
         row = self.read("SELECT plan_sha FROM studies WHERE name=?", (name,)).fetchone()
         return row[0] if row else ""
 
     def asks(self, name: str) -> Iterator[Ask]:
-        """Live asks of a study, in plan order."""
+        """Yield the live asks of a study, in plan order."""
         rows = self.read(
             f"SELECT {PLAN_COLUMNS} FROM plan WHERE study={STUDY_ID} AND origin='live' "
             "ORDER BY position",
@@ -38,7 +41,11 @@ class PlanQueries(StoreFile):
         return found.fetchone() is not None
 
     def answered_keys(self, name: str) -> set[str]:
-        """Planned keys of the live asks of a study that have a judgement other than an error."""
+        """Return the keys of a study's live asks that have a judgement other than an error.
+
+        The keys are those of the plan, also for calls stored under another key because an endpoint
+        refused parameters.
+        """
         rows = self.read(
             "SELECT COALESCE(a.key, p.key) FROM plan p JOIN judgements j ON j.key=p.key "
             f"LEFT JOIN adapted_requests a ON a.adapted=p.key WHERE p.study={STUDY_ID} "
@@ -48,8 +55,11 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Those of the keys that have a judgement other than an error, in any study; a call that
-        was made without refused parameters counts under its planned key."""
+        """Return those of the keys that have a judgement other than an error, in any study.
+
+        The keys are those of plans, also for calls stored under another key because an endpoint
+        refused parameters.
+        """
         found: set[str] = set()
         for start in range(0, len(keys), KEYS_PER_QUERY):
             part = keys[start : start + KEYS_PER_QUERY]
@@ -91,7 +101,7 @@ class PlanQueries(StoreFile):
     # ---- counting ---------------------------------------------------------------------------
 
     def counts(self, name: str, *, recorded: bool = False) -> dict[str, int]:
-        """Number of planned asks, and of asks by status (noise-floor repeats included).
+        """Count the planned asks, and the asks by status, noise-floor repeats included.
 
         With `recorded`, a study without live asks counts its recorded judgements.
         """
@@ -102,11 +112,11 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
-        """Number of asks by status, of the live or of the recorded ones."""
+        """Count the asks by status, either of the live or of the recorded ones (`origin`)."""
         return dict(self.cached(name, origin, lambda: self._count_by_status(name, origin)))
 
     def _count_by_status(self, name: str, origin: str) -> dict[str, int]:
-        """Number of asks by status; asks without a judgement are `pending`."""
+        """Count the asks by status; asks without a judgement are `pending`."""
         rows = self.read(
             "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
             "LEFT JOIN judgements j USING(key) "
@@ -119,7 +129,10 @@ class PlanQueries(StoreFile):
 def repeated_by_status(
     store: StoreFile, study: str, statuses: Collection[str], until: int
 ) -> dict[str, int]:
-    """Number of live asks by status, among the given ones, judged up to a sequence number (seq)."""
+    """Count, by status, the live asks with one of these statuses.
+
+    Only asks judged up to the sequence number (seq) `until` count.
+    """
     rows = store.read(
         "SELECT j.status, count(*) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.origin='live' "
@@ -130,7 +143,7 @@ def repeated_by_status(
 
 
 def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict[str, int]:
-    """Number of live asks by judge without a judgement or with one of these statuses."""
+    """Count, by judge, the live asks without a judgement or with one of the statuses in `again`."""
     rows = store.read(
         f"SELECT judge, count(*) FROM plan p WHERE study={STUDY_ID} "
         "AND origin='live' AND NOT EXISTS (SELECT 1 FROM judgements j WHERE j.key=p.key "
@@ -143,7 +156,7 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
 def asks_to_repeat(
     store: StoreFile, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
-    """Number of live asks by judge with one of these statuses; `pending` adds those without a
+    """Count, by judge, the live asks with one of these statuses; `pending` adds those without a
     judgement."""
     rows = store.read(
         "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
@@ -155,7 +168,8 @@ def asks_to_repeat(
 
 
 def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
-    """Number of a judge's judgements of known cost in a study, and their mean cost in dollars."""
+    """Return the number of a judge's judgements with known cost in a study, and their mean in
+    dollars."""
     count, mean = store.read(
         "SELECT count(*), avg(j.cost) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.judge=? AND j.cost IS NOT NULL",
@@ -165,7 +179,7 @@ def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float 
 
 
 def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str]]:
-    """Items and contestants shown, joined by SEP, of the asks to judges that are no people."""
+    """Yield item and contestants shown (joined by SEP) of all asks to judges other than people."""
     return store.read(
         f"SELECT DISTINCT item, shown FROM plan WHERE study={STUDY_ID} AND judge NOT LIKE ?",
         (study, f"{HUMAN_PREFIX}%"),
@@ -173,7 +187,10 @@ def machine_comparisons(store: StoreFile, study: str) -> Iterator[tuple[str, str
 
 
 def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
-    """Number and last sequence number (seq) of the judgements of judges that are no people."""
+    """Return number and last sequence number (seq) of the judgements of judges other than people.
+
+    The pair changes when such a judgement is stored or replaced.
+    """
     row = store.read(
         "SELECT count(*), COALESCE(max(j.seq), 0) FROM plan p JOIN judgements j USING(key) "
         f"WHERE p.study={STUDY_ID} AND p.judge NOT LIKE ?",
@@ -183,8 +200,8 @@ def machine_verdict_stamp(store: StoreFile, study: str) -> tuple[int, int]:
 
 
 def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
-    """Count the verdicts of judges that are no people: on pairs, on more than two answers, and
-    with a margin above 1."""
+    """Count verdicts of judges other than people: on pairs, on more answers, and with a margin
+    above 1."""
     row = store.read(
         "SELECT sum(length(p.shown) - length(replace(p.shown, ?2, '')) = 1), "
         "sum(length(p.shown) - length(replace(p.shown, ?2, '')) > 1), sum(j.margin > 1) "
@@ -196,7 +213,7 @@ def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
 
 
 def count_parts(store: StoreFile, study: str) -> list[int]:
-    """The numbers of items, judges, people and prompts of a study."""
+    """Count the items, judges, people and prompts of a study."""
     row = store.read(
         "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
         "(SELECT count(*) FROM study_items WHERE study=s.id), "

@@ -7,14 +7,14 @@ from studies.store.store_file import StoreFile
 
 
 class PromptQueries(StoreFile):
-    """The part of a store that reads prompts."""
+    """The queries of a store for prompts."""
 
     def prompt_yaml(self, sha: str) -> str | None:
         row = self.read("SELECT yaml FROM prompts WHERE sha=?", (sha,)).fetchone()
         return row[0] if row else None
 
     def prompt_of(self, study: str, prompt: str) -> str | None:
-        """The YAML of a prompt in the version that a study's asks were planned with."""
+        """Return the YAML of a prompt in the version that a study's asks were planned with."""
         row = self.read(
             "SELECT yaml FROM prompts WHERE name=? AND sha IN (SELECT r.prompt_sha FROM plan p "
             f"JOIN requests r USING(key) WHERE p.study={STUDY_ID} AND p.prompt=? LIMIT 1)",
@@ -23,15 +23,16 @@ class PromptQueries(StoreFile):
         return row[0] if row else None
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """The YAML of a recorded study's prompt if the store has exactly one version of that name.
+        """Return the YAML of a recorded study's prompt if the store has exactly one version of that
+        name.
 
-        Recorded asks have no request that would name the version.
+        Recorded asks have no request that would identify the version.
         """
         rows = self.read("SELECT yaml FROM prompts WHERE name=? LIMIT 2", (name,)).fetchall()
         return rows[0][0] if len(rows) == 1 else None
 
     def planned_prompts(self, study: str) -> list[str]:
-        """The YAML of all prompts of a study's live asks, in plan order."""
+        """Return the YAML of all prompts of a study's live asks, in plan order."""
         rows = self.read(
             "SELECT t.yaml FROM prompts t JOIN (SELECT r.prompt_sha, min(p.position) AS place "
             "FROM plan p JOIN requests r USING(key) WHERE p.origin='live' AND "

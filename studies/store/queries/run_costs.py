@@ -11,7 +11,7 @@ from studies.store.store_file import StoreFile
 
 
 class AttemptTotals(NamedTuple):
-    """Totals of the attempts of one judge that have the same outcome."""
+    """Totals of all attempts of one judge with the same outcome."""
 
     judge: str
     outcome: str
@@ -36,7 +36,7 @@ UNKNOWN_USAGE_SQL: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {R
 
 
 def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
-    """Totals of all attempts at the asks of a study, extractions included, by judge and outcome."""
+    """Sum all attempts at the asks of a study, extractions included, by judge and outcome."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
         "SELECT DISTINCT key, judge FROM plan WHERE origin='live' "
@@ -54,7 +54,8 @@ def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
 
 
 def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[AttemptTotals]:
-    """Totals of the attempts of one run by judge and outcome. `owner`: see PastRun."""
+    """Sum the attempts of one run by judge and outcome; `owner` identifies the run (see
+    PastRun)."""
     rows = store.read(
         "WITH mine(key, judge) AS ("
         "SELECT DISTINCT key, judge FROM plan "
@@ -72,7 +73,7 @@ def attempt_totals_of_run(store: StoreFile, owner: str, study: str) -> list[Atte
 
 
 class RunSpending(NamedTuple):
-    """Calls and dollars of one run."""
+    """Number of calls and dollars of one run."""
 
     calls: int
     cost: float
@@ -80,7 +81,7 @@ class RunSpending(NamedTuple):
 
 
 def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, RunSpending]:
-    """Calls and dollars of several runs, in one query."""
+    """Return the calls and dollars of several runs, by owner, with one query."""
     marks = ",".join("?" * len(owners))
     rows = store.read(
         f"SELECT owner, count(*), COALESCE(sum(cost), 0.0), {UNKNOWN_USAGE_SQL} FROM attempts a "
@@ -91,7 +92,8 @@ def spending_by_owner(store: StoreFile, owners: Collection[str]) -> dict[str, Ru
 
 
 def study_spending(store: StoreFile, study: str) -> float:
-    """Dollars spent by the runs of a study; judgements reused from another study cost nothing."""
+    """Return the dollars spent by the runs of a study; judgements reused from another study cost
+    nothing."""
     row = store.read(
         "SELECT COALESCE(sum(a.cost), 0.0) FROM runs r JOIN attempts a ON a.owner=r.owner "
         "WHERE r.study=? AND r.owner!=''",
@@ -101,7 +103,7 @@ def study_spending(store: StoreFile, study: str) -> float:
 
 
 class FailedAsks(NamedTuple):
-    """Unusable replies of one run with one status."""
+    """Number of unusable replies of one run with the same status."""
 
     status: str
     asks: int
@@ -110,7 +112,7 @@ class FailedAsks(NamedTuple):
 
 
 def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
-    """Unusable replies of a run by status, without those that a later retry replaced."""
+    """Count the unusable replies of a run by status, without those that a later retry replaced."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "
@@ -122,7 +124,7 @@ def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
 
 
 class SiblingSpending(NamedTuple):
-    """Spending of another run of a study, on judges that are not free."""
+    """Spending of another run of the same study, on judges that are not free."""
 
     owner: str
     dollars: float
@@ -135,7 +137,7 @@ class SiblingSpending(NamedTuple):
 def sibling_spending(
     connection: sqlite3.Connection, study: str, owner: str, free_judges: Sequence[str]
 ) -> list[SiblingSpending]:
-    """Spending of all runs of a study but the owner's."""
+    """Return the spending of each other run of a study; `owner` is the run that is left out."""
     marks = ",".join("?" * len(free_judges))
     rows = connection.execute(
         "SELECT a.owner, COALESCE(sum(a.cost), 0.0), COALESCE(max(a.cost), 0.0), "
@@ -155,7 +157,7 @@ def put_settled_attempt(
     usage: Usage,
     cost: float | None,
 ) -> None:
-    """Store the attempt of a call that was made elsewhere and whose outcome is known."""
+    """Store the attempt of a call that was made outside this store and has a known outcome."""
     connection.execute(
         "INSERT INTO attempts(key, owner, started, ended, outcome, prompt_tokens, "
         "completion_tokens, cached_tokens, cache_write, cost, reasoning_tokens) "

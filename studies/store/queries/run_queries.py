@@ -27,10 +27,11 @@ class PastRun:
 
 
 class RunQueries(StoreFile):
-    """The part of a store that lists runs."""
+    """The queries of a store for runs."""
 
     def runs(self, study: str | None = None) -> list[PastRun]:
-        """Runs of one study or of all, newest first; a run whose process ended is `interrupted`."""
+        """List the runs of one study or of all, newest first; a run whose process has died is
+        `interrupted`."""
         rows = self.read(
             "SELECT id, study, owner, state, reason, started, ended FROM runs "
             "WHERE ?1 IS NULL OR study=?1 ORDER BY started DESC",
@@ -55,7 +56,8 @@ def put_run(connection: sqlite3.Connection, run: PastRun) -> None:
 
 
 def delete_runs(connection: sqlite3.Connection, study: str) -> None:
-    """Delete the runs of a study and their attempts; a later study may have the same name."""
+    """Delete the runs of a study and their attempts, because a later study may have the same
+    name."""
     connection.execute(
         "DELETE FROM attempts WHERE owner IN (SELECT owner FROM runs WHERE study=?)", (study,)
     )
@@ -76,7 +78,8 @@ def finished_runs_stamp(store: StoreFile) -> object:
 def overlapping_runs(
     connection: sqlite3.Connection, study: str, owner: str
 ) -> list[tuple[str, float | None]]:
-    """Owner and end of the study's other runs that were live at some time of the owner's run."""
+    """Return owner and end of the study's other runs that were live at some time during this
+    owner's run."""
     return connection.execute(
         "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
         "(ended IS NULL OR ended>=(SELECT started FROM runs WHERE owner=?))",
@@ -95,9 +98,11 @@ def lease_free_asks(
     keys: Collection[str],
     first_seq: int,
 ) -> set[str]:
-    """Of the given asks, lease those that are unanswered and that no other live run has leased.
+    """Lease those of the asks that are unanswered and that no other live run has leased; return
+    their keys.
 
-    An error stored up to `first_seq` is no answer. `owners`: the store's folder of lock files.
+    An error stored up to `first_seq` does not count as an answer. `owners` is the store's folder of
+    lock files.
     """
     known = [row[0] for row in connection.execute("SELECT DISTINCT owner FROM leases")]
     alive = [one for one in known if one != owner and is_owner_alive(owners, one)]

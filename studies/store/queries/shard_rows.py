@@ -1,7 +1,7 @@
-"""Rows of result files (shards) on their way into the store, through temporary tables.
+"""Import of rows of result files (shards) into the store, through temporary tables.
 
-A row has the columns of the plan, of judgements and of replies, its position in the plan and
-whether its ask is settled.
+A row has the columns of plan, judgements and replies, its position in the plan, and whether its ask
+is settled.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ def put_answers(
 
 
 def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[Any]) -> bool:
-    """Store an attempt unless the store has it; `call`: its owner, start, end, outcome, four token
-    counts and cost."""
+    """Store an attempt unless the store already has it.
+
+    `call` has its owner, start, end, outcome, four token counts and cost.
+    """
     owner, started = call[:2]
     return bool(
         connection.execute(
@@ -70,7 +72,8 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[An
 def write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Write the collected rows to the store; of several rows of one ask the first counts."""
+    """Write the collected rows to the store as a recorded study; of several rows of one ask the
+    first counts."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)
@@ -110,8 +113,8 @@ def insert_import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Any,
 def _check_import_table(connection: sqlite3.Connection) -> None:
     """Raise an error if the temporary table was lost.
 
-    The writer reconnects after a disk error, which drops the rows collected so far; without this
-    check a part of the folder would be saved as the whole.
+    After a disk error the writer reconnects, which drops the rows collected so far; without this
+    check a part of the folder would be saved as if it were complete.
     """
     found = connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name='gathered'").fetchone()
     if found is None:
@@ -135,7 +138,8 @@ def _put_incoming(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]
 def _put_judgements(
     connection: sqlite3.Connection, chosen: str, clash: str, order: str = "position, i.rowid"
 ) -> Counter[str]:
-    """Write judgements and replies of the chosen rows; return the number of new ones by status."""
+    """Write judgements and replies of the chosen rows; return the number of new judgements by
+    status."""
     last = connection.execute("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0]
     connection.execute(
         f"INSERT OR {clash} INTO judgements(key, {JUDGEMENT_COLUMNS}) "

@@ -1,4 +1,4 @@
-"""Reduce a copy of a store to what belongs to one study."""
+"""Reduce a copy of a store to the rows of the studies it contains."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 
 def remove_unused_rows(path: Path) -> None:
-    """Delete owners, links, and the prompts, runs and attempts of studies that are not in the
-    store; the file becomes a single one, without free pages."""
+    """Delete owners, links, and prompts, runs and attempts of studies that are not in the store.
+
+    Afterwards the store is a single file without free pages.
+    """
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(
             "DELETE FROM prompts WHERE sha NOT IN (SELECT prompt_sha FROM requests) "
@@ -24,5 +26,5 @@ def remove_unused_rows(path: Path) -> None:
         ):
             connection.execute(f"DELETE FROM {rows}")
         connection.commit()
-        connection.execute("PRAGMA journal_mode=DELETE")  # a single file, without -wal
+        connection.execute("PRAGMA journal_mode=DELETE")  # a single file, without a write-ahead log
         connection.execute("VACUUM")

@@ -1,6 +1,6 @@
 """SQL that restricts the connections of a store to the rows of one visitor, and link tokens.
 
-The connections call three SQL functions of the caller: `visitor()`, the id of the visitor;
+The caller registers three SQL functions on the connections: `visitor()`, the id of the visitor;
 `share()`, the hash of the link token; `votes_open()`, whether all visitors may vote on ownerless
 studies.
 """
@@ -71,14 +71,16 @@ _REFUSAL_CONDITIONS: Final = {
 
 
 def restrict_reads(connection: sqlite3.Connection) -> None:
-    """Replace the tables, for this connection, by views of the rows that the visitor may see."""
+    """Replace the tables, on this connection, by views of the rows that the visitor may see."""
     for view in _VIEWS:
         connection.execute(view)
 
 
 def restrict_writes(connection: sqlite3.Connection, most_studies: int) -> None:
-    """Refuse, for this connection, changes to studies of other owners; `most_studies`: limit per
-    visitor, 0: none."""
+    """Refuse, on this connection, changes to studies of other owners.
+
+    `most_studies` is the limit of studies per visitor (0: none).
+    """
     for trigger in _triggers(most_studies):
         connection.execute(trigger)
 
@@ -116,7 +118,8 @@ def _trigger(table: str, event: str, refused: str) -> str:
 
 
 def owner_of(store: StoreFile, study: str) -> str | None:
-    """Return the owner of a study; empty: no owner; None: the store shows no study of this name."""
+    """Return the owner of a study: empty without an owner, None if the visitor sees no such
+    study."""
     row = store.read("SELECT owner FROM studies WHERE name=?", (study,)).fetchone()
     return row[0] if row else None
 
@@ -126,7 +129,7 @@ def study_owners(store: StoreFile) -> set[str]:
 
 
 def unused_studies(store: StoreFile, before: float) -> list[str]:
-    """Owned studies that were not saved, run or voted on since `before`."""
+    """List the owned studies that were not saved, run or voted on since `before`."""
     rows = store.read(
         "SELECT name FROM studies s WHERE owner!='' AND max(updated, "
         "COALESCE((SELECT max(max(started, COALESCE(ended, 0))) FROM runs WHERE study=s.name), 0), "
@@ -150,7 +153,7 @@ def put_link(
 
 
 def delete_links(connection: sqlite3.Connection, study: str) -> int:
-    """Delete all links of a study; return how many."""
+    """Delete all links of a study; return their number."""
     return connection.execute(f"DELETE FROM shares WHERE study={STUDY_ID}", (study,)).rowcount
 
 

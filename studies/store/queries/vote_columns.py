@@ -1,8 +1,8 @@
 """Frame columns about votes cast on the page: `seconds` and `chosen`.
 
-A frame has them only if there are such votes. `seconds`: duration of the vote, NaN if not timed or
-for a judge model. `chosen`: why the comparison was chosen (random, flipped, split), empty for votes
-that came with the data and for judge models.
+A frame has them only if there are such votes. `seconds` is the duration of the vote; NaN if not
+timed or for a judge model. `chosen` is the reason why the comparison was chosen (random, flipped,
+split); empty for votes that came with the data and for judge models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from studies.store.ballot_queries import selection_reasons
 def add_vote_columns(
     frame: pd.DataFrame, connection: sqlite3.Connection, study: str
 ) -> pd.DataFrame:
-    """Return the frame with the two columns if it has votes cast on the page."""
+    """Return the frame with the two columns added if it has votes cast on the page."""
     human = any(str(name).startswith(HUMAN_PREFIX) for name in frame["judge"].cat.categories)
     if not human:
         return frame

@@ -36,6 +36,6 @@ def find_damage(path: Path) -> str:
 
 
 def data_version(store: StoreFile) -> object:
-    """Return a number that changes with every write of another connection, also of votes and
+    """Return a number that changes with every write by another connection, also of votes and
     links."""
     return store.read("PRAGMA data_version").fetchone()

@@ -197,7 +197,7 @@ def test_one_server_is_shared_ends_when_closed_and_is_then_replaced() -> None:
         assert second is not first and second.alive()
         assert second.identity == first.identity
     finally:
-        embedded.close_shared_server()
+        embedded.close_shared_servers()
     assert not second.alive()
 
 

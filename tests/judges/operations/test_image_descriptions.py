@@ -19,7 +19,8 @@ from judges.operations.image_descriptions import (
     build_describe_plan,
     write_descriptions,
 )
-from judges.planning.plan import IMAGE_TOKENS, make_forecast, make_plan
+from judges.planning.forecast import IMAGE_TOKENS, make_forecast
+from judges.planning.plan import make_plan
 from judges.rendering.prompt import load_prompt
 from studies.files.items import read_items
 from studies.sources.load import load_items

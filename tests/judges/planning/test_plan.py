@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 
 from judges.judge_errors import PlanError
+from judges.planning.forecast import IMAGE_TOKENS, make_forecast
 from judges.planning.plan import (
-    IMAGE_TOKENS,
     Plan,
     PlannedAsk,
     asks_of,
     image_url,
     load_stored_plan,
-    make_forecast,
     make_plan,
     plan_sha,
     render_call,

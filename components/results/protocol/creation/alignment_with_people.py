@@ -1,6 +1,7 @@
 """Creation-MMBench: agreement of judges with people on five levels.
 
-The measures are the mean absolute error (MAE) and Consistency, the share within one level.
+The measures are the mean absolute error (MAE) and Consistency, the share of verdicts within one
+level.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ from studies.domain import HUMAN_PREFIX, Estimate
 def compute_alignment(
     filtered: FilteredStudy, beside: tuple[str, pd.DataFrame] | None
 ) -> AlignmentTable | None:
-    """MAE and Consistency with people, or None without votes.
+    """MAE and Consistency of the judges with people; None without votes.
 
-    `beside` is another study on the same items: the input its judges saw, and its rows.
+    `beside` describes another study of the same items: what its judges saw (images or
+    descriptions), and its rows.
     """
     rows = protocol_rows(filtered, "five-level")
     if not people_mask(rows).any():
@@ -59,8 +61,8 @@ def compute_alignment(
 
 
 def show_alignment(found: AlignmentTable | None) -> Markup:
-    """Table of judges by input, for one order and both orders; then people, and a judge that always
-    says tie."""
+    """HTML table of judges by input, for one order and both orders; below, people and a judge that
+    always says tie."""
     if found is None:
         return empty_state(
             "No votes by people on these items.",
@@ -105,8 +107,8 @@ def _judge_row(judge: str, sees: str, rows: Sequence[AlignmentRow], axis: Axis) 
 
 
 def _baseline_row(row: AlignmentRow, axis: Axis) -> list[str]:
-    """Row of people, each against the mean of the others, or of a judge that always says tie; both
-    have one order only."""
+    """Table row for people (each against the mean of the others) or for a judge that always says
+    tie; both have only one order."""
     tie = row.judge == ALWAYS_TIE
     names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each against the others"}
     shown = names.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))
@@ -129,7 +131,8 @@ def order_dumbbell(
     who: str,
     select: Mapping[str, Any] | None = None,
 ) -> Markup:
-    """Hollow mark: one order; solid mark with interval: both orders; diamond: one order only."""
+    """HTML plot of one order (hollow mark) and both orders (solid mark with interval); a diamond if
+    there is only one order."""
     last = both if both is not None and both.value is not None else one
     if last is None or last.value is None:
         return track_html(axis)
@@ -145,7 +148,8 @@ _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signe
 
 
 def _gains_table(found: AlignmentTable) -> Markup:
-    """Differences on the same items: both orders − one order, and images − description."""
+    """HTML table of differences on the same items: both orders − one order, and images −
+    description."""
     if not found.contrasts:
         return EMPTY
     heads = [
@@ -169,8 +173,8 @@ def _gains_table(found: AlignmentTable) -> Markup:
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:
-    """Contrasts with the input of their judge; those of both orders − one order follow the order of
-    the table's rows."""
+    """The contrasts, each with the input that its judge saw; "both orders − one order" contrasts
+    are in the order of the table's rows."""
     raters = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
     several = len({row.sees for row in found.rows}) > 1
     return [

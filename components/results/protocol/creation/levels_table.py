@@ -1,4 +1,4 @@
-"""Creation-MMBench tables of a study: five levels by model, category and task."""
+"""Creation-MMBench's tables for a study: verdicts on five levels by model, category and task."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ CELL_SCALES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
 
 
 def load_level_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """Filtered five-level verdicts and factuality scores of the judges."""
+    """The judges' five-level verdicts and factuality scores that pass the filters."""
     rows = machine_rows(protocol_rows(filtered, "five-level", "factuality"))
     return rows.loc[(rows["options"] == 2).to_numpy()]
 
 
 def study_baseline(filtered: FilteredStudy) -> str | None:
-    """The baseline model, or None if every model met every other."""
+    """The baseline model; None if every model was compared with every other."""
     study = filtered.study
     return study.baseline if study.pairing == "baseline" and study.baseline else None
 
 
 def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
-    """One row per model, the highest Reward first."""
+    """One table row per model, the highest Reward first."""
     rows = load_level_rows(filtered)
     found = creation_table(rows, study_baseline(filtered)) if len(rows) else {}
     return found.get((), [])
@@ -63,8 +63,8 @@ def creation_rows(filtered: FilteredStudy) -> list[CreationRow]:
 def show_creation_table(
     filtered: FilteredStudy, split: str, cell: str, sections: Sequence[str]
 ) -> Markup:
-    """Stacked levels by model, or a matrix of Reward, Win rate or visual factuality score (VFS) by
-    category or task."""
+    """HTML of stacked levels by model, or a matrix of Reward, win rate or visual factuality score
+    (VFS) by category or task."""
     rows = load_level_rows(filtered)
     if rows.empty:
         return empty_state(
@@ -112,7 +112,7 @@ def _level_row(row: CreationRow, scored: bool) -> LevelRow:
 
 
 def _factuality_table(found: Sequence[CreationRow]) -> Markup:
-    """Table of a study that has factuality scores only."""
+    """HTML table for a study that has only factuality scores."""
     heads = [
         ColumnHead("Model", numeric=False),
         ColumnHead("VFS", tip="visual factuality score, 0 to 10"),
@@ -134,8 +134,8 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
 
 
 def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Markup:
-    """Range of the baseline's visual factuality score (VFS), which is scored once per opponent, and
-    the number of unusable replies."""
+    """HTML note: the range of the baseline's visual factuality score (VFS), which is scored once
+    per opponent, and the number of unusable replies."""
     values = [row.baseline_vfs.value for row in found if row.baseline_vfs.value is not None]
     unread = sum(row.vfs_fail for row in found)
     parts = []

@@ -1,6 +1,7 @@
-"""Grade Score of a study: heatmap by judge, prompt and unrelated option, with chance scores.
+"""Grade Score of a study: heatmap by judge, prompt and unrelated option, with the scores of random
+choices.
 
-Scores at different numbers of options N are never compared.
+Scores with different numbers of options N are never compared.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ SEED: Final = 20_24
 
 
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
-    """Heatmap cells of the filtered study; items with one option have no score."""
+    """Heatmap cells of the filtered study; items with only one option have no score."""
     rows = load_choice_rows(filtered)
     return grade_heatmap_cells(rows) if len(rows) else []
 
@@ -70,7 +71,7 @@ def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 @cache
 def chance_score(measure: str, options: int) -> float | None:
-    """Expected score of random choices among `options` options, or None if unknown."""
+    """Expected score of random choices among `options` options; None if unknown."""
     if measure == "Right":
         return 1 / options
     if measure == "Above chance":
@@ -109,7 +110,7 @@ def short_prompt(prompt: str) -> str:
 
 
 def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
-    """Columns of the prompts in the paper's order, then any others."""
+    """Heatmap columns of the prompts: in the paper's order, then any others."""
     found = list(dict.fromkeys(cell.prompt for cell in cells))
     order = {prompt: place for place, prompt in enumerate(GRADE_PROMPTS)}
     found.sort(key=lambda prompt: order.get(prompt, len(order)))
@@ -117,7 +118,7 @@ def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
-    """Judges, the highest mean score first."""
+    """Names of the judges, the highest mean score first."""
     attribute = GRADE_MEASURES[measure][0]
     values: dict[str, list[float]] = {}
     for cell in cells:
@@ -127,7 +128,7 @@ def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]
 
 
 def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
-    """One matrix with and one without the unrelated option, each with its chance score."""
+    """HTML of one matrix with and one without the unrelated option, each with its chance score."""
     if not cells:
         return empty_state(
             "No item was shown in rotations.",
@@ -170,7 +171,8 @@ def _mixed_sizes_note(sizes: Sequence[int]) -> Markup:
 
 
 def show_by_size(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """Grades per N with their chance score, if a study mixes several N."""
+    """HTML table of grades per number of options N, with their chance scores, for a study with
+    several N."""
     sizes = sorted({n for cell in cells for n in cell.options})
     if len(sizes) < 2:
         return EMPTY
@@ -200,7 +202,8 @@ def best_cell(cells: Sequence[GradeCell]) -> GradeCell | None:
 
 
 def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
-    """Headline: number of cells significantly above chance; lead: the highest grade."""
+    """Headline (how many judge-prompt pairs score significantly above chance) and the sentence
+    below it (the highest grade)."""
     best = best_cell(cells)
     if best is None:
         return (
@@ -225,7 +228,8 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
 
 
 def _accuracy_clause(best: GradeCell) -> str:
-    """Accuracy of the cell: a judge that is consistently wrong also has a grade of 1."""
+    """Clause on the accuracy of a judge and prompt, because a judge that is always wrong in the
+    same way also has grade 1."""
     right, even = best.accuracy, 1 / max(best.options)
     if right.value is None:
         return ""
@@ -237,7 +241,7 @@ def _accuracy_clause(best: GradeCell) -> str:
 
 
 def chance_accuracy_text(options: Sequence[int]) -> str:
-    """Accuracy of guessing: "33 %", or "11 to 33 %" if several N are mixed."""
+    """Accuracy of guessing as text: "33 %", or "11 to 33 %" if there are several N."""
     low, high = share(1 / max(options), 0), share(1 / min(options), 0)
     return low if low == high else f"{low.split(NARROW_SPACE)[0]} to {high}"
 

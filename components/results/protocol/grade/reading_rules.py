@@ -1,4 +1,4 @@
-"""Grade Score replies under two parsing rules, and the grades given by prompt 4."""
+"""Grade Score replies read by two parsing rules, and the grades that prompt 4 requests."""
 
 from __future__ import annotations
 
@@ -45,14 +45,15 @@ READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """The parsing rule with which the study's rule is compared."""
+    """The parsing rule to compare with the study's own rule."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
 def reread_choices(
     store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Call -> (status, slot) of the stored replies under `rule`."""
+    """Status and chosen position of each stored reply when read by `rule`; keys identify the
+    calls."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
     )
@@ -90,7 +91,7 @@ def _ask_key(
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows of choices with a stored reply, read under the study's rule and under the other rule."""
+    """Choices with a stored reply, read twice: by the study's rule and by the other rule."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)
@@ -112,7 +113,7 @@ def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFra
 
 
 def load_reading_differences(filtered: FilteredStudy) -> dict[tuple[str, ...], ReadingDifference]:
-    """By judge and prompt: the verdicts that differ under the other rule."""
+    """For each judge and prompt, the verdicts that differ between the two rules."""
     first, second = load_two_readings(filtered)
     return reading_differences(first, second) if len(first) else {}
 
@@ -143,7 +144,7 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
 def _difference_cell(
     judge: str, prompt: str, one: ReadingDifference, mine: str, other: str
 ) -> Markup:
-    """Number of different verdicts, with their kinds on hover."""
+    """HTML cell with the number of verdicts that differ, and their kinds on hover."""
     if not one.differ:
         return fill('<span class="eh-mute">0 of {}</span>', count(one.share.n))
     parts = {
@@ -176,7 +177,7 @@ def reading_sentence(found: dict[tuple[str, ...], ReadingDifference], mine: str,
 
 
 def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """Usable choices whose reply graded every option."""
+    """The usable choices whose reply contains a grade for every option."""
     rows = select_picks(load_choice_rows(filtered))
     columns = score_columns(rows)
     if not columns or rows.empty:
@@ -188,7 +189,7 @@ def graded_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Model -> mean of its grades (0 to 5) over all positions."""
+    """Mean grade (0 to 5) of each model over all positions."""
     if rows.empty:
         return {}
     names = contestants(rows)
@@ -204,8 +205,8 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def show_option_grades(filtered: FilteredStudy) -> Markup:
-    """Mean grade of each answer, and the share of selections that contradict the grades in their
-    own reply."""
+    """HTML of each answer's mean grade, and of the share of replies whose selection contradicts
+    their own grades."""
     rows = graded_rows(filtered)
     if rows.empty:
         return empty_state(

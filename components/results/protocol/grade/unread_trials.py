@@ -1,6 +1,6 @@
-"""Grade Score of items with unusable trials, by the rule of this app and by the authors' code.
+"""Grade Score of items with unusable trials, by Evenhand's rule and by the authors' code.
 
-A trial is one call: one rotation of an item's options. This app leaves out items with an unusable
+A trial is one call: one rotation of an item's options. Evenhand leaves out items with an unusable
 trial. The authors' code, and so the published numbers, include them.
 """
 
@@ -27,8 +27,8 @@ from metrics.protocols.grade_score import grade_estimates, grade_table
 
 
 def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
-    """Table of the judges and prompts with items that have an unusable trial; empty without such
-    items."""
+    """HTML table of the judges and prompts that have items with an unusable trial; empty if there
+    are none."""
     rows = mark_unrelated(load_choice_rows(filtered))
     heads = [
         ColumnHead("Judge, prompt", numeric=False),

@@ -1,4 +1,5 @@
-"""Effect of an unrelated option: its share of the choices, and the grade at equal N."""
+"""Effect of an unrelated option: how often it is chosen, and the grade with and without it at equal
+N."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ SEED: Final = 20_24
 
 @dataclass(frozen=True, slots=True)
 class ComparisonStudy:
-    """Another study on the same items, compared with the current one."""
+    """Another study of the same items, to compare with the current one."""
 
     name: str
     unrelated: str
@@ -57,7 +58,8 @@ class ComparisonStudy:
 def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
 ) -> Markup:
-    """Share of the unrelated option, and the comparison with another study."""
+    """HTML of how often the unrelated option is chosen, and of the comparison with another
+    study."""
     if not cells:
         return empty_state("No item was shown in rotations.", "Grades need rotated options.")
     parts = [_unrelated_shares(cells)]
@@ -140,7 +142,8 @@ def _paired_differences(
     theirs: Sequence[GradeCell],
     beside: ComparisonStudy,
 ) -> Markup:
-    """Paired differences at equal N, adjusted for all cells, or the reason there are none."""
+    """HTML of paired grade differences at equal N, adjusted for all cells; or the reason why there
+    are none."""
     if _option_counts(cells) != _option_counts(theirs):
         chances = " and ".join(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
@@ -154,7 +157,8 @@ def _paired_differences(
 
 
 def _effect_table(found: Sequence[Contrast]) -> Markup:
-    """Table of the differences with − without on the same items, by judge and prompt."""
+    """HTML table of grade differences (with − without the option) on the same items, by judge and
+    prompt."""
     by_cell = {one.left[:2]: one for one in found}
     prompts = list(dict.fromkeys(prompt for _, prompt in by_cell))
     tip = "with − without on the same items, adjusted for all judges and prompts"
@@ -168,7 +172,8 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
-    """Grade with − without, for each judge and prompt of both studies."""
+    """Grade with the unrelated option − grade without it, for each judge and prompt in both
+    studies."""
     marked = mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     known = {
         tuple(map(str, key))

@@ -1,4 +1,4 @@
-"""MT-Bench numbers: adjusted win rates, and conflicts between the two games of a pair.
+"""MT-Bench's numbers: adjusted win rates, and conflicts between the two games of a pair.
 
 A game is one order of a pair with its verdict.
 """
@@ -47,7 +47,8 @@ def load_game_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_win_rates(filtered: FilteredStudy) -> Markup:
-    """Table of wins, losses, ties and (wins + ties/2) / all, games combined by the active rule."""
+    """HTML table of wins, losses, ties and (wins + ties/2) / all; the two games are combined by the
+    counting rule in use."""
     rows = load_game_rows(filtered)
     combine, unreadable = filtered.rule
     found = win_rate(rows, combine, unreadable) if len(rows) else {}
@@ -85,7 +86,8 @@ def show_win_rates(filtered: FilteredStudy) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class GameConflicts:
-    """Counts of agreeing and conflicting games of the pairs, for one judge and prompt."""
+    """For one judge and prompt, how many pairs have agreeing and how many have conflicting
+    games."""
 
     judge: str
     prompt: str
@@ -108,7 +110,7 @@ class GameConflicts:
 
 
 def game_conflicts(filtered: FilteredStudy) -> list[GameConflicts]:
-    """Conflicts by judge and prompt, over pairs judged in both orders."""
+    """Conflicts between games for each judge and prompt, over pairs judged in both orders."""
     rows = load_game_rows(filtered)
     rows = select_rows(rows, ~rows["noise"].to_numpy() & (rows["orders"] > 1).to_numpy())
     found = []
@@ -172,7 +174,8 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
 
 
 def _flips_hint(side: str, one: GameConflicts) -> str:
-    """Hover text; the link opens all flips toward a side, including those with one tie."""
+    """Hover text of a count; its link opens all flips toward one position, including those with one
+    tie."""
     leaning = one.toward_first if side == "first" else one.toward_second
     return f"the answer shown {side} won both games\nopens all {leaning} flips toward the {side}"
 
@@ -229,7 +232,7 @@ def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
 
 
 def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
-    """One line with the number of pairs whose two games conflict."""
+    """HTML line on the number of pairs whose two games conflict."""
     pairs, unequal = sum(one.pairs for one in found), sum(one.unequal_pairs for one in found)
     if not pairs:
         return EMPTY

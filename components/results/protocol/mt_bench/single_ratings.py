@@ -1,4 +1,4 @@
-"""Single ratings of MT-Bench, and counts of Arena-Hard's five labels."""
+"""MT-Bench's ratings of single answers, and counts of Arena-Hard's five labels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def show_ratings(filtered: FilteredStudy) -> Markup:
-    """Table of the mean rating of each model, and matrix by category."""
+    """HTML table of each model's mean rating, and a matrix of mean ratings by category."""
     rows = load_rating_rows(filtered)
     found = single_ratings(rows) if len(rows) else {}
     if not found:
@@ -92,7 +92,8 @@ def _category_matrix(rows: pd.DataFrame, order: Sequence[str]) -> Markup:
 
 
 def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int]]:
-    """(judge, prompt) -> count of each of the five labels, and of unusable replies ("fail")."""
+    """For each (judge, prompt), the count of each of the five labels and of unusable replies
+    ("fail")."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     rows = rows.loc[~rows["noise"].to_numpy()]
     found = {}
@@ -110,7 +111,8 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
 
 
 def show_label_counts(filtered: FilteredStudy) -> Markup:
-    """Counts of the five labels by position; without position bias they are symmetric."""
+    """HTML table of how often each of the five labels was given; without position bias the counts
+    are symmetric."""
     found = label_counts(filtered)
     if not found:
         return empty_state("No five-level verdicts.", "The five labels compare two answers.")
@@ -132,7 +134,8 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
 
 
 def _weighted_ratings(filtered: FilteredStudy) -> Markup:
-    """Two ratings per model: "much better" counted once, or three times as Arena-Hard does."""
+    """HTML of two ratings per model: with "much better" counted once, and three times as Arena-Hard
+    does."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
     weighted = {

@@ -1,4 +1,4 @@
-"""HTML of the papers' published tables, with their caveats."""
+"""HTML of the tables published in the papers, with cautions on using them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
 
 def show_published_grades(part: str) -> Markup:
-    """Tables 1 to 3 of Grade Score, without and with the added unrelated option."""
+    """HTML of Grade Score's Tables 1 to 3, without and with the added unrelated option."""
     scale = GRADE_SCALES[part]
     halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
     corners = Markup(
@@ -83,7 +83,8 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
 
 
 def doubt_notice() -> Markup:
-    """Warning against using these tables as a standard, with counts computed from them."""
+    """HTML warning against using the published grades as a standard, with counts computed from
+    them."""
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
@@ -100,7 +101,7 @@ def doubt_notice() -> Markup:
 
 
 def _doubtful_list() -> Markup:
-    """List of the cells above their upper bound."""
+    """HTML list of the published grades above their upper bound."""
     rows = [
         [
             escape(short_model(model)),

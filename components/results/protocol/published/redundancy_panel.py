@@ -1,4 +1,4 @@
-"""Redundancy: correlation of a study's model scores with those of other benchmarks."""
+"""Redundancy panel: correlation of a study's model scores with the scores of other benchmarks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
 
 BenchmarkScores = Mapping[str, Mapping[str, float]]
-"""benchmark -> model -> score"""
+"""Scores by benchmark, then by model."""
 
 CORRELATION_SCALES: Final[dict[str, heat.ColourScale]] = {
     "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
@@ -48,7 +48,7 @@ class InvalidScores(ValueError):
 
 
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
-    """Read benchmark -> model -> score from an uploaded CSV; an error names the row."""
+    """Read scores by benchmark and model from an uploaded CSV file; an error names the row."""
     if path.stat().st_size > MAX_BYTES:
         raise InvalidScores(
             f"{path.name} is larger than {count(MAX_BYTES)} bytes. "
@@ -67,7 +67,8 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 
 
 def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """(kind, model -> score) of the study: Reward, Bradley–Terry rating, or mean rating."""
+    """The kind of the study's scores (Reward, Bradley–Terry rating or mean rating), and the score
+    of each model."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
         found = {row.model: row.reward for row in creation_rows(filtered)}
@@ -84,7 +85,8 @@ def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
 def study_redundancy(
     filtered: FilteredStudy, scores: BenchmarkScores
 ) -> BenchmarkCorrelations | None:
-    """Correlations between the study and the uploaded benchmarks; None without own scores."""
+    """Correlations between the study's scores and the uploaded benchmarks; None if the study has no
+    scores."""
     kind, own = own_scores(filtered)
     if not own:
         return None
@@ -121,7 +123,7 @@ def show_correlations(
 
 
 def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
-    """Number of models matched by name, and the names without a match."""
+    """HTML on how many models match by name, and on the names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others
@@ -134,7 +136,7 @@ def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:
-    """Scatter plots of the study against each benchmark, one point per model."""
+    """Scatter plots of the study's scores against each benchmark, one point per model."""
     found = study_redundancy(filtered, scores) if scores else None
     if found is None:
         return None

@@ -1,4 +1,5 @@
-"""Cost of a head-to-head (calls, tokens, dollars), and parsing and extraction of replies."""
+"""Panels on the cost of comparing two models (calls, tokens, dollars), and on how verdicts were
+read from replies."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ DOLLAR_STYLE: Final = NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Calls, tokens and dollars of the head-to-heads of one judge and prompt."""
+    """Calls, tokens and dollars that one judge and prompt spent on head-to-heads (pairs of
+    answers)."""
 
     judge: str
     prompt: str
@@ -61,7 +63,7 @@ class HeadToHeadSpending:
 
 
 def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
-    """Spending by judge and prompt, from the stored costs of the calls."""
+    """Spending for each judge and prompt, from the stored costs of the calls."""
     rows = load_pair_rows(filtered)
     rows = select_rows(rows, ~rows["noise"])
     if rows.empty or "seq" not in rows:
@@ -99,7 +101,7 @@ def _known_mean(values: np.ndarray) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of all calls with at least one of them
+    """Prompt tokens, completion tokens and dollars of all calls for which any of the three was
     recorded."""
 
     seq: np.ndarray
@@ -108,7 +110,7 @@ class CallCosts:
     """One row per call: prompt tokens, completion tokens, dollars."""
 
     def of(self, seqs: np.ndarray) -> np.ndarray:
-        """Tokens and dollars, one row per sequence number in `seqs`; nan where not recorded."""
+        """Tokens and dollars, one row per sequence number in `seqs`; nan if not recorded."""
         found = np.full((len(seqs), 3), math.nan)
         if len(self.seq):
             position = np.minimum(np.searchsorted(self.seq, seqs), len(self.seq) - 1)
@@ -128,7 +130,7 @@ _memoised_call_costs = memoise_by_study(read_call_costs)
 
 
 def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
-    """Table of calls, tokens and dollars, with the projected cost of a new model."""
+    """HTML table of calls, tokens and dollars, with the projected cost of adding a model."""
     if not found:
         return empty_state("No pairs were judged.", "A head-to-head is one pair in both orders.")
     heads = [
@@ -169,7 +171,7 @@ def _cost_row(one: HeadToHeadSpending) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """Replies of one judge and prompt, by status."""
+    """Number of replies of one judge and prompt, by status."""
 
     judge: str
     prompt: str
@@ -182,12 +184,13 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Replies without a verdict, which the rule "unreadable is a tie" counts as ties."""
+        """Number of replies without a verdict; the rule "unreadable is a tie" counts them as
+        ties."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property
     def failed(self) -> int:
-        """Calls without a reply; no rule counts them."""
+        """Number of calls without a reply; no rule counts them."""
         return self.replies - self.by_status.get("ok", 0) - self.extracted - self.without_verdict
 
 
@@ -246,7 +249,8 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
 
 
 def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
-    """Numbers of extracted verdicts, of replies without a verdict, and the rule for those."""
+    """Sentence on the number of extracted verdicts and of replies without a verdict, and on how the
+    latter count."""
     unusable = sum(one.without_verdict for one in found)
     extracted = sum(one.extracted for one in found)
     replies = sum(one.replies for one in found)

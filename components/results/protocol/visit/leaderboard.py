@@ -1,4 +1,4 @@
-"""VisIT-Bench tables of a study: Elo leaderboard, and win rates by skill."""
+"""VisIT-Bench's tables for a study: Elo leaderboard, and win rates by skill."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ALL_CATEGORIES: Final = "all"
 
 
 def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
-    """Filtered pairwise rows of the judges."""
+    """The judges' verdicts on pairs that pass the filters."""
     rows = machine_rows(protocol_rows(filtered, "pairwise"))
     return select_pairs(rows)
 
@@ -51,7 +51,7 @@ def load_pair_rows(filtered: FilteredStudy) -> pd.DataFrame:
 
 
 def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
-    """Leaderboard of the models by number of images, under the active rule."""
+    """Leaderboard of the models, by number of images per item, under the counting rule in use."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return []
@@ -64,7 +64,7 @@ def compute_leaderboard(filtered: FilteredStudy) -> list[VisitLeaderboardRow]:
 
 
 def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
-    """Item -> its IMAGE_KINDS value, for the items left by the filters."""
+    """The number of images of each filtered item, as one of IMAGE_KINDS."""
     wanted = {str(item) for item in filtered.machines["item"].unique()}
     kinds = _all_image_kinds(FilteredStudy(filtered.store, filtered.name))
     return {item: kinds[item] for item in wanted if item in kinds}
@@ -72,13 +72,13 @@ def item_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
 
 @memoise_by_study
 def _all_image_kinds(filtered: FilteredStudy) -> dict[str, str]:
-    """Item -> its IMAGE_KINDS value, for all items of the study."""
+    """The number of images of each item in the study, as one of IMAGE_KINDS."""
     items = filtered.store.items(filtered.name)
     return {name: IMAGE_KINDS[min(len(item.images), 2)] for name, item in items.items()}
 
 
 def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") -> Markup:
-    """Table with the columns of the paper: category, model, Elo, matches, win rate."""
+    """HTML table with the paper's columns: category, model, Elo, matches, win rate."""
     if not rows:
         return empty_state("No pairs.", "The leaderboard needs answers compared in pairs.")
     axis = fit_axis([row.elo.estimate for row in rows], steps_from(10), number)
@@ -106,7 +106,7 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
 
 
 def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
-    """Explanation for models whose Elo lies outside its own bootstrap interval."""
+    """HTML note that explains why a model's Elo may be outside its own bootstrap interval."""
     names = [row.model for row in rows if row.elo.outside_interval]
     if not names:
         return EMPTY
@@ -151,7 +151,7 @@ def _order_band(row: VisitLeaderboardRow) -> Markup:
 
 
 def common_image_kind(filtered: FilteredStudy) -> str:
-    """The IMAGE_KINDS value of all items, or "" if they differ."""
+    """The one of IMAGE_KINDS that all items have; "" if they differ."""
     kinds = set(item_image_kinds(filtered).values())
     return kinds.pop() if len(kinds) == 1 else ""
 
@@ -160,7 +160,8 @@ def common_image_kind(filtered: FilteredStudy) -> str:
 
 
 def show_skills(filtered: FilteredStudy) -> Markup:
-    """Matrix of win rates by skill (largest first) and model, under the active rule."""
+    """HTML matrix of win rates by skill (largest skill first) and model, under the counting rule in
+    use."""
     rows = load_pair_rows(filtered)
     if rows.empty:
         return empty_state("No pairs.", "Win rates by skill need pairs.")

@@ -18,7 +18,8 @@ from components.study.plan.cost_preview import (
     run_button_text,
 )
 from components.study.plan.study_preview import build_preview, load_records, plan_from_text
-from judges.planning.plan import asks_of, make_forecast, save_plan
+from judges.planning.forecast import make_forecast
+from judges.planning.plan import asks_of, save_plan
 from studies.domain import Judgement, Verdict
 from studies.errors import EvenhandError
 from studies.spec.study import DataSpec

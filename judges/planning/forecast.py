@@ -1,0 +1,113 @@
+"""Forecast of a plan: calls, tokens, dollars and seconds before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from judges.models.interface import JudgeCall
+from judges.money.costs import cost_of, price_of
+from judges.planning.plan import Plan, PlannedAsk, asks_of, identity_of
+from judges.planning.prompt_cache import CacheForecast, cached_from
+from studies.domain import JudgeSpec, Price, Usage
+from studies.spec.study import Study
+from studies.store.store import Store
+
+CHARACTERS_PER_TOKEN: Final = 4.2
+REPLY_TOKENS: Final = 250
+"""Tokens of a reply that the forecast assumes."""
+
+IMAGE_TOKENS: Final = 765
+"""Tokens that a provider counts for an image of about a megapixel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Expected calls, tokens, dollars and seconds of a plan."""
+
+    asks: int
+    noise: int
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: float | None
+    """None: the price of a judge is unknown."""
+    seconds: float | None
+    cached_tokens: int = 0
+    """Prompt tokens that the provider's cache is expected to hold, at a lower price."""
+
+
+def make_forecast(
+    plan: Plan, pending: set[str] | None = None, store: Store | None = None
+) -> Forecast:
+    """Forecast the calls of a plan from its rendered prompts; `pending`: only the asks with these
+    keys."""
+    asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
+    return forecast_asks(plan.study, asks, store)
+
+
+def forecast_asks(
+    study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
+) -> Forecast:
+    """Forecast calls, tokens, dollars and seconds of rendered asks.
+
+    If the store has judgements from the same endpoint, its measured speed is used.
+    """
+    asks = noise = sent = received = cached = 0
+    dollars: float | None = 0.0
+    seconds = {judge.name: 0.0 for judge in study.judges}
+    prices = {judge.name: price_of(judge) for judge in study.judges}
+    rates = {
+        judge.name: store.endpoint_rate(identity_of(judge, study.families)) if store else None
+        for judge in study.judges
+    }
+    minimums = {judge.name: cached_from(judge) for judge in study.judges}
+    cache = CacheForecast(CHARACTERS_PER_TOKEN)
+    for planned in planned_asks:
+        judge = planned.call.judge
+        tokens_in, tokens_out = estimate_tokens(planned.call)
+        tokens_cached = cache.cached_tokens(planned.call, minimums[judge.name])
+        cached += tokens_cached
+        asks, noise = asks + 1, noise + planned.ask.noise
+        sent, received = sent + tokens_in, received + tokens_out
+        dollars = _add_cost(dollars, prices[judge.name], tokens_in, tokens_out, tokens_cached)
+        seconds[judge.name] += _estimate_seconds(
+            judge, tokens_in, study.concurrency, rates[judge.name]
+        )
+    slowest = max(seconds.values(), default=0.0)  # judges are called in parallel
+    return Forecast(asks, noise, sent, received, dollars, slowest, cached)
+
+
+def estimate_tokens(call: JudgeCall) -> tuple[int, int]:
+    """Estimate prompt and reply tokens without a tokenizer. Prompt: characters / 4.2. Reply: 250,
+    or the token limit if that is lower."""
+    texts, images = 0, 0
+    for message in call.messages:
+        content = message["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
+        texts += sum(len(part.get("text", "")) for part in parts)
+        images += sum("image_url" in part for part in parts)
+    out = min(REPLY_TOKENS, call.parameters.get("max_tokens", call.judge.max_tokens))
+    return round(texts / CHARACTERS_PER_TOKEN) + IMAGE_TOKENS * images, out
+
+
+def _add_cost(
+    dollars: float | None, price: Price | None, sent: int, received: int, cached: int
+) -> float | None:
+    cost = cost_of(Usage(sent, received, cached), price)
+    return None if dollars is None or cost is None else dollars + cost
+
+
+def _estimate_seconds(
+    judge: JudgeSpec, tokens: int, concurrency: int, rate: tuple[float, float] | None
+) -> float:
+    """Return the seconds that one call takes at the measured rate (prompt tokens/s, calls/s).
+
+    Without a measurement: 85 prompt tokens/s for the embedded judge (two cores of a small server; a
+    desktop is four times as fast), 3 s per call for endpoints.
+    """
+    if judge.kind == "simulated":
+        return 0.0005
+    if judge.kind == "embedded":
+        return tokens / (rate[0] if rate else 85.0)
+    return (1 / rate[1] if rate else 3.0) / concurrency
