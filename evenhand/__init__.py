@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from evenhand.function_judge import judge as judge
     from evenhand.judge_audit import JudgeAudit as JudgeAudit
     from evenhand.judge_audit import audit as audit
     from evenhand.nightly.gate_check import gate as gate
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from evenhand.rating_frames import bradley_terry as bradley_terry
     from evenhand.rating_frames import elo as elo
     from evenhand.remedy_table import remedies as remedies
-    from evenhand.study_runs import run as run
+    from evenhand.running.function_judge import judge as judge
+    from evenhand.running.study_runs import run as run
     from evenhand.study_table import JudgedStudy as JudgedStudy
     from evenhand.study_table import read as read
     from evenhand.study_table import study as study
@@ -33,11 +33,11 @@ _MODULES: Final = {
     "bradley_terry": "rating_frames",
     "elo": "rating_frames",
     "gate": "nightly.gate_check",
-    "judge": "function_judge",
+    "judge": "running.function_judge",
     "read": "study_table",
     "remedies": "remedy_table",
     "report": "page_views",
-    "run": "study_runs",
+    "run": "running.study_runs",
     "show": "page_views",
     "study": "study_table",
 }

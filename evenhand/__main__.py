@@ -63,6 +63,8 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "describe": (_judges, "describe images with a judge"),
     "allow": (_judges, "allow an environment variable for an endpoint"),
     "providers": (_judges, "list the presets of providers"),
+    "models": (_judges, "list the models of a provider"),
+    "download": (_judges, "download the weights of a model"),
     "import-prompts": (_judges, "import prompts of MT-Bench"),
     "export-batch": (_judges, "write the calls of a study as batch files"),
     "submit-batch": (_judges, "send batch files"),

@@ -16,7 +16,7 @@ from metrics.estimation import row_selection
 from metrics.remedies.known_winners import DESIGN, PEOPLE
 from metrics.summary.measured_study import MeasuredStudy, is_store, read_results
 from metrics.summary.remedy_section import RemedyInputs
-from studies.domain import STATUSES, Item
+from studies.domain import BY_DESIGN, STATUSES, Item, Preference
 from studies.errors import SourceError
 from studies.exchange.unsaved_study import frame_from_source, has_designed_answers
 from studies.frames.battle_frame import frame_from_battles
@@ -253,13 +253,21 @@ def _items_of(table: pd.DataFrame, columns: dict[str, str]) -> Iterable[Item]:
     if not all(role in columns for role in wanted):
         return
     answers: dict[str, dict[str, str]] = {}
+    better: dict[str, dict[tuple[str, ...], Preference]] = {}
     questions: dict[str, str] = {}
-    rows = zip(*(_texts(table[columns[role]]) for role in wanted), strict=True)
-    for item, question, first, second, first_answer, second_answer in rows:
+    texts = [_texts(table[columns[role]]) for role in wanted]
+    known = _texts(table[columns["truth"]]) if "truth" in columns else [""] * len(table)
+    slots = _slots("truth", known, texts[2], texts[3])
+    for row, (item, question, first, second, *pair) in enumerate(zip(*texts, strict=True)):
         questions.setdefault(item, question)
-        answers.setdefault(item, {}).update({first: first_answer, second: second_answer})
+        answers.setdefault(item, {}).update(dict(zip((first, second), pair, strict=True)))
+        if (slot := int(slots[row])) != NO_PICK:
+            names = tuple(sorted((first, second)))
+            picked = "tie" if slot == TIE else (first, second)[slot]
+            better.setdefault(item, {})[names] = Preference(BY_DESIGN, names, picked)
     for item, question in questions.items():
-        yield Item(item, question, answers[item])
+        human = tuple(better.get(item, {}).values())
+        yield Item(item, question, answers[item], human=human)
 
 
 # ------------------------------------------------------------------------------ files

@@ -64,9 +64,9 @@ ORDER = {
     "evenhand": (
         "extras",
         "study_table audit_table",
-        "judge_cards rating_frames remedy_table function_judge",
-        "judge_audit",
-        "recorded_demo study_runs inspect_scorers",
+        "judge_cards rating_frames remedy_table running",
+        "judge_audit inspect_scorers",
+        "recorded_demo",
         "page_views nightly",
         "__main__",
     ),

@@ -108,7 +108,8 @@ def read_stored_study(
 
 
 def _holds_labels(path: Path) -> bool:
-    """Whether the header has the columns `verdict` and `label` and is not that of battles."""
+    """Whether a file's header names `verdict` and `label` but not `winner` (a column of
+    battles)."""
     with path.open("rb") as file:
         first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
     names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}
@@ -134,11 +135,15 @@ def _read_labels(path: Path) -> MeasuredStudy:
 
 
 def _read_battles(path: Path) -> pd.DataFrame:
-    """Read a table of battles; an empty category or item is a value, a missing winner an error."""
+    """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
+    a name); a missing winner is an error."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is neither a store nor a CSV of battles: {error}") from error
+        raise ValueError(
+            f"{path} is neither a store nor a CSV of battles: {error}; check the path, or see "
+            "docs/formats.md"
+        ) from error
     try:
         return frame_from_battles(
             table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table
