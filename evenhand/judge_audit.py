@@ -12,7 +12,7 @@ import pandas as pd
 
 from evenhand.audit_table import summary_table
 from evenhand.extras import names_missing_extra
-from evenhand.judge_cards import CARD_MEASURES, JudgeCard, judge_cards
+from evenhand.judge_cards import JudgeCard, judge_cards
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.__main__ import format_estimate
 from metrics.summary.summary import to_plain_data
@@ -21,7 +21,7 @@ from studies.terminal import escape_control
 
 MAX_CARDS: Final = 12
 """Cards that are printed; the table has all of them."""
-NAME_WIDTH: Final = 44
+NAME_WIDTH: Final = 47
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +72,8 @@ def audit(data: JudgedStudy | pd.DataFrame | str | Path) -> JudgeAudit:
 
 def _card_text(card: JudgeCard) -> str:
     lines = [_title(card), *(f"  {sentence}" for sentence in card.sentences), ""]
-    for name, got in card.measures.items():
-        lines.append(f"  {CARD_MEASURES[name]:<{NAME_WIDTH}} {format_estimate(to_plain_data(got))}")
+    for label, got in card.measures.items():
+        lines.append(f"  {label:<{NAME_WIDTH}} {format_estimate(to_plain_data(got))}")
     return "\n".join(lines)
 
 
@@ -83,7 +83,7 @@ def _title(card: JudgeCard) -> str:
 
 def _card_html(card: JudgeCard) -> str:
     sentences = escape(" ".join(card.sentences))
-    rows = [(CARD_MEASURES[name], *_cells(got)) for name, got in card.measures.items()]
+    rows = [(label, *_cells(got)) for label, got in card.measures.items()]
     table = pd.DataFrame(rows, columns=["measure", "value", "low", "high", "n", "items", "note"])
     return (
         f"<section><h4>{escape(_title(card))}</h4><p>{sentences}</p>"

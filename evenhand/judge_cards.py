@@ -30,6 +30,7 @@ CARD_MEASURES: Final = {
     "unreadable": "Unusable replies",
 }
 """Measures of a card in their order; those without a value are left out."""
+MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class JudgeCard:
     prompt: str
     sentences: tuple[str, ...]
     measures: dict[str, Estimate]
+    """Label -> estimate, in the order of the card."""
 
 
 def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
@@ -73,7 +75,7 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
         card = ReportCard(raters, rater)
         found = card_sentences(card.facts, card.words)
         texts = tuple(_plain(sentence.text) for sentence in found)
-        yield JudgeCard(card.judge, card.prompt, texts, dict(_measures(card)))
+        yield JudgeCard(card.judge, card.prompt, texts, dict(_measures(card, study.truth)))
 
 
 def _plain(text: str) -> str:
@@ -81,7 +83,7 @@ def _plain(text: str) -> str:
     return text.replace("**", "").replace(NARROW_SPACE, " ")
 
 
-def _measures(card: ReportCard) -> Iterator[tuple[str, Estimate]]:
+def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
     further = {
         "order_effect": card.order_effect,
         "tie_rate": card.ties,
@@ -89,6 +91,7 @@ def _measures(card: ReportCard) -> Iterator[tuple[str, Estimate]]:
         "unreadable": card.unreadable,
     }
     known = {**card.measures, **further}
-    for name in CARD_MEASURES:
+    for name, label in CARD_MEASURES.items():
         if name in known and known[name].value is not None:
-            yield name, known[name]
+            by_people = name == "accuracy" and truth == "people"
+            yield MAJORITY_LABEL if by_people else label, known[name]

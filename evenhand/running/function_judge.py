@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, overload
+from urllib.parse import quote
 
 from studies.domain import JudgeSpec
 from studies.errors import StudyError
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 Messages = list[dict[str, Any]]
 Answer = Callable[[Messages], str | Awaitable[str]]
 
-SCHEME: Final = "function:"
-"""Start of the endpoint of a judge that is a function."""
+FUNCTION_ADDRESS: Final = "http://function.invalid/"
+"""Start of the endpoint of a judge that is a function: a host name that never exists, so that the
+page cannot call it by mistake."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,13 @@ class FunctionJudge:
     def spec(self) -> JudgeSpec:
         """The judge as it stands in a study: without key, price and parameters."""
         return JudgeSpec(
-            self.name, self.name, endpoint=f"{SCHEME}{self.name}", family=self.family,
-            temperature=None, max_attempts=2,
-        )  # fmt: skip
+            self.name,
+            self.name,
+            endpoint=FUNCTION_ADDRESS + quote(self.name, safe=""),
+            family=self.family,
+            temperature=None,
+            max_attempts=2,
+        )
 
 
 @overload
