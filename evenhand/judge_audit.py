@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from evenhand.audit_cards import JudgeCard, judge_cards
 from evenhand.audit_table import summary_table
 from evenhand.extras import names_missing_extra
-from evenhand.judge_cards import JudgeCard, judge_cards
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.__main__ import format_estimate
 from metrics.summary.summary import to_plain_data

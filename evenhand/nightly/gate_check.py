@@ -3,83 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import pandas as pd
 
 from evenhand.extras import names_missing_extra
 from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
+from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
 from metrics.drift.night_history import NightComparison, StreamHistory
 from metrics.drift.night_scores import Stream, score_night
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
 
-Outcome = Literal["ok", "worse", "cannot tell"]
-EXIT_CODES: Final[Mapping[Outcome, int]] = {"ok": 0, "worse": 1, "cannot tell": 2}
 ALPHA: Final = 0.05
 """Share of series without any change that alarm at most, over all nights and all streams."""
 DROP: Final = 0.10
 """A drop that the gate must be able to exclude, as a difference of shares."""
 MIN_ITEMS: Final = 10
-KIND_WORDS: Final = {
-    "accuracy": "Correct where the better answer is known",
-    "agreement": "Same verdicts as on other nights",
-    "coverage": "Replies with a verdict",
-    "consistency": "Same verdict in all orders",
-}
-
-
-@dataclass(frozen=True)
-class StreamCheck:
-    """Result for one judge, prompt and kind of score."""
-
-    stream: Stream
-    outcome: Outcome
-    reason: str
-    night: NightComparison | None = None
-    threshold: float = 0.0
-
-    @property
-    def title(self) -> str:
-        judge = self.stream.judge
-        who = judge if self.stream.prompt in ("", "all") else f"{judge} · {self.stream.prompt}"
-        return f"{who}: {KIND_WORDS[self.stream.kind]}"
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """Outcome of a gate, with one check for each stream."""
-
-    study: str
-    checks: tuple[StreamCheck, ...]
-    versions: tuple[str, ...] = ()
-    """Sentences on models whose reported version has changed."""
-    version_fails: bool = False
-
-    @property
-    def outcome(self) -> Outcome:
-        found = {check.outcome for check in self.checks}
-        if "worse" in found or (self.version_fails and self.versions):
-            return "worse"
-        return "cannot tell" if "cannot tell" in found or not self.checks else "ok"
-
-    @property
-    def exit_code(self) -> int:
-        """0 ok, 1 worse, 2 cannot tell."""
-        return EXIT_CODES[self.outcome]
-
-    def __str__(self) -> str:
-        from evenhand.nightly.gate_outputs import markdown
-
-        return markdown(self)
-
-    __repr__ = __str__
-
-    def _repr_markdown_(self) -> str:
-        return str(self)
 
 
 @names_missing_extra

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from evenhand.nightly.gate_check import ALPHA, DROP, gate
-from evenhand.nightly.gate_outputs import badge, junit, markdown
+from evenhand.nightly.gate_outputs import badge, junit
+from evenhand.nightly.gate_result import markdown
 from evenhand.running.study_runs import run
 from evenhand.study_table import JudgedStudy, read
 from studies.errors import StudyError, write_error

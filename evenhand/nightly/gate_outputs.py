@@ -1,64 +1,16 @@
-"""Results of a gate for other tools: Markdown for a pull request, JUnit XML, an SVG badge."""
+"""Results of a gate for other tools: JUnit XML and an SVG badge."""
 
 from __future__ import annotations
 
 import re
-from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.etree import ElementTree
 
-if TYPE_CHECKING:
-    from evenhand.nightly.gate_check import GateResult, StreamCheck
+from evenhand.nightly.gate_result import GateResult
 
 BADGE_COLOURS: Final = {"ok": "#2e7d32", "worse": "#b3261e", "cannot tell": "#757575"}
 _CHARACTER_WIDTH: Final = 7
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def markdown(result: GateResult) -> str:
-    """A table with one row for each check, for a comment on a pull request."""
-    lines = [
-        f"### Judge gate: {result.outcome}",
-        "",
-        f"Study {_cell(result.study)}. Each night is compared with all earlier ones, item by item.",
-        "",
-        "| check | result | tonight | before | difference [95 % CI] | items | evidence |",
-        "|---|---|---|---|---|---|---|",
-        *(_row(check) for check in result.checks),
-    ]
-    lines += [f"\n**Model version changed.** {_cell(text)}" for text in result.versions]
-    return "\n".join(lines)
-
-
-def _row(check: StreamCheck) -> str:
-    night = check.night
-    reason = f"{check.outcome}: {check.reason}"
-    if night is None:
-        return f"| {_cell(check.title)} | {_cell(reason)} | | | | | |"
-    got = night.difference
-    shown = _points(got.value)
-    if got.low is not None and got.high is not None:
-        shown += f" [{_points(got.low)}, {_points(got.high)}]"
-    evidence = f"{night.evidence.e_value:.3g} of {check.threshold:,.0f}"
-    cells = (
-        _cell(check.title), _cell(reason), _share(night.value), _share(night.before), shown,
-        f"{got.items:,}", evidence,
-    )  # fmt: skip
-    return f"| {' | '.join(cells)} |"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
-def _points(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:+.1f}".replace("-", "−")
-
-
-def _cell(text: str) -> str:
-    """A text that is one cell: no marks of Markdown, HTML or tables."""
-    plain = escape(" ".join(text.split()), quote=False)
-    return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)
 
 
 def junit(result: GateResult) -> str:

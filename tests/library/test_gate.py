@@ -13,7 +13,8 @@ import pytest
 import evenhand as eh
 from evenhand.__main__ import main as command
 from evenhand.nightly.baseline_file import BaselineUnusable
-from evenhand.nightly.gate_outputs import badge, junit, markdown
+from evenhand.nightly.gate_outputs import badge, junit
+from evenhand.nightly.gate_result import markdown
 
 
 def night(

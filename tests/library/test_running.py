@@ -30,10 +30,10 @@ def test_a_function_judges_resumes_and_is_measured(tmp_path: Path) -> None:
         calls.append(messages)
         text = str(messages[-1]["content"])
         first = text.index("right") < text.index("wrong")
-        return f"Overall, Response {'A' if first else 'B'}"
+        return f"Overall, Response {'A' if first else 'B'} is better."
 
     async def always_first(messages: list[dict[str, Any]]) -> str:
-        return "Overall, Response A"
+        return "Overall, Response A is better."
 
     judges = [eh.judge(finds_right), eh.judge(always_first, name="first")]
     store = tmp_path / "run.db"

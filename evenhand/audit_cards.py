@@ -41,7 +41,7 @@ class UnsavedStudy(FilteredStudy):
     judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     @property
-    def stored_frame(self) -> pd.DataFrame:  # type: ignore[override]
+    def stored_frame(self) -> pd.DataFrame:
         return self.judgements
 
 
