@@ -14,21 +14,36 @@ pytest.importorskip(
 from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, get_model, modelapi
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import TaskState, generate
 
 from evenhand.inspect_scorers import both_orders
 
 
+@modelapi(name="scripted")
+class ScriptedModel(ModelAPI):
+    """A model that gives its replies in turn, without network (mockllm counts tokens online)."""
+
+    def __init__(self, model_name: str, replies: list[str], **more: Any) -> None:
+        super().__init__(model_name)
+        self.replies = iter(replies)
+
+    async def generate(
+        self, input: Any, tools: Any, tool_choice: Any, config: GenerateConfig
+    ) -> ModelOutput:
+        return ModelOutput.from_content("scripted", next(self.replies))
+
+    async def count_text_tokens(self, text: str) -> int:
+        return len(text) // 4
+
+
 def grader(*replies: str) -> Any:
-    outputs = [ModelOutput.from_content("mockllm/model", reply) for reply in replies]
-    return get_model("mockllm/model", custom_outputs=outputs)
+    return get_model("scripted/model", replies=list(replies), memoize=False)
 
 
 def evaluated(samples: list[Sample], scorers: list[Scorer] | None, folder: Path) -> EvalLog:
-    answers = [ModelOutput.from_content("mockllm/model", "mine") for _ in samples]
-    model = get_model("mockllm/model", custom_outputs=answers)
+    model = grader(*("mine" for _ in samples))
     task = Task(dataset=samples, solver=generate(), scorer=scorers)
     return eval(task, model=model, log_dir=str(folder), display="none", max_samples=1)[0]
 
