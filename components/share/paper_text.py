@@ -277,7 +277,7 @@ def _people_paragraph(view: FilteredStudy, votes: int) -> str:
 
 
 def metrics_command(view: FilteredStudy, store_name: str = "evenhand.db") -> str:
-    """The shell command that prints the same numbers."""
+    """The shell command that prints all numbers of the study as JSON."""
     return f"python -m metrics {store_name} --study {_shell_quote(view.name)} --json"
 
 

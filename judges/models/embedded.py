@@ -87,8 +87,11 @@ _shared_servers: dict[Path, EmbeddedServer] = {}
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server of the named weights, started on first use and again if the
-    child has died. Judges with the same weights share a server."""
+    """Return this process's server for the given weights; start it on first use, and again if it
+    has died.
+
+    Judges with the same weights share a server.
+    """
     with _shared_lock:
         weights = _locate_weights(named)
         server = _shared_servers.get(weights)
@@ -101,7 +104,7 @@ def shared_server(named: str = "") -> EmbeddedServer:
 
 @atexit.register
 def close_shared_servers() -> None:
-    """End the shared servers that were started."""
+    """End all shared servers of this process."""
     with _shared_lock:
         for server in _shared_servers.values():
             server.close()

@@ -120,9 +120,10 @@ class EndpointModel:
         return response, _redact_reply(parse_completion(content, echo=echo), self._key)
 
     async def get(self, path: str) -> bytes:
-        """Return the body at a path of the endpoint, such as `models`. The caller limits the time.
+        """Return the body at a path of the endpoint, such as `models`; raise the error of a failed
+        call, without the key.
 
-        Raises the error of a failed call, without the key.
+        The caller limits the duration.
         """
         url = httpx2.URL(f"{self._base_url}/{path}")
         response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
@@ -142,7 +143,8 @@ class EndpointModel:
         method: str = "POST",
         url: httpx2.URL | None = None,
     ) -> httpx2.Request:
-        """Build a request; the key is added per call, so that the HTTP client does not hold it."""
+        """Build a request. The key is added to each request, so that the HTTP client does not store
+        it."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(

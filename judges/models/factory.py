@@ -25,7 +25,8 @@ class EmbeddedModel:
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
     def __init__(self, weights: str = "") -> None:
-        """`weights`: the GGUF file that the judge names; empty: that of this installation."""
+        """`weights`: the GGUF file that the judge names; empty: the weights of this
+        installation."""
         self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None

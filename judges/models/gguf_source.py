@@ -1,6 +1,6 @@
-"""GGUF weights that a judge names itself: a file on this machine, or a file of a Hub repository.
+"""GGUF weights that a judge names in the study file: a file on this machine or in a Hub repository.
 
-A study file names them in `weights`: `/models/judge.gguf`, `~/judge.gguf`, or
+The key `weights` is a path such as `/models/judge.gguf` or `~/judge.gguf`, or
 `hub:owner/repo/file.gguf`, optionally with `@revision`. A Hub file is downloaded once, on request,
 into the cache of the Hub library. The hash of the file is part of the key of every call.
 """
@@ -64,7 +64,8 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 
 def locate_weights(named: str) -> Path:
-    """Return the file of a judge's `weights`; without them, the weights of this installation."""
+    """Return the path of the file that a judge's `weights` names; if it names none, the weights of
+    this installation."""
     if not named:
         return find_weights()
     if is_public():
@@ -97,7 +98,7 @@ def _check_local_file(path: Path) -> Path:
 
 
 def cached_hub_weights(weights: HubWeights) -> Path | None:
-    """Return the downloaded copy of a Hub file; None if it is not on this machine."""
+    """Return the path of the downloaded copy of a Hub file; None if it is not on this machine."""
     from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     cached = try_to_load_from_cache(weights.repo, weights.file, revision=weights.revision)
@@ -161,11 +162,12 @@ def _hub_error(weights: HubWeights, error: Exception) -> WeightsMissing:
 
 def _progress_class(progress: Progress | None) -> type[Any]:
     """Return a progress bar for the Hub library that calls `progress` and prints nothing."""
-    from huggingface_hub.utils import tqdm
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
-    class ReportingBar(tqdm):  # type: ignore[misc, valid-type]
+    class ReportingBar(tqdm):
         def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **{**options, "disable": True})
+            silent = {**options, "disable": True}
+            super().__init__(*arguments, **silent)  # type: ignore[no-untyped-call]
             self.total_bytes = int(options.get("total") or 0)
             self.received = int(options.get("initial") or 0)
 

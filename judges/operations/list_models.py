@@ -1,4 +1,4 @@
-"""Ask endpoints for their models, and find the model servers that run on this machine."""
+"""List the models that an endpoint offers, and find the model servers that run on this machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ModelList:
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A model server on this machine with its models."""
+    """A model server running on this machine, with the models it offers."""
 
     preset: ProviderPreset
     address: str
@@ -46,7 +46,7 @@ class LocalServer:
 def list_models(
     address: str, key: SecretKey | str = "", rules: EndpointRules | None = None
 ) -> ModelList:
-    """Ask an endpoint for its models, which also checks the address and the key."""
+    """Request the list of an endpoint's models, which also checks the address and the key."""
     return asyncio.run(_list_models(address, key, rules))
 
 
@@ -69,7 +69,7 @@ async def _list_models(
 
 
 def parse_model_list(content: bytes) -> tuple[str, ...]:
-    """Return the sorted model names of a reply to `GET /models`."""
+    """Return the sorted model names in the response to `GET /models`."""
     try:
         values: Any = json.loads(content)
     except ValueError:
@@ -86,10 +86,10 @@ def parse_model_list(content: bytes) -> tuple[str, ...]:
 
 
 def find_local_servers(presets: Sequence[ProviderPreset] | None = None) -> list[LocalServer]:
-    """Find the model servers at their usual ports of this machine; none on a public page.
+    """Find model servers on this machine by trying their usual ports; none on a public page.
 
-    Only loopback addresses are asked, without a proxy and without a key. A server that does not
-    answer with a list of models is not one of them.
+    Only loopback addresses are called, without a proxy and without a key. A server counts only if
+    it returns a list of models.
     """
     if is_public():
         return []

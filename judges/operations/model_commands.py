@@ -61,7 +61,8 @@ def print_models(options: argparse.Namespace) -> int:
 
 
 def _judge_at(provider: str, key_env: str | None) -> JudgeSpec:
-    """Return a judge at a provider's or a given address, for its key and consent rules."""
+    """Build a judge at a provider's or a given address, so that the rules for its key and consent
+    apply."""
     preset = provider_presets().get(provider)
     if preset is None and not provider.startswith(("http://", "https://")):
         known = ", ".join(provider_presets())

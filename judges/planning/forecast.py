@@ -1,4 +1,4 @@
-"""Forecast of a plan: calls, tokens, dollars and seconds before anything is asked."""
+"""Forecast of a plan: calls, tokens, dollars and seconds, before any call is made."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ class VerdictGrid:
 
 
 def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
-    """Build the grid of verdicts: the people's majority as first row, then one row for each judge.
+    """Build the array of verdicts [rater, call]: the people's majority first, then each judge.
 
     A judge's repeats in one order are reduced to the most frequent verdict.
     """

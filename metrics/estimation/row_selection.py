@@ -232,7 +232,8 @@ def item_codes(frame: pd.DataFrame) -> Ints:
 
 
 def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Reduce repeats to one row per order with the modal verdict; without a unique mode, a tie."""
+    """Reduce repeats to one row per order with the most frequent verdict; a tie if there are
+    several."""
     group, groups = group_codes(frame, ORDER_KEY)
     if groups == len(frame):
         return frame
@@ -285,7 +286,11 @@ def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
 
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
-    """Return each row's arrangement code, and the contestant in each slot of each arrangement."""
+    """Return the code of each row's arrangement (order of answers), and the contestants of each
+    arrangement.
+
+    The second array is [arrangement, slot].
+    """
     shown = frame["shown"].astype("category")
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

@@ -113,8 +113,10 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _shifts(cells: pd.DataFrame) -> dict[str, Estimate]:
-    """Return, for each arrangement, its mean score minus that of the other arrangements, paired by
-    answer."""
+    """Return, for each arrangement (order of the options), its mean score minus that of the others.
+
+    Arrangements are paired by answer.
+    """
     wide = cells.pivot(index=_CASE, columns="arrangement", values="score")
     found = {}
     for name in wide.columns:
@@ -154,8 +156,10 @@ def _first_place(main: pd.DataFrame) -> tuple[Estimate, Estimate]:
 
 
 def _option_score(arrangement: str, pass_fail: bool) -> float:
-    """Return the score of the option listed first; nan for named levels, as the frame lacks their
-    order."""
+    """Return the score of the option listed first; nan if the options are named levels.
+
+    The frame does not record the order of named levels.
+    """
     first = arrangement.split(SEP)[0]
     if pass_fail:
         return float(first == PASS)

@@ -206,8 +206,10 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Order sets with equally many options: chosen contestant and slot of each contestant, by
-    order."""
+    """Choices in order sets of equally many options, as arrays.
+
+    They are the contestant chosen, and the slot of each contestant, in every order of every set.
+    """
 
     choice: Ints
     """[set, order]: index of the chosen contestant within its set, or TIE."""

@@ -139,8 +139,7 @@ def visual_factuality(frame: pd.DataFrame, baseline: str | None = None) -> dict[
 
 
 def _score_keys(placed: Ints, names: list[str], baseline: str | None) -> np.ndarray:
-    """Return the name that each score belongs to: a contestant, or the baseline beside one
-    opponent."""
+    """Return the name that each score belongs to: a contestant, or "baseline (vs opponent)"."""
     labels = np.array(names, dtype=object)[placed]
     if baseline is None:
         return labels

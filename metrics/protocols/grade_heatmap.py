@@ -146,7 +146,7 @@ def unrelated_share(frame: pd.DataFrame) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDifference:
-    """Number of verdicts that differ between two parsing rules, among the calls read with both."""
+    """Number of verdicts that differ between two parsing rules, among the calls in both frames."""
 
     share: Estimate
     differ: int

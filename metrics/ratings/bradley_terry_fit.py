@@ -150,7 +150,8 @@ def replace_wins(counts: PairCounts, low: Floats, high: Floats) -> PairCounts:
 
 
 def item_scores(counts: PairCounts, theta: Floats) -> Floats:
-    """Gradient of the log-likelihood of one item of each kind: [kind, contestant]."""
+    """Gradient of the log-likelihood of one item of each kind (items with the same battles), [kind,
+    contestant]."""
     models, kinds = len(counts.names), len(counts.multiplicity)
     residual = (
         counts.won - (counts.won + counts.lost) * win_probabilities(counts, theta)[counts.pair]
@@ -220,9 +221,9 @@ def bootstrap_strengths(
 ) -> BootstrapStrengths:
     """Fit the strengths in bootstrap samples of whole items.
 
-    Each round draws multinomial counts of the kinds of items. All rounds are fitted together by
-    Newton steps with the Hessian of the full data (chord iterations); rounds that do not converge
-    continue with their own Hessians.
+    Each round draws how often each kind of item (items with the same battles) occurs. All rounds
+    are fitted together by Newton steps with the Hessian of the full data (chord iterations); rounds
+    that do not converge continue with their own Hessians.
     """
     centre = fit_strengths(counts, pseudo=PSEUDO_COUNT)
     bread = laplacian_inverse(hessian_laplacian(counts, centre, PSEUDO_COUNT))
@@ -240,7 +241,8 @@ def bootstrap_strengths(
 
 
 def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
-    """Arrange `won` or `lost` as a matrix [pair, kind], to be multiplied by draws of kinds.
+    """Arrange the wins (`won` or `lost`) as a matrix [pair, kind of item], to be multiplied by
+    draws of items.
 
     The matrix is sparse unless a dense one is faster.
     """
@@ -252,7 +254,11 @@ def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Flo
 
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
-    """Draw how often each kind of item occurs in each bootstrap round: [kind, round]."""
+    """Draw how often each kind of item (items with the same battles) occurs in each bootstrap
+    round.
+
+    Returns an array [kind, round].
+    """
     kinds, items = len(multiplicity), int(multiplicity.sum())
     if kinds < items:
         drawn = rng.multinomial(items, multiplicity / items, size=rounds)

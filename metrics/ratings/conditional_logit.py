@@ -53,7 +53,7 @@ class LogitProblem:
 
     @property
     def counts(self) -> Floats:
-        """Number of verdicts for each setting and alternative."""
+        """Number of verdicts for each setting (what was shown to which judge) and alternative."""
         outcomes = np.asarray(self.multiplicity @ self.tally)
         return np.asarray(outcomes.reshape(len(self.design), -1) @ self.shares)
 
@@ -162,8 +162,11 @@ def largest_first(entry: tuple[str, Estimate]) -> tuple[float, str]:
 def tally_outcomes(
     item: Ints, items: int, setting: Ints, outcome: Ints, shape: tuple[int, int]
 ) -> tuple[sparse.csr_array, Ints]:
-    """Count the outcomes for each kind of item, as `LogitProblem` needs them; `shape` is (settings,
-    outcomes)."""
+    """Count the outcomes for each kind of item (items with the same battle), as `LogitProblem`
+    needs them.
+
+    `shape` is (number of settings, number of outcomes); a setting is what was shown to which judge.
+    """
     cell = setting * shape[1] + outcome
     rows, kind, multiplicity = group_identical_items(item, items, cell)
     table = sparse.csr_array(
@@ -179,7 +182,7 @@ def contrast_basis(size: int) -> Floats:
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """Differences of the regressors between the alternatives of each setting; only these are
+    """Differences of the regressors between the alternatives of a judge's choice; only these are
     identified."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
@@ -241,8 +244,8 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
 
 
 def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
-    """Return the regressors of the chosen minus another alternative, for each ordered pair of
-    alternatives.
+    """Return the regressors of the chosen alternative minus those of another, for each ordered
+    pair.
 
     The mask marks pairs of which each alternative was chosen at least once.
     """

@@ -61,7 +61,7 @@ def davidson(frame: pd.DataFrame) -> TieModel:
 
 
 def rao_kupper(frame: pd.DataFrame) -> TieModel:
-    """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); the rest is a tie.
+    """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); P(tie) is the remainder.
 
     Every readable verdict counts.
     """

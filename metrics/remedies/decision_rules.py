@@ -204,7 +204,12 @@ def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> 
 
 
 def _top_share(entropy: Floats, share: float) -> Floats:
-    """Probability that each comparison is in the `share` with the highest entropy (0 or 1)."""
+    """Probability that each comparison belongs to the `share` of comparisons with the highest
+    entropy.
+
+    `entropy` is 0 or 1 bit; of comparisons with equal entropy each is chosen with equal
+    probability.
+    """
     known = int(np.isfinite(entropy).sum())
     high = int(np.nansum(entropy))
     wanted = share * known

@@ -76,7 +76,7 @@ class OrderGrid:
         return np.stack(sums, axis=1).astype(np.float64, copy=False)
 
     def select(self, keep: row_selection.Mask) -> OrderGrid:
-        """Return the grid with only the selected comparisons."""
+        """Return the order grid with only the selected comparisons."""
         return replace(
             self,
             items=self.items[keep],
@@ -91,8 +91,8 @@ class OrderGrid:
 
 
 def empty_grid(items: Ints, row: Ints) -> OrderGrid:
-    """Build a grid without verdicts, for rules whose decisions are already coded as right and
-    wrong."""
+    """Build an order grid without verdicts, for rules whose decisions are already coded as right
+    and wrong."""
     n = len(items)
     return OrderGrid(
         (),

@@ -40,7 +40,8 @@ MAX_SELECTED: Final = 100_000
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the common comparisons, and the number of comparisons left out by reason."""
+    """Verdicts on the comparisons that all judges have in both orders, and the number of others by
+    reason."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -48,7 +49,7 @@ class RemedyStudy:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Judges and prompts with verdicts on the common comparisons."""
+        """Judges and prompts whose verdicts are compared."""
         return self.grid.cells
 
     @cached_property

@@ -69,7 +69,7 @@ class RuleEstimate:
 def estimate_rules(
     grid: OrderGrid, rules: Sequence[Rule], rng: np.random.Generator
 ) -> list[RuleEstimate]:
-    """Estimate rules on the comparisons of a grid; the first rule is the baseline.
+    """Estimate remedies on the comparisons of an order grid; the first rule is the baseline.
 
     A rule that lacks replies on some comparisons is compared with the baseline on the others, and a
     note states their number. Such rules, and rules that ask people (a vote is no judge call), are

@@ -51,8 +51,8 @@ def tie_model_table(frame: pd.DataFrame) -> Json:
 
 
 def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
-    """Compute, for neighbours on a leaderboard, the sample size to separate them and the evidence
-    so far.
+    """Compute, for neighbours on a leaderboard, the sample size that separates them and the present
+    precision.
 
     For each two neighbours: the battles between them needed to distinguish their observed
     difference from none with 80 % power, given their tie rate and design effect; the half-width of

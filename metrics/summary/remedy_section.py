@@ -39,8 +39,8 @@ class RemedyInputs:
 
 
 def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
-    """Build the section as nested dictionaries with estimates; empty if no better answer is
-    known."""
+    """Build the section `remedies` as nested dictionaries of estimates; empty if no better answer
+    is known."""
     study = study_remedies(frame, inputs.judges, inputs.source)
     _check_juries(inputs.juries, study)
     rotated = rotation_tables(frame, np.random.default_rng(SEED))

@@ -121,7 +121,7 @@ def _win_rate_bounds(
 
 
 def effective_judges(frame: pd.DataFrame) -> float | None:
-    """Estimate the number of independent judges that the panel is worth: K/(1 + (K − 1)·r) for K
+    """Estimate to how many independent judges the panel is equivalent: K/(1 + (K − 1)·r) for K
     judges.
 
     r is the mean correlation of two judges' signed verdicts (win 1, tie 0, loss −1, both orders

@@ -42,7 +42,8 @@ class PrecisionPlan:
 
 
 def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None:
-    """Compute the plan for one contestant's win rate; None without enough completely judged items.
+    """Compute the precision plan of one contestant's win rate; None without enough completely
+    judged items.
 
     The unit is the contestant's mean points over opponents, by item, judge, prompt, slot of the
     contestant and repeat. Items without a reply in every cell are left out. Noise-floor repeats

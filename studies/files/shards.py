@@ -1,8 +1,9 @@
 """Judgements as Parquet files (shards), which workers write in parallel and a store imports.
 
 A shard has the columns of `python -m studies export --format parquet` and three more: the position
-of the ask in its plan, whether the ask is settled, and the attempts at it with their costs. Each
-row has the key of its ask, so writing or importing a shard twice has no further effect.
+of the ask in its plan, whether the ask is settled (has its final result), and the attempts at it
+with their costs. Each row has the key of its ask, so writing or importing a shard twice has no
+further effect.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def _is_shard(path: Path) -> bool:
 
 
 def settled_keys(paths: Sequence[Path]) -> set[str]:
-    """Return the keys of all asks that are settled in these shards."""
+    """Return the keys of all asks that have their final result in these shards."""
     found: set[str] = set()
     for path in paths:
         with contextlib.suppress(SourceError):  # skip: its calls are made again

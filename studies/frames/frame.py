@@ -147,8 +147,10 @@ class _SlotTable:
         return np.asarray(self.names[shown, slot])
 
     def slot_of(self, shown: np.ndarray, contestant: np.ndarray) -> np.ndarray:
-        """Return the slot of a contestant in each arrangement; undefined if the arrangement does
-        not show it."""
+        """Return the slot of a contestant in each arrangement (order of answers).
+
+        The result is undefined if the arrangement does not show the contestant.
+        """
         return np.asarray(np.argmax(self.names[shown] == contestant[:, None], axis=1))
 
 

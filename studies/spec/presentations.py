@@ -205,7 +205,7 @@ class _UnrelatedItems:
 
 
 def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the unrelated option first.
+    """Put the unrelated option (an answer to another question) before the other options.
 
     With `unrelated: replace`, the worst-ranked answer is dropped, so that the number of options
     stays the same.

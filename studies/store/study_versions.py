@@ -73,7 +73,7 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """Return the last seq of the study's own judgements, including those since the last check."""
+    """Return the last sequence number (seq) of the study's own judgements, new ones included."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

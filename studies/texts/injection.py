@@ -120,7 +120,7 @@ def _shorten_line(text: str) -> str:
 
 
 def suspect_places(item: Item) -> list[str]:
-    """List the locations of suspicious texts in an item, as stored beside the item."""
+    """List the locations of suspicious texts in an item, as the store keeps them with the item."""
     texts = {INSTRUCTION: item.instruction, **item.responses, REFERENCE: item.reference}
     repeated = _repeated_answers(item)
     return [
@@ -169,7 +169,7 @@ def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim from a span the leading and trailing characters that only mark the start of a
+    """Trim white space from a span, and leading characters that only mark the start of a
     sentence."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))

@@ -308,8 +308,8 @@ def _matrix_outputs(data: Agreement, agree: str) -> list[Any]:
 
 
 def _dispute_outputs(data: Agreement, apart: str) -> list[Any]:
-    """Heading and list of the chosen kind of dispute; if the study cannot have this kind, of one it
-    can have."""
+    """Heading and HTML list of the chosen kind of dispute. If the default kind cannot occur in the
+    study, the first kind that can is shown instead."""
     known = dispute_kinds(data.raters)
     title = (
         "Where judges and people disagree" if data.raters.has_people else "Where judges disagree"

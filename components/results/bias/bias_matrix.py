@@ -166,7 +166,8 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """The values `found`, arranged by (row, column) of the matrix."""
+        """Rearrange values by the (row, column) of the matrix; `found` has them by the key of their
+        counts."""
         cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
         return {place: found[key] for place, key in cells.items() if key in found}
 

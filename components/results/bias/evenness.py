@@ -21,15 +21,16 @@ from components.results.bias.pair_tests import (
     load_option_rows,
 )
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
+from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import holm_adjust
 from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
 """A cell has the full colour when its entropy is this many widths of the chance band below 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    f"of the chosen position, 1 = all equally often; colour: widths of the chance band; "
+    f"of the chosen position, 1 = all equally often; colour: distance from 1 in widths of the "
+    f"chance band; "
     f"95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (

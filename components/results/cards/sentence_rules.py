@@ -28,7 +28,7 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CardFact:
-    """Name of a value in hover texts, and its number format."""
+    """The name and number format with which a value of a report card is shown in hover texts."""
 
     words: str
     write: Callable[[float], str]
@@ -67,10 +67,14 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
         "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
-    "known": CardFact("right on known answers", _whole_percent),
+    "known": CardFact("right where the better answer is known", _whole_percent),
     "chance_right": CardFact("right by chance", _whole_percent),
-    "known_low": CardFact("right on known answers minus chance, lower end of CI", _points),
-    "known_high": CardFact("right on known answers minus chance, upper end of CI", _points),
+    "known_low": CardFact(
+        "right where the better answer is known, minus chance, lower end of CI", _points
+    ),
+    "known_high": CardFact(
+        "right where the better answer is known, minus chance, upper end of CI", _points
+    ),
     "people": CardFact("same verdict as people", _whole_percent),
     "stand_in_low": CardFact("judge's minus a person's agreement, lower end of CI", _points),
     "stand_in_high": CardFact("judge's minus a person's agreement, upper end of CI", _points),

@@ -104,7 +104,7 @@ class ProtocolRule:
     on: str
     other: str
     published: bool = True
-    """Whether the published numbers were computed with the active rule."""
+    """Whether the published numbers were computed with the counting rule in use."""
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:

@@ -51,8 +51,8 @@ class Ranking:
 
     @cached_property
     def elo_curve(self) -> EloResult | None:
-        """Elo curve with its band, computed when it is first drawn: it takes longer than all the
-        other parts together."""
+        """Elo curve with its band; computed when it is first drawn, because it takes longer than
+        all other parts together."""
         if self.pairs is None:
             return None
         rng = np.random.default_rng(SEED)

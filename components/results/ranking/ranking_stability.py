@@ -82,7 +82,7 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
     if len(unclear) == 1:
         above, below = unclear[0]
         return f"; {above} and {below} do not differ significantly"
-    return f"; {len(unclear)} of {len(order) - 1} neighbours do not differ significantly"
+    return f"; {len(unclear)} of {len(order) - 1} neighbouring pairs do not differ significantly"
 
 
 def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: Leaderboard) -> str:

@@ -54,8 +54,8 @@ def button(label: str, send: dict[str, str], primary: bool = False) -> Markup:
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
-    """Headline (the recommendation) and the sentence below it: the gain or loss of the usual rule
-    that both orders must agree, or the reason why no rule is recommended."""
+    """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
+    rule (undecided unless both orders agree); or the reason why no rule is recommended."""
     advice = view.advice
     if advice is None:
         return "Remedies need known answers or a majority of people.", (

@@ -93,9 +93,9 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
         )  # fmt: skip
     for kind, prompt, title, detail in (
         ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
-         "consistency of gpt-4: 65.0 to 77.5 % at four times the price (arXiv 2306.05685)"),
+         "gpt-4 rose from 65.0 to 77.5 % consistency at four times the price (arXiv 2306.05685)"),
         ("warning", WARNING_PROMPT, "Another prompt: brief-warning",
-         "warned against position; under one call and both orders"),
+         "the prompt warns against position bias; measured with one call and with both orders"),
     ):  # fmt: skip
         if prompt not in study.prompts:
             changed = replace(study, judges=(judge,), prompts=(*_prompts(view), prompt))

@@ -201,8 +201,8 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
 
 
 def wins_scale(even: float) -> heat.ColourScale:
-    """Colour scale from chance (`even`) to all wins, without colour below chance; for pairs, the
-    default scale."""
+    """Colour scale for win rates: no colour up to chance (`even`), the strongest colour at 100
+    %."""
     if even == 0.5:
         return heat.WINS_SCALE
     ends = (f"{number(100 * even)} % even", "100 % chosen; below even: no colour")

@@ -20,7 +20,7 @@ class HedgeBudget:
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more second call; return False, without counting it, if the maximum is
+        """Count one more hedged call; return False, without counting it, if the maximum is
         reached."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False

@@ -39,8 +39,10 @@ class ItemQueries(StoreFile):
         return self.memoised(name, ("item facts",), lambda: self._read_item_facts(name), saved)
 
     def _read_item_facts(self, name: str) -> FactsByItem:
-        """Read the facts of each item; suspects are computed for items that were stored without
-        them."""
+        """Read category, answer lengths, preferences and suspects of each item.
+
+        Suspects are computed for items that were stored without them.
+        """
         whole = "CASE instr(i.narrow, '\"suspects\":') WHEN 0 THEN i.json END"
         rows = self.read(f"SELECT s.item, i.narrow, {whole} {ITEMS_OF_STUDY}", (name,))
         return {item: _parse_item_facts(narrow, text) for item, narrow, text in rows}

@@ -1,7 +1,7 @@
 """Import of rows of result files (shards) into the store, through temporary tables.
 
 A row has the columns of plan, judgements and replies, its position in the plan, and whether its ask
-is settled.
+is settled (has its final result).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def put_answers(
 ) -> tuple[int, int, Counter[str]]:
     """Store answers to asks that are in a plan; an existing answer is kept, an error is replaced.
 
-    Returns the number of rows of known asks, of settled ones among them, and the new judgements by
-    status.
+    Returns the number of rows whose asks are in a plan, the number of final results among them, and
+    the new judgements by status.
     """
     _put_incoming(connection, rows)
     known = "FROM incoming i WHERE EXISTS (SELECT 1 FROM plan p WHERE p.key=i.key)"
