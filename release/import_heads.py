@@ -65,9 +65,8 @@ def _import_edits(source: str, name: str, tree: ast.Module) -> Iterator[_Edit]:
     lines = source.splitlines()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise CannotRewrite(f"{name}:{node.lineno}: a relative import; name the module")
-            if (node.module or "").partition(".")[0] in HEADS:
+            relative = node.level > 0  # stays right inside its package
+            if not relative and (node.module or "").partition(".")[0] in HEADS:
                 yield _head_edit(lines, node.lineno, node.module or "", node.col_offset)
         elif isinstance(node, ast.Import):
             for alias in node.names:
