@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("app", "components", "judges", "metrics", "studies")
+LAYERS = ("evenhand", "app", "components", "judges", "metrics", "studies")
 BELOW = {
+    "evenhand": {"app", "components", "judges", "metrics", "studies"},
     "app": {"components", "judges", "metrics", "studies"},
     "components": {"judges", "metrics", "studies"},
     "judges": {"studies"},
@@ -54,10 +55,20 @@ ORDER = {
     ),
     "metrics": (
         "estimation",
-        "agreement ratings",
-        "position remedies win_rates",
+        "agreement ratings drift",
+        "position remedies",
+        "win_rates",
         "labels people protocols",
         "summary",
+        "__main__",
+    ),
+    "evenhand": (
+        "extras",
+        "study_table audit_table",
+        "audit_cards rating_frames remedy_table running",
+        "judge_audit inspect_scorers",
+        "recorded_demo",
+        "page_views nightly",
         "__main__",
     ),
     "components": (
@@ -82,6 +93,7 @@ ORDER = {
         "file",
         "plan",
         "form",
+        "steps",
         "form_html jobs form_changes",
         "collect",
         "form_layout_tab",
@@ -107,7 +119,7 @@ REGISTRIES = re.compile(
 
 @cache
 def modules() -> tuple[Path, ...]:
-    found = [path for layer in LAYERS[1:] for path in (ROOT / layer).rglob("*.py")]
+    found = [path for layer in LAYERS if layer != "app" for path in (ROOT / layer).rglob("*.py")]
     return tuple(sorted([*found, *ROOT.glob("app.py")]))
 
 
@@ -364,14 +376,14 @@ def test_every_test_file_asserts_something() -> None:
 MAX_PROSE = 150
 """Assertions with the wording of a sentence. Numbers, keys and names are asserted by
 `tests.page_words.says`."""
-WORDS_OF_MODELS = re.compile(r"tests/(judges/(rendering|verdicts)|studies/texts)/")
+WORDS_OF_MODELS = re.compile(r"judges/(rendering|verdicts)/|studies/texts/|test_judge_server")
 """Tests of prompts and replies: their literals are data, not words of the page."""
 _PROSE_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_NO_PROSE = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|python -m)\b")
+_NO_PROSE = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|python -m|import|from|def|f\")\b")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a literal has four or more words and is no SQL statement or command."""
+    """Whether a literal has four or more words and is no SQL, no command and no Python."""
     words = [word.strip(".,:;!?()[]“”\"'*–—%") for word in text.split()]
     return len([w for w in words if _PROSE_WORD.fullmatch(w)]) >= 4 and not _NO_PROSE.match(text)
 

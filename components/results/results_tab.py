@@ -20,7 +20,7 @@ from components.results.controls.active_run_tab import mark_partial, run_progres
 from components.results.controls.filter_bar_tab import (
     FILTER_NAMES,
     FIXED_CHOICES,
-    build_filter,
+    build_filters,
     changing_choices,
     initial_filters,
 )
@@ -48,7 +48,7 @@ def build() -> ResultsTab:
     names = list(VIEWS)
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(names, "View", elem_id="eh-results-view")
-        filters = {name: build_filter(name) for name in FILTER_NAMES}
+        filters = build_filters()
     common = {"finding": ClickableHTML(elem_id="eh-results-finding"), "kpis": ClickableHTML()}
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
@@ -84,12 +84,10 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
         _bind_refresh(tab, header, store)
     controls: list[Any] = [tab.view, *tab.filters.values()]
     for control in controls:
-        control.input(
-            None,
-            control,
-            None,
-            js=single_control_script(tab, control, draw_script(tab, changed=True)),
-        )
+        script = single_control_script(tab, control, draw_script(tab, changed=True))
+        if control is tab.view:  # chosen before the study is shown: applied when it is
+            script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
+        control.input(None, control, None, js=script)
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
     for name, parts in tab.parts.items():
         for control_name in parts.controls:

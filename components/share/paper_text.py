@@ -3,11 +3,11 @@ the command that prints the numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import combine_text
 from components.html.format import count, share
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
@@ -16,6 +16,7 @@ from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import PaperTable
 from components.results.wins import tab as wins_tab
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
+from studies.files.upload_names import original_name
 
 _LATEX_ESCAPES: Final = str.maketrans(
     {
@@ -143,7 +144,9 @@ def _shell_quote(name: str) -> str:
 def source_name(source: str) -> str:
     """The name of a data source as shown to readers: a Hub dataset, or a file name without its
     folder."""
-    return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
+    if source.startswith("hub:"):
+        return source
+    return original_name(source.rstrip("/").replace("\\", "/"))
 
 
 def _sample_text(view: FilteredStudy) -> str:
@@ -188,7 +191,8 @@ def _combination_text(view: FilteredStudy) -> str:
         "graded": "The mean graded score of both orders (label probabilities, margins or points) "
         "decides a comparison.",
     }
-    return rules[view.rule[0]]
+    combine = view.rule[0]
+    return rules.get(combine) or f"The rule for a comparison is: {combine_text(combine)}."
 
 
 def _list_names(names: Sequence[str], noun: str) -> str:

@@ -120,8 +120,9 @@ class FlipLean:
         """Whether order decides most pairs: the whole interval of the order effect is above one
         half.
 
-        Without repeats, flips may be noise. Noise has no direction, so then the interval of the
-        lean is used.
+        Without repeats, flips may be noise, which has no direction. Then the lean (share of pairs
+        that flip toward the second position minus share toward the first) has to be significant,
+        with its whole interval above one half or below minus one half.
         """
         effect, lean = self.order_effect, self.lean
         if effect is not None and effect.low is not None:

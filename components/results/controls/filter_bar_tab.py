@@ -18,6 +18,8 @@ from components.filtering.filters import (
     filter_choices,
     shown_contestants,
 )
+from components.html.markup import Markup
+from components.layout.widgets import ClickableHTML
 from components.results.view.address_choices import pick_choice
 from studies.frames.frame import SUSPECT_COLUMN
 
@@ -28,9 +30,30 @@ FIXED_CHOICES: Final = {
     "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
 }
 """Filters with the same choices for every study."""
+_MORE_MENU: Final = Markup(
+    '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
+    '</summary><div class="list"></div></details></div>'
+)
+"""Menu of the views that the switch does not show; the page fills it when it opens."""
+_FILTER_PILL: Final = Markup(
+    '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
+    'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
+    '<span id="eh-filter-active"></span></div>'
+)
+"""Button that shows the filters, and the values of those in use."""
 
 
-def build_filter(name: str) -> gr.Dropdown:
+def build_filters() -> dict[str, gr.Dropdown]:
+    """The menu of views, the filter of the judge, and the other filters behind a button."""
+    ClickableHTML(_MORE_MENU, elem_id="eh-results-more")
+    judge = _build_filter("judge")
+    ClickableHTML(_FILTER_PILL, elem_id="eh-filter-pill")
+    with gr.Column(elem_id="eh-filter-box"):
+        others = {name: _build_filter(name) for name in FILTER_NAMES if name != "judge"}
+    return {"judge": judge, **others}
+
+
+def _build_filter(name: str) -> gr.Dropdown:
     several = name == "contestants"
     known = FIXED_CHOICES.get(name, [ALL_CHOICE])
     return gr.Dropdown(

@@ -46,6 +46,7 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
         f"(...values) => {{ if (!{settled}) return; "
         f"const before = {before}; ({address_script(tab)})(...values); "
         "if (evenhand.asked === before) return; "
+        "if (evenhand.earlyView(values[0])) return; "
         f"evenhand.draw({places}[values[0]]); }}"
     )
 

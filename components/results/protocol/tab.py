@@ -111,7 +111,7 @@ VISIT: Final = PanelGroup(
             "skills",
             protocol_visit.show_skills,
             "Win rate by skill",
-            f"%, ties count half, by the active rule; {CI_TEXT}",
+            f"%, ties count half, by the counting rule in use; {CI_TEXT}",
         ),
     ),
     row=False,

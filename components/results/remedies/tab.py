@@ -8,18 +8,15 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, panel_heading
+from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
 from components.results.remedies.computed import RemedyView, load_remedies
-from components.results.remedies.panels import (
-    other_judges_panel,
-    patterns_panel,
-    pilots_panel,
-    recommendation_panel,
-    remedy_finding,
-    rules_table,
-    wrapped,
-)
+from components.results.remedies.frontier_svg import frontier_chart
+from components.results.remedies.panel_pieces import wrapped
+from components.results.remedies.pilot_panel import pilots_panel
+from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
 from components.results.remedies.remedies_report import remedies_report, remedies_table
-from components.results.remedies.svg_charts import frontier_chart, risk_chart
+from components.results.remedies.remedy_table import rules_table
+from components.results.remedies.risk_svg import risk_chart
 from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
 
 NAME: Final = "Remedies"
@@ -70,8 +67,6 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
         f"% agreement with {what}, undecided counts half; 95{NARROW_SPACE}% CI, "
         f"n {count(view.comparisons)}"
     )
-    if cost == DOLLARS and not view.priced:
-        subtitle += "; dollars: the price of a judge is unknown, so calls are shown"
     chart = wrapped(frontier_chart(view, by_dollars))
     return Drawn({"frontier": chart}, panel_heading(FRONTIER_TITLE, subtitle))
 
