@@ -143,7 +143,17 @@
     tip.style.top = `${top}px`;
     tip.classList.add("on");
   };
-  const over = (event) => show(event.target.closest?.("[data-tip]"));
+  // A mark of a chart and the row of a table with the same data-rule are highlighted together.
+  let twin = null;
+  const pair = (rule) => {
+    if (rule === twin) return;
+    twin = rule;
+    document.querySelectorAll("[data-rule]").forEach(one => one.classList.toggle("twin", one.dataset.rule === rule));
+  };
+  const over = (event) => {
+    show(event.target.closest?.("[data-tip]"));
+    pair(event.target.closest?.("[data-rule]")?.dataset.rule ?? null);
+  };
   document.addEventListener("pointerover", over);
   document.addEventListener("focusin", over);
   document.addEventListener("focusout", hide);

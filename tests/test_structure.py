@@ -55,7 +55,8 @@ ORDER = {
     "metrics": (
         "estimation",
         "agreement ratings",
-        "position remedies win_rates",
+        "position remedies",
+        "win_rates",
         "labels people protocols",
         "summary",
         "__main__",

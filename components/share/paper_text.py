@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, row_names, rule_text
+from components.filtering.filters import (
+    ALL_CHOICE,
+    WITHOUT_SUSPECTS,
+    combine_text,
+    row_names,
+    rule_text,
+)
 from components.html.format import count, number, share
 from components.results.remedies.computed import load_remedies
 from metrics.agreement.pairwise_agreement import agreement_among_people
@@ -335,7 +341,8 @@ def _combination_text(view: FilteredStudy) -> str:
         "graded": "The mean graded score of both orders (label probabilities, margins or points) "
         "decides a comparison.",
     }
-    return rules[view.rule[0]]
+    combine = view.rule[0]
+    return rules.get(combine) or f"The rule for a comparison is: {combine_text(combine)}."
 
 
 def _slice_text(view: FilteredStudy) -> str:

@@ -1,5 +1,5 @@
-"""Write a study as a folder that runs on its own: a read-only page without judges, or a whole
-Space."""
+"""Write a study as a folder that runs on its own: a read-only page on which no judge can be called,
+or a whole Space."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PublishFailed(EvenhandError):
 
 
 def freeze(store: Store, study: str, folder: Path) -> None:
-    """Write a folder with a read-only page of one study, without judges."""
+    """Write a folder with a read-only page of one study, on which no judge can be called."""
     _write_folder(store, study, folder, FROZEN_STORE, runs=False)
 
 

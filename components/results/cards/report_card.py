@@ -24,6 +24,7 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import (
+    holm_adjust,
     proportion,
     proportions,
     simultaneous_interval,
@@ -33,7 +34,7 @@ from metrics.estimation.intervals import (
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
 from metrics.position.order_effect import order_effect
-from metrics.position.order_tables import build_order_tables, holm_adjust
+from metrics.position.order_tables import build_order_tables
 from metrics.position.position_measures import (
     CONSISTENCY,
     flip_counts,
