@@ -82,6 +82,7 @@ ORDER = {
         "file",
         "plan",
         "form",
+        "steps",
         "form_html jobs form_changes",
         "collect",
         "form_layout_tab",

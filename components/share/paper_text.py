@@ -3,7 +3,6 @@ the command that prints the numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +24,7 @@ from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import rule_words
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES, Estimate
+from studies.files.upload_names import original_name
 
 _LATEX_ESCAPES: Final = str.maketrans(
     {
@@ -294,7 +294,9 @@ def _shell_quote(name: str) -> str:
 def source_name(source: str) -> str:
     """The name of a data source as shown to readers: a Hub dataset, or a file name without its
     folder."""
-    return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
+    if source.startswith("hub:"):
+        return source
+    return original_name(source.rstrip("/").replace("\\", "/"))
 
 
 def _sample_text(view: FilteredStudy) -> str:

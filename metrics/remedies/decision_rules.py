@@ -144,7 +144,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Mean slot score with the same labels in the other folds; 0 if there is none."""
+    """Return, for each call, the mean score of the position shown first in calls with the same
+    arrangement of labels, over the items of the other folds; 0 if there are none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS

@@ -135,10 +135,14 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
         "graded": "the mean of both orders' graded replies (this app)",
     }
     others = {
-        "strict": "README: one win and one tie is a win. This app: each order counts.",
-        "majority": "Code: a win needs both orders. This app: each order counts.",
-        "pooled": "Code: a win needs both orders. README: one win and one tie is a win.",
-        "graded": "Code: a win needs both orders. README: one win and one tie is a win.",
+        "strict": "Authors' README: one win and one tie is a win. "
+        "This app: each order counts separately.",
+        "majority": "Authors' code: a win needs both orders. "
+        "This app: each order counts separately.",
+        "pooled": "Authors' code: a win needs both orders. Their README: one win and one tie is a "
+        "win.",
+        "graded": "Authors' code: a win needs both orders. Their README: one win and one tie is a "
+        "win.",
     }
     combine = filtered.rule[0]
     used = on.get(combine) or f"{combine_text(combine)} (this app)"

@@ -142,8 +142,8 @@ def _bounds(lines: Sequence[RuleEstimate]) -> tuple[float, float]:
 def _cost_axis(
     canvas: Canvas, costs: Sequence[float], by_dollars: bool
 ) -> tuple[Scale, list[tuple[float, str]]]:
-    """A function that gives the position of a cost, and the labelled costs; logarithmic on
-    phones."""
+    """The scale of the cost axis (from a cost to its x coordinate), and its tick labels as (x
+    coordinate, text); logarithmic on narrow screens."""
     known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
     if canvas.narrow and known[0] > 0:
         log = canvas.horizontal(math.log(known[0]), math.log(known[-1]), pad=26)
