@@ -273,11 +273,11 @@
     box.classList.toggle("open", open);
     button?.setAttribute("aria-expanded", String(box.classList.contains("open")));
   };
-  document.addEventListener("click", ({target}) => {
+  document.addEventListener("click", ({target, isTrusted}) => {
     const button = target.closest?.("[data-unfold]");
     if (button) { unfold(button.dataset.unfold, button.dataset.focus ? true : undefined); document.querySelector(button.dataset.focus || "#none")?.focus(); return; }
     const box = document.querySelector("#eh-filter-box.open");
-    if (box && target.isConnected && !box.contains(target) && !target.closest("ul.option-list, [role=listbox]")) unfold("#eh-filter-box", false);
+    if (box && isTrusted && target.isConnected && !box.contains(target) && !target.closest("ul.option-list, [role=listbox]")) unfold("#eh-filter-box", false);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && document.querySelector("#eh-filter-box.open")) { unfold("#eh-filter-box", false); document.querySelector("#eh-filter-pill button")?.focus(); }
@@ -565,8 +565,8 @@
     const first = inside[0], last = inside.at(-1), at = document.activeElement;
     if (!drawer.contains(at) || (event.shiftKey ? at === first || at.tagName === "H2" : at === last)) { event.preventDefault(); (event.shiftKey ? last : first)?.focus(); }
   });
-  document.addEventListener("click", ({target, clientX}) => {
-    const drawer = openDrawer();
+  document.addEventListener("click", ({target, clientX, isTrusted}) => {
+    const drawer = isTrusted && openDrawer();   // the page presses hidden buttons itself
     if (drawer && !drawer.contains(target) && clientX < drawer.getBoundingClientRect().left && target.closest("#eh-form, .gradio-container")) closeDrawer();
     document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
   });
