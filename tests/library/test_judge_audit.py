@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -140,6 +141,20 @@ def test_reports_of_tables_and_of_stores(tmp_path: Path) -> None:
     found.feed(target.read_text())
     assert "script" not in found.tags and "img" not in found.tags
     assert "&lt;script&gt;" in target.read_text()
+
+
+@pytest.mark.extra
+def test_the_page_is_shown_with_the_study() -> None:
+    rows = [(f"q{n}", "x", "y", "x") for n in range(6)]
+    table = pd.DataFrame(rows, columns=["item", "first", "second", "winner"])
+    page = eh.show(eh.study(table, name="small"))
+    try:
+        with urllib.request.urlopen(page.address, timeout=60) as reply:
+            assert reply.status == 200 and b"gradio" in reply.read()
+        assert "study=small" in page.address and "<iframe" in page._repr_html_()
+    finally:
+        page.close()
+    assert page.process.poll() is not None
 
 
 def test_all_names_are_documented_and_typed() -> None:
