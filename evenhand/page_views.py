@@ -108,7 +108,7 @@ def show(
     paths = [str(folder), settings.PYTHON_PATH.read()]
     process = subprocess.Popen(
         command,
-        env=settings.child_environment(PYTHONPATH=os.pathsep.join(filter(None, paths))),
+        env={**settings.child_environment(), "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

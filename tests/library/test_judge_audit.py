@@ -80,23 +80,6 @@ def test_names_with_html_are_text() -> None:
     assert ATTACK in str(audit)
 
 
-@pytest.mark.browser
-@pytest.mark.extra
-def test_a_browser_runs_nothing_of_an_audit() -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    html = eh.audit(hostile_study())._repr_html_()
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch()
-        page = browser.new_page()
-        page.set_content(f"<title>calm</title><body>{html}</body>")
-        page.wait_for_timeout(500)
-        assert page.title() == "calm"
-        assert page.locator("img, script").count() == 0
-        page.set_content(f"<title>calm</title><body>{ATTACK}</body>")
-        page.wait_for_function("document.title === 'run'", timeout=60_000)  # the attack works
-        browser.close()
-
-
 def test_the_core_needs_no_optional_package() -> None:
     """Imports and the demo work where every optional package is missing."""
     code = f"""
