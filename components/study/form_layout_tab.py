@@ -129,7 +129,8 @@ def build() -> StudyTab:
 
 def render_hidden(tab: StudyTab) -> None:
     """Render the hidden button outside all tabs, as a tab exists only once it is opened."""
-    tab.follow.render()
+    button: Any = tab.follow
+    button.render()
 
 
 def _form_html(elem_id: str) -> gr.HTML:
