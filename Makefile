@@ -1,15 +1,17 @@
-# make app | test | test-all | bench | soak | audit | lock | sbom : each sets up what it needs and does
-# nothing twice.
+# make app | test | test-all | bench | soak | audit | lock | sbom | wheel | test-wheel : each sets up
+# what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Compiled modules are kept: the tests start many processes that import the same code.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Every file must have a hash in a lock, and be a wheel: building one would run code without a hash.
 INSTALL := $(BIN)/pip install --quiet --require-hashes --only-binary :all:
 
-.PHONY: app test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
+.PHONY: app wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -45,7 +47,9 @@ browser: $(VENV)/.dev
 test: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not extra"
 
-# All browser tests and the slow ones; what takes minutes each is in `make soak`.
+# All browser tests, whole grids, simulations and more examples (docs/testing.md); what takes
+# minutes each is in `make soak`.
+test-all: export TEST_ALL := 1
 test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
@@ -78,6 +82,32 @@ $(VENV)/logs/.run: requirements-logs.txt requirements.txt
 
 test-logs: $(VENV)/logs/.run
 	@$(VENV)/logs/bin/python -m pytest tests/logs
+
+# The library: one package built from the checkout (docs/library.md).
+wheel:
+	@$(PYTHON) -m release.build_wheel
+
+# Fresh environments every time: without extras for each Python named, then with them for one.
+# The tests of metrics, studies and the library, against the installed wheel.
+WHEEL_PYTHONS ?= $(PYTHON)
+WHEEL_TESTS   ?= tests
+test-wheel: wheel
+	@rm -rf build/wheel && mkdir -p build/wheel
+	@for python in $(WHEEL_PYTHONS); do \
+		rm -rf build/wheel/core && $$python -m venv build/wheel/core && \
+		build/wheel/core/bin/pip install --quiet dist/evenhand-*.whl && \
+		build/wheel/core/bin/python release/check_core.py || exit 1; done
+	@$(PYTHON) -m venv build/wheel/full
+	@build/wheel/full/bin/pip install --quiet "$$(echo dist/evenhand-*.whl)[page]" pytest hypothesis evalica
+	@$(PYTHON) -m release.installed_tests build/wheel/checkout
+	@cd build/wheel/checkout && ../full/bin/python -m pytest -q -p no:cacheprovider -m "not browser and not long" $(WHEEL_TESTS)
+
+# The scorer for Inspect, which lives apart with the wheel.
+test-inspect: wheel
+	@rm -rf build/inspect && $(PYTHON) -m venv build/inspect
+	@build/inspect/bin/pip install --quiet -r requirements-inspect.txt dist/evenhand-*.whl
+	@mkdir -p build/inspect/checkout && cp tests/inspect_extension/test_both_orders.py build/inspect/checkout
+	@cd build/inspect/checkout && ../bin/python -m pytest -q -p no:cacheprovider
 
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
 $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python

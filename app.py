@@ -170,8 +170,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     backup = None if frozen else hub_backup.snapshot_settings()
     backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
-    expires = access.expiry_days and not frozen
-    expiry_thread = ExpiryThread(store, access.expiry_days) if expires else None
+    days = None if frozen else access.expiry_days
+    expiry_thread = ExpiryThread(store, days) if days else None
     daily_thread = None if frozen else DailyBackupThread(store.path)
     quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
     blocks = create_page(page_store, engine)

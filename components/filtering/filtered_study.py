@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 
@@ -19,6 +19,7 @@ from metrics.estimation.row_selection import people_mask
 from metrics.win_rates.remedy_outcomes import rule_in_force
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
+from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
 from studies.store.store import Store
 
@@ -30,6 +31,11 @@ class FilteredStudy:
     store: Store
     name: str
     filter: Filter = field(default_factory=Filter)
+
+    @cached_property
+    def shared_values(self) -> dict[tuple[Any, ...], Any]:
+        """Results that the panels of one drawing share (`memo.share_in_drawing`)."""
+        return {}
 
     @cached_property
     def study(self) -> Study:
@@ -72,7 +78,9 @@ class FilteredStudy:
         """The two counting rules in use: how both orders are combined, and how unreadable replies
         count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        combine = rule_in_force(counting_rule(chosen[0]), self.machines)
+        combine = counting_rule(chosen[0])
+        if parse_remedy(combine):  # reads the frame, which counting rules do not need
+            combine = rule_in_force(combine, self.machines)
         return combine, cast(UnreadableRule, chosen[1])
 
     @cached_property

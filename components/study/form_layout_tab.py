@@ -129,8 +129,7 @@ def build() -> StudyTab:
 
 def render_hidden(tab: StudyTab) -> None:
     """Render the hidden button outside all tabs, as a tab exists only once it is opened."""
-    button: Any = tab.follow
-    button.render()
+    tab.follow.render()  # type: ignore[no-untyped-call]
 
 
 def _form_html(elem_id: str) -> gr.HTML:

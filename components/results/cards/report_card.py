@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.charts.slot_histogram import slot_name
 from components.filtering.raters import Raters
-from components.html.format import lean_text
+from components.html.format import lean_text, slot_name
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.agreement.pairwise_agreement import (
     PEOPLE,

@@ -23,7 +23,7 @@ from components.study.plan.public_checks import is_public
 from components.study.plan.study_preview import StudyPreview
 from studies.domain import REFERENCE
 from studies.files.upload_names import UPLOADS_FOLDER, original_name
-from studies.sources.catalogue import HUB_SETS, find_hub_set
+from studies.sources.catalogue import find_hub_set, hub_sets
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.keys import DATA, STUDY
@@ -168,7 +168,7 @@ def _hub_controls(study: LenientStudy, name: str) -> Markup:
         mono=True,
         placeholder="owner/name[:config][@revision]",
         slow=True,
-        suggestions=[(one.hub, one.summary) for one in HUB_SETS],
+        suggestions=[(one.hub, one.summary) for one in hub_sets()],
     )
     hint = known.summary if known else "a Hugging Face dataset, read at a pinned commit"
     splits = [(split, "") for split in (known.splits if known else ())]

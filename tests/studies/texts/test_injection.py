@@ -12,7 +12,7 @@ from studies.domain import Item
 from studies.frames.frame import SUSPECT_COLUMN
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
-from studies.store.rows import _item_facts
+from studies.store.rows import item_facts
 from studies.store.store import Store
 from studies.texts.injection import (
     INSTRUCTION,
@@ -181,7 +181,7 @@ def test_an_item_says_whose_text_it_is():
         (INSTRUCTION, ("marker",)),
         ("y", ("override",)),
     ]
-    assert suspect_places(item) == [INSTRUCTION, "y"] == _item_facts(item)["suspects"]
+    assert suspect_places(item) == [INSTRUCTION, "y"] == item_facts(item)["suspects"]
     assert "Ignore all previous" in find_suspects(item)[1].quote
 
 
@@ -238,6 +238,7 @@ def test_items_stored_before_suspects_were_looked_for_are_looked_at(store):
     assert store.item_facts(name)["q1"]["suspects"] == ["x"]
 
 
+@pytest.mark.extra
 @pytest.mark.records
 def test_real_answers_are_rarely_flagged_and_each_flag_is_accounted_for(records):
     """480 + 279 + 550 + 682 + 3,989 texts by people and models. What is flagged: chat tags that a
