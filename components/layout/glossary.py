@@ -33,7 +33,7 @@ _LABEL: Final = re.compile(
     r"(?P<text>.*?)</(?:h2|p|dt|dd|th)>",
     re.DOTALL,
 )
-_PIECE: Final = re.compile(r"<[^>]*>|[^<]+")
+_PIECE: Final = re.compile(r"<(?P<end>/?)(?P<name>\w+)[^>]*>|[^<]+")
 _INTERACTIVE: Final = ("button", "a", "summary", "label", "code")
 
 
@@ -91,7 +91,7 @@ def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
     }
     longest_first = sorted(keys, key=len, reverse=True)
     words = "|".join(map(re.escape, longest_first))
-    return keys, re.compile(rf"(?<![\w&#-])({words})(?![\w;-])", re.IGNORECASE)
+    return keys, re.compile(rf"(?:^|(?<=[^\w&#-]))({words})(?![\w;-])", re.IGNORECASE)
 
 
 def _plural(word: str) -> str:
@@ -116,11 +116,9 @@ def _mark_label(html: Markup, seen: set[str]) -> Iterator[Markup]:
     inside = 0
     for piece in _PIECE.finditer(html):
         part = html[piece.start() : piece.end()]
-        if part.startswith("<"):
-            name = part.strip("</>").split(" ")[0]
-            inside += (-1 if part.startswith("</") else 1) if name in _INTERACTIVE else 0
-            yield part
-        elif inside:
+        if piece["name"] in _INTERACTIVE:
+            inside += -1 if piece["end"] else 1
+        if piece["name"] or inside:
             yield part
         else:
             yield from _mark_text(part, seen)

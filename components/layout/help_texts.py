@@ -27,7 +27,7 @@ TOUR: Final = (
     ),
     TourStep(
         "study",
-        "#eh-step-data",
+        "#eh-study-title",
         "Study: data, judge, prompt",
         "Choose what is compared and who judges. The cost is shown before any call is made.",
     ),
@@ -45,7 +45,7 @@ TOUR: Final = (
     ),
     TourStep(
         "inspect",
-        ".eh-inspect",
+        ".eh-inspect-filters",
         "Inspect: the replies behind a number",
         "Click a mark in Results to read both answers and the judge's reply in each order.",
     ),
