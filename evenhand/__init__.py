@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evenhand.page_views import show as show
     from evenhand.rating_frames import bradley_terry as bradley_terry
     from evenhand.rating_frames import elo as elo
-    from evenhand.remedy_table import remedies as remedies
+    from evenhand.remedy_rates import remedies as remedies
     from evenhand.running.function_judge import judge as judge
     from evenhand.running.study_runs import run as run
     from evenhand.study_table import JudgedStudy as JudgedStudy
@@ -35,7 +35,7 @@ _MODULES: Final = {
     "gate": "nightly.gate_check",
     "judge": "running.function_judge",
     "read": "study_table",
-    "remedies": "remedy_table",
+    "remedies": "remedy_rates",
     "report": "page_views",
     "run": "running.study_runs",
     "show": "page_views",

@@ -34,10 +34,12 @@ ENTROPY_BAND_SUBTITLE: Final = (
     f"95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
-    "Among N options by prompt: “within chance”, the entropy lies inside the middle 95 % of its "
-    "values when the choices of each item are permuted over its orders. “≠ even”: it lies below, "
-    "and the permutation test has p < .05 after Holm's adjustment over the cells shown. The colour "
-    f"is the distance from 1 in widths of that band, full at {FULL_COLOUR_BANDS}."
+    "Chance band, for N options by prompt: the choices of each item are permuted over its orders; "
+    "the band reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: "
+    "the entropy lies in the band. “≠ even”: it lies below, and the permutation test has p < .05 "
+    "after Holm's adjustment over the cells shown. “Not significant”: it lies below, with a larger "
+    "p. Colour of entropies below the band: their distance from 1 in widths of the band, full at "
+    f"{FULL_COLOUR_BANDS} widths."
 )
 
 

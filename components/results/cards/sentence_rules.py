@@ -255,15 +255,16 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "as people",
-        "It agrees with people in **{people}** of verdicts, within 10 points of another person.",
+        "It agrees with people in **{people}** of verdicts, at most 10 points more or less often "
+        "than another person does.",
         _conditions(
             ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
         ),
     ),
     SentenceRule(
         "unclear to people",
-        "It agrees with people in **{people}** of verdicts; no significant difference to another "
-        "person [{stand_in_low}, {stand_in_high}].",
+        "It agrees with people in **{people}** of verdicts; the difference from another person's "
+        "agreement [{stand_in_low}, {stand_in_high}] is not significant.",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(

@@ -69,7 +69,13 @@ def compare_orders(ranking: Ranking) -> RankingStability:
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
     above, below = pairs[0]
     more = len(pairs) - 1
-    others = f" So do {more} more pairs." if more > 1 else " So does one more pair." if more else ""
+    others = (
+        f" The same holds for {more} more pairs."
+        if more > 1
+        else " The same holds for one more pair."
+        if more
+        else ""
+    )
     return f"{above} is significantly above {below} in one order and below it in the other.{others}"
 
 

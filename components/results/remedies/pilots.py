@@ -57,7 +57,9 @@ def pilot_name(study: str, kind: str) -> str:
 
 def offered_pilots(view: RemedyView) -> list[Pilot]:
     """Pilots for remedies that cannot be computed from the store, for the judge shown."""
-    return list(_pilots(view)) if view.cell is not None else []
+    done = {one.kind for one in view.pilot_lines}
+    found = _pilots(view) if view.cell is not None else ()
+    return [pilot for pilot in found if pilot.kind not in done]
 
 
 def pilot_file(filtered: FilteredStudy, kind: str) -> str:

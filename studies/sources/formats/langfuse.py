@@ -64,7 +64,7 @@ def _value_of(row: Row) -> Any:
 def _scored_object(row: Row) -> str:
     """Return the id of the trace, and of the observation in it, that a score is about."""
     subject = row.get("subject")
-    if isinstance(subject, Mapping):
+    if isinstance(subject, dict):
         trace, span = first_text(subject, "traceId", "trace_id"), text_of(subject.get("id"))
         return f"{trace}/{span}" if trace else span
     trace = first_text(row, "traceId", "trace_id", "sessionId", "datasetRunId")

@@ -22,22 +22,28 @@ from tests.judges.engine.virtual_time import (
     use_endpoint,
 )
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
+from tests.page_words import says
 
 
-def seconds_for(calls: int, fault_share: float, limiter: EndpointLimiter | None = None) -> float:
+def seconds_for(
+    calls: int, fault_share: float, limiter: EndpointLimiter | None, seed: int
+) -> float:
     """Virtual seconds of so many calls of 60 ms with 16 workers."""
 
     async def main() -> float:
-        faulty = SimulatedEndpoint(fault_share=fault_share)
-        await use_endpoint(faulty, workers=16, calls=calls, limiter=limiter)
+        faulty = SimulatedEndpoint(fault_share=fault_share, seed=seed)
+        await use_endpoint(faulty, workers=16, calls=calls, limiter=limiter, max_attempts=6)
         return asyncio.get_running_loop().time()
 
     return run_virtual(main)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.15])
-def test_transient_faults_cost_little_more_than_in_a_loop_that_only_retries(share):
-    assert seconds_for(2000, share, Unlimited()) >= 0.8 * seconds_for(2000, share)
+@pytest.mark.parametrize("calls", [400, 2000])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.05, 0.15, 0.3])
+def test_faults_on_every_attempt_cost_little_more_than_in_a_loop_that_only_retries(share, calls):
+    seeds = range(5)  # a single unlucky call decides how long one run takes
+    bare = sum(seconds_for(calls, share, Unlimited(), seed) for seed in seeds)
+    assert bare >= 0.8 * sum(seconds_for(calls, share, None, seed) for seed in seeds)
 
 
 def use_limited(per_minute: float, burst: float, seconds: float, *, reports: bool = False):
@@ -46,16 +52,19 @@ def use_limited(per_minute: float, burst: float, seconds: float, *, reports: boo
         limiter=Limiter(per_minute / 60, burst=burst, reports=reports), seed=2
     )
     run_virtual(lambda: use_endpoint(limited, workers=16, seconds=seconds))
-    started = sum(t > 60 for t in limited.starts)
-    refused = sum(t > 60 for t in limited.refusals)
+    started = sum(60 < t <= seconds for t in limited.starts)
+    refused = sum(60 < t <= seconds for t in limited.refusals)
     used = (started - refused) / ((seconds - 60) * per_minute / 60)
     return used, refused / started
 
 
 @pytest.mark.parametrize(
     ("per_minute", "burst", "minutes"),
-    [(10, 1, 60), (10, 10, 60), (60, 1, 30), (60, 10, 30), (600, 10, 10), (600, 600, 10)],
-)
+    [
+        (10, 1, 60), (10, 10, 60), (60, 1, 30), (60, 10, 30),
+        (600, 1, 10), (600, 10, 10), (600, 600, 10),
+    ],
+)  # fmt: skip
 def test_a_request_limit_is_used_to_95_percent_with_at_most_2_percent_refused(
     per_minute, burst, minutes
 ):
@@ -108,7 +117,7 @@ def test_a_call_is_slow_relative_to_the_usual_duration():
     assert durations.slow_after() is None
     durations.record(1.0)
     assert durations.slow_after() == 4.0
-    assert describe_slow_calls([95.0, 20.0], 4.0) == "2 calls are slow: 95 s, usual 4 s"
+    assert says(describe_slow_calls([95.0, 20.0], 4.0), "2", "slow: 95", "usual 4")
 
 
 def test_long_prompts_are_compared_with_long_prompts():
@@ -153,6 +162,7 @@ def test_a_run_with_15_percent_transient_faults_ends_soon_and_pays_once(store, t
     assert seconds < 25, "one call after another takes 18 s without any fault"
 
 
+@pytest.mark.extra
 def test_hung_calls_do_not_hold_up_the_others_and_are_not_made_twice(store, tmp_path):
     hung = at(Fault("timeout", seconds=9.0), 20, 21, 22)
     with JudgeServer(latency=0.02, rules=[hung]) as server, engine() as made:
@@ -185,4 +195,4 @@ def test_a_judge_sets_its_own_timeout_and_number_of_attempts(store, tmp_path):
         assert server.bill.totals.calls == 1
     (judgement,) = store.judgements("small")
     assert judgement.status == "error"
-    assert "no answer within 1 s" in judgement.detail
+    assert says(judgement.detail, "no answer within 1")

@@ -42,6 +42,7 @@ from studies.store.queries import (
     visitor_queries,
 )
 from studies.store.store import Store
+from tests.page_words import pattern
 
 STUDY = """
 name: {name}
@@ -147,6 +148,7 @@ QUERIES = {
     "machine_comparisons": lambda s, n: list(plan_queries.machine_comparisons(s, n)),
     "machine_verdict_stamp": lambda s, n: any(plan_queries.machine_verdict_stamp(s, n)),
     "mean_call_dollars": lambda s, n: judge_spending.mean_call_dollars(s, n),
+    "mean_call_tokens": lambda s, n: judge_spending.mean_call_tokens(s, n),
     "mean_ask_cost": lambda s, n: plan_queries.mean_ask_cost(s, n, "fair")[0],
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
     "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),
@@ -288,7 +290,7 @@ def test_a_link_reads_one_study_and_changes_nothing(guarded: VisitorStore) -> No
 def test_nobody_overwrites_or_deletes_what_is_not_theirs(guarded: VisitorStore, name: str) -> None:
     before = guarded.unrestricted.study(name), guarded.unrestricted.counts(name)
     with as_visitor(B):
-        with pytest.raises(AccessDenied, match="not yours to change"):
+        with pytest.raises(AccessDenied, match=pattern("not yours", "change")):
             save(guarded, name, seed=9)
         with pytest.raises((AccessDenied, StudyError)):
             guarded.delete_study(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -13,19 +14,24 @@ from components.filtering.filters import Filter
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
 from components.results.remedies import tab
+from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
 from components.results.remedies.computed import load_remedies
-from components.results.remedies.panels import (
-    other_judges_panel,
-    patterns_panel,
-    pilots_panel,
-    recommendation_panel,
-    remedy_finding,
-    rules_table,
+from components.results.remedies.frontier_svg import frontier_chart
+from components.results.remedies.mark_layout import (
+    RADIUS,
+    Box,
+    circle_box,
+    place_marks,
+    place_name,
 )
+from components.results.remedies.pilot_panel import pilots_panel
 from components.results.remedies.pilots import offered_pilots, pilot_file
-from components.results.remedies.remedies_report import remedies_report
-from components.results.remedies.svg_charts import frontier_chart, risk_chart
-from components.share.paper_text import methods_paragraph, remedies_table
+from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
+from components.results.remedies.remedies_report import remedies_report, remedies_table
+from components.results.remedies.remedy_table import rules_table
+from components.results.remedies.risk_svg import risk_chart
+from components.results.remedies.svg_pieces import LEFT, Canvas
+from components.share.paper_text import methods_paragraph
 from judges.engine.engine import Engine
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.errors import StudyError
@@ -33,6 +39,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.metrics.frames import records
+from tests.page_words import says
 
 STUDY = """
 name: one judge
@@ -78,7 +85,7 @@ def shown(store: Store, judge: str):
 def test_gpt_4_as_drawn(prd):
     view = load_remedies(shown(prd, "gpt-4"))
     title, lead = remedy_finding(view)
-    assert title.startswith("Ask gpt-4 in both orders and add up the two verdicts: +1.")
+    assert says(title, "gpt-4", "add up", "+1")
     assert lead.endswith("loses 1.9 points.")
     table = rules_table(view)
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
@@ -101,7 +108,7 @@ def test_the_identity_has_the_studys_own_numbers(prd):
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
     view = load_remedies(shown(prd, "vicuna-13b"))
-    assert remedy_finding(view)[0] == "No remedy helps vicuna-13b here."
+    assert says(remedy_finding(view)[0], "No remedy", "vicuna-13b")
     assert recommendation_panel(view) == ""
     assert "Show remedies for gpt-4" in other_judges_panel(view)
     assert "+17.4 points" in other_judges_panel(view)
@@ -119,10 +126,10 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 
 
 def test_every_output_is_filled(prd):
-    parts = tab.render(shown(prd, "gpt-4"), "Dollars")
-    assert len(parts) == 8 and all(parts)
-    assert "price of a judge is unknown" in parts[1]
-    assert parts[2].count("<svg") == 2  # a wide and a narrow drawing
+    parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
+    assert set(parts) == set(tab.VIEW.output_names) and all(parts.values())
+    assert says(parts["frontier"], "Dollars are off", "no price")
+    assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
 
 def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
@@ -130,6 +137,24 @@ def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     rules = [line for line in view.table if line.complete and not line.rule.votes]
     assert frontier_chart(view, by_dollars=False).count("<circle") == 2 * len(rules)
     assert risk_chart(view).count('class="d"') == 2 * 6
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_no_mark_covers_another_and_none_leaves_the_drawing(narrow):
+    canvas = Canvas(340, 300, narrow=narrow)
+    wanted = [(300.0, 100.0 + 2 * k) for k in range(9)]
+    placed = place_marks(wanted, [True] + [False] * 8, canvas)
+    assert placed[0] == wanted[0]
+    for one, other in combinations(placed, 2):
+        assert not circle_box(one).overlaps(circle_box(other))
+    assert all(LEFT <= x <= 340 - RADIUS for x, _ in placed)
+
+
+def test_a_name_without_room_is_left_out():
+    canvas, taken = Canvas(340, 300), [Box(0, 0, 340, 300)]
+    assert place_name("75.8 One call", (100, 100), (80, 120), taken, canvas) is None
+    free = place_name("75.8 One call", (100, 100), (80, 120), [], canvas)
+    assert free is not None and free.anchor == "start" and free.y < 80
 
 
 def test_report_and_paper_have_the_table(prd):
@@ -148,12 +173,29 @@ def test_an_applied_rule_is_followed_and_named(prd):
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
     assert rule_clause(view) == "; one win and one tie is a win"
-    assert "one win and one tie is a win" in methods_paragraph(view) or (
-        "a win and a tie" in methods_paragraph(view)
+    assert says(methods_paragraph(view), "win", "tie", "win") or (
+        says(methods_paragraph(view), "win", "tie")
     )
     assert "In use" in recommendation_panel(load_remedies(view))
     prd.set_combine("prd", "single")
     assert FilteredStudy(prd, "prd").rule[0] == "pooled"
+
+
+def test_a_jury_is_applied_and_named(prd):
+    rule = "jury-both|gpt-4|gpt-3.5-turbo"
+    prd.set_combine("prd", rule)
+    everyone, alone = FilteredStudy(prd, "prd"), shown(prd, "gpt-4")
+    assert everyone.rule[0] == rule
+    assert rule_clause(everyone) == (
+        "; two judges, both orders (gpt-4 and gpt-3.5-turbo; four verdicts added up)"
+    )
+    assert says(methods_paragraph(everyone), "four", "added up")
+    outcomes = everyone.outcomes
+    assert {str(name) for name in outcomes["judge"]} == {"gpt-4 + gpt-3.5-turbo"}
+    assert len(outcomes) == 800  # one for each comparison
+    assert alone.rule[0] == "majority"  # one judge is shown: its own two orders
+    assert "Undo" in recommendation_panel(load_remedies(alone))
+    prd.set_combine("prd", "single")
 
 
 def test_an_unknown_rule_is_refused(prd):
@@ -180,9 +222,13 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     text = pilot_file(filtered, "repeats")
     assert run_text(store, engine, text) == 240
     view = load_remedies(filtered)
-    kinds = {(kind, line.rule.id) for kind, line in view.pilot_lines}
+    kinds = {(one.kind, one.line.rule.id) for one in view.pilot_lines}
     assert ("repeats", "repeats(3)-both") in kinds
     assert "From pilots" in rules_table(view)
+    chart = frontier_chart(view, by_dollars=False)
+    for place in range(1, len(view.pilot_lines) + 1):
+        assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
+        assert f'data-rule="P{place}"' in rules_table(view)
 
 
 def test_names_from_data_stay_text(simulated):
@@ -205,7 +251,7 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert view.advice.chosen.rule.id in ("graded", "calibrated")
     points, caption = view.curve
-    assert len(points) > 10 and caption.startswith("margin of the mean score")
+    assert len(points) > 10 and says(caption, "margin", "mean score")
 
 
 def test_a_budget_is_given_in_comparisons(prd):
@@ -213,6 +259,27 @@ def test_a_budget_is_given_in_comparisons(prd):
     prices = dict.fromkeys(known.study.cells, 0.021)
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     text = recommendation_panel(view)
-    assert "952 comparisons with this rule, 1,904 with one call" in text
+    assert says(text, "952 comparisons", "78", "right")
+    assert says(text, "1,904", "call (76", "right")
     assert view.priced and "$42" in rules_table(view)
-    assert "buys" not in recommendation_panel(known)  # unknown prices
+    unknown = recommendation_panel(known)
+    assert says(unknown, "No price", "known") and says(unknown, "half", "many comparisons")
+    tokens = dict.fromkeys(known.study.cells, 500.0)
+    counted = replace(known, inputs=replace(known.inputs, tokens=tokens))
+    text = recommendation_panel(counted)
+    assert says(text, "$1 per million tokens")
+    assert says(text, "40,000 comparisons", "rule") and says(text, "80,000", "call")
+    assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
+    nothing = load_remedies(shown(prd, "vicuna-13b"))
+    free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
+    assert says(remedy_finding(free)[1], "$40", "once", "1,904 comparisons")
+
+
+def test_dollars_are_off_with_a_reason(prd, simulated):
+    assert load_remedies(shown(prd, "vicuna-13b")).no_dollars == (
+        "no price is known for vicuna-13b"
+    )
+    store, _ = simulated
+    local = load_remedies(FilteredStudy(store, "one judge"))
+    assert not local.priced and "cost nothing" in local.no_dollars
+    assert "eh-no-dollars" in frontier_chart(local, by_dollars=False)
