@@ -36,7 +36,10 @@ markers =
     long: minutes
     slow: a cluster
 """
-_MODULE_OPTION: Final = re.compile(r'"-m", "(judges|metrics|studies|components)"')
+_PACKAGES: Final = "judges|metrics|studies|components"
+_MODULE_OPTION: Final = re.compile(rf'(-m(?:", "| ))({_PACKAGES})(?=[" ])')
+_IMPORT_IN_BYTES: Final = re.compile(rf'(b"(?:from|import) )({_PACKAGES})(?=\.)')
+_ATTRIBUTE: Final = re.compile(rf'"((?:{_PACKAGES})(?:\.\w+)+)\.(\w+)"')
 
 
 def copy_tests(folder: Path, root: Path = ROOT) -> int:
@@ -65,7 +68,16 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
 
 def _rewrite(path: Path, name: str, modules: set[str]) -> str:
     text = rewrite_source(path.read_text(encoding="utf-8"), name, modules)
-    return _MODULE_OPTION.sub(rf'"-m", "{PACKAGE}.\1"', text)
+    for pattern in (_MODULE_OPTION, _IMPORT_IN_BYTES):
+        text = pattern.sub(rf"\1{PACKAGE}.\2", text)
+    return _ATTRIBUTE.sub(lambda match: _attribute(match, modules), text)
+
+
+def _attribute(match: re.Match[str], modules: set[str]) -> str:
+    """The name of an attribute of a module, as monkeypatch takes it."""
+    if match[1] not in modules:
+        return match[0]
+    return f'"{PACKAGE}.{match[1]}.{match[2]}"'
 
 
 if __name__ == "__main__":
