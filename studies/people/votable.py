@@ -142,7 +142,7 @@ def disagreement_weights(
     judged = (store.plan_sha(study), *machine_verdict_stamp(store, study))
     return dict(
         store.memoised(
-            study, ("weights", choose), lambda: _compute_weights(store, study, choose), judged
+            study, ("vote weights", choose), lambda: _compute_weights(store, study, choose), judged
         )
     )
 
