@@ -238,8 +238,9 @@ def _parse_cached(text: str) -> Prompt:
 def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tuple[int, int] | None:
     if prompt is None or judgement.status != "ok" or judgement.rule == "probabilities":
         return None
+    ask = judgement.ask
     return marker_span(
-        prompt.verdict, judgement.reply, len(judgement.ask.shown), rule, prompt.options
+        prompt.verdict, judgement.reply, len(ask.shown), rule, prompt.options, ask.labels
     )
 
 

@@ -17,7 +17,8 @@ from components.inspect.html_parts import (
 )
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
 from judges.verdicts.reply_cleaning import split_reasoning
-from studies.domain import PASS_FAIL_OPTIONS, Judgement
+from studies.domain import Judgement
+from studies.frames.arrangement import parse_arrangement
 
 
 def replies_html(opened: ComparisonDetail) -> Markup:
@@ -56,7 +57,9 @@ def _shown_order(judgement: Judgement) -> Markup:
     second)."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
-        return fill("{}, options {}", ask.shown[0], ", ".join(ask.labels))
+        offered = parse_arrangement(ask.labels)
+        criteria = f"; criteria {', '.join(offered.criteria)}" if offered.criteria else ""
+        return fill("{}, options {}{}", ask.shown[0], ", ".join(offered.option_labels), criteria)
     crossed = list(ask.labels) != sorted(ask.labels, key=lambda label: (len(label), label))
     names = [
         f"{who} (labelled {label})" if crossed else who
@@ -70,13 +73,18 @@ def _outcome_html(judgement: Judgement) -> Markup:
     if not judgement.readable or verdict is None:
         detail = f": {judgement.detail}" if judgement.detail else ""
         return fill('<p class="eh-small out">no verdict{}</p>', detail)
-    if set(judgement.ask.labels) == set(PASS_FAIL_OPTIONS):
+    offered = parse_arrangement(judgement.ask.labels)
+    if len(shown) == 1 and offered.is_pass_fail:
         word = "passed" if verdict.scores and verdict.scores[0] else "failed"
         return fill('<p class="eh-small out">{} <b>{}</b></p>', word, shown[0])
     if verdict.pick is None:
         scores = zip(shown, verdict.scores, strict=False)
         listed = join((fill("{} <b>{}</b>", who, number(score, 1)) for who, score in scores), ", ")
-        return fill('<p class="eh-small out">scored {}</p>', listed)
+        levels = zip(offered.criteria, verdict.scores[1:], strict=False)
+        named = ", ".join(f"{name} {number(level, 1)}" for name, level in levels)
+        return fill(
+            '<p class="eh-small out">scored {}{}</p>', listed, f": {named}" if named else ""
+        )
     if verdict.pick == "tie":
         return Markup('<p class="eh-small out">called it a <b>tie</b></p>')
     much = " by far" if verdict.margin > 1 else ""

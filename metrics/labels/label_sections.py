@@ -19,7 +19,7 @@ from metrics.labels.pass_fail import (
 from metrics.labels.score_agreement import score_agreement
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
 from studies.domain import Estimate
-from studies.frames.frame import pass_fail_rows
+from studies.frames.point_columns import pass_fail_rows
 
 RATE_NAMES: Final = (
     "sensitivity", "specificity", "precision", "agreement", "kappa", "youden", "base_rate",

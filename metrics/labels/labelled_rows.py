@@ -12,7 +12,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
-from studies.frames.frame import GOLD_COLUMN, pass_fail_rows
+from studies.frames.point_columns import GOLD_COLUMN, pass_fail_rows
 
 JudgePrompt = tuple[str, str]
 CELL: Final = ("judge", "prompt")

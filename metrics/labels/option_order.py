@@ -18,7 +18,8 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import mean_estimate, proportion, unknown_estimate
 from metrics.labels.labelled_rows import CELL, usable_scores
 from studies.domain import PASS, Estimate
-from studies.frames.frame import SEP, pass_fail_rows
+from studies.frames.frame import SEP
+from studies.frames.point_columns import pass_fail_rows
 
 ONE_ORDER_NOTE: Final = "no answer was judged in two orders of the options"
 NO_REPEAT_NOTE: Final = "no verdict was repeated in the same order of the options"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from components.filtering.filtered_study import FilteredStudy
 from metrics.labels.label_sections import PassFailResult, pass_fail_results
 from metrics.labels.option_order import OptionOrder, option_order_effects
-from studies.frames.frame import pass_fail_rows
+from studies.frames.point_columns import pass_fail_rows
 
 
 @dataclass(frozen=True, slots=True)
