@@ -13,11 +13,20 @@ from judges.judge_errors import PromptError
 from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
+from metrics.labels.criteria_order import criteria_order_effects
+from metrics.labels.option_order import option_order_effects
+from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.spec.study import parse_study
 from tests.judges.engine.test_asking_points import run, study_text, write_items
 
 NAMES = ("Correctness", "Completeness", "Clarity")
+FIRST_BIAS = 0.4
+
+
+def covers(estimate: Estimate, value: float) -> bool:
+    assert estimate.low is not None and estimate.high is not None
+    return estimate.low <= value <= estimate.high
 
 
 def write_scored_items(folder: Path, count: int = 40) -> None:
@@ -151,12 +160,7 @@ def test_prompts_with_a_wrong_rubric_are_refused() -> None:
     prompt = load_prompt("rubric")
     assert tuple(name for name, _ in prompt.rubric) == NAMES
     head, _, _ = prompt.yaml.partition("criteria:\n")
-    for criteria in (
-        "",
-        "criteria: [Clarity]",
-        "criteria: [{a=b: x}]",
-        "criteria: [{A: x}, {a: y}]",
-    ):
+    for wrong in ("", "[Clarity]", "[{a=b: x}]", "[{A: x}, {a: y}]"):
         with pytest.raises(PromptError, match="criteria"):
             parse_prompt(f"{head}criteria: {wrong}")
 
@@ -170,3 +174,33 @@ def test_the_grammar_of_a_rubric_has_one_line_for_each_criterion() -> None:
         'root ::= "Clarity: " level "\\n" "Completeness: " level "\\n" "Correctness: " level "\\n"'
     )
     assert level == 'level ::= "A" | "B" | "C"'
+
+
+def test_simulated_order_effects_are_recovered(tmp_path: Path) -> None:
+    write_scored_items(tmp_path, 60)
+    judge = f", first_bias: {FIRST_BIAS}, score_noise: 0.4"
+    store = run(tmp_path, study_text("score-scale", judge, "options: rotations\n"))
+    found = option_order_effects(store.frame("s"))["sim", "score-scale"]
+    # A verdict by content is at the first place in one of five rotations.
+    assert covers(found.first_place, FIRST_BIAS + (1 - FIRST_BIAS) / 5)
+    assert found.expected_first.value == pytest.approx(0.2, abs=0.02)
+    assert found.place_entropy is not None and 0.5 < found.place_entropy < 0.98
+    store.close()
+
+
+def test_a_simulated_effect_of_the_criteria_order_is_recovered(tmp_path: Path) -> None:
+    write_scored_items(tmp_path, 60)
+    lines = (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()
+    middle = [json.loads(line) for line in lines]
+    for item in middle:
+        item["labels"][0]["value"] = 2  # neither end of the scale cuts the effect off
+    text = "\n".join(json.dumps(item) for item in middle)
+    (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
+    judge = ", first_points: -1, score_noise: 0.1"
+    store = run(tmp_path, study_text("rubric", judge, "criteria_order: rotations\n"))
+    found = criteria_order_effects(store.frame("s"))["sim", "rubric"]
+    assert covers(found.first, -1.0) and found.overall.changed.value is not None
+    assert found.overall.changed.value < 0.05, "one criterion in three is lowered in each order"
+    for places in found.by_place.values():
+        assert covers(places[0], -1.0)
+    store.close()
