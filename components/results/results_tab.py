@@ -42,7 +42,9 @@ from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.overview import tab as overview_tab
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_only_pass_fail, has_pass_fail
+from components.results.pass_fail.computed import has_pass_fail
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import has_only_points, has_scores
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -68,9 +70,12 @@ VIEWS: Final[dict[str, Any]] = {
         cards_tab,
         protocol_tab,
         pass_fail_tab,
+        scores_tab,
     )
 }
-PAIR_VIEWS: Final = tuple(name for name in VIEWS if name != pass_fail_tab.NAME)
+POINT_VIEWS: Final = (pass_fail_tab.NAME, scores_tab.NAME)
+"""Views of verdicts on single answers."""
+PAIR_VIEWS: Final = tuple(name for name in VIEWS if name not in POINT_VIEWS)
 """Views of studies whose judges compare answers."""
 QUIET_EVENT: Final[dict[str, Any]] = {
     "show_progress": "hidden",
@@ -517,11 +522,13 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
     Protocol is offered only with a preset, or if the address names it.
     """
-    if has_only_pass_fail(whole):
-        return [pass_fail_tab.NAME]
+    points = [pass_fail_tab.NAME] if has_pass_fail(whole) else []
+    points += [scores_tab.NAME] if has_scores(whole) else []
+    if has_only_points(whole):
+        return points
     protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
     pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]
-    return [*pairs, *([pass_fail_tab.NAME] if has_pass_fail(whole) else [])]
+    return [*pairs, *points]
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:

@@ -32,7 +32,9 @@ from components.results.bias import panels as bias_view
 from components.results.cards.card_html import show_card
 from components.results.injection.report_section import injection_section
 from components.results.pass_fail import panels as pass_fail_view
-from components.results.pass_fail.computed import has_only_pass_fail, load_pass_fail
+from components.results.pass_fail.computed import has_pass_fail, load_pass_fail
+from components.results.pass_fail.scores import panels as scores_view
+from components.results.pass_fail.scores.computed import has_only_points, has_scores, load_scores
 from components.results.ranking import panels as ranking_view
 from components.results.remedies.remedies_report import remedies_report
 from components.share import paper_text, report_facts
@@ -83,7 +85,7 @@ def report_html(store: Store, study: str) -> Markup:
     """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
-    left_out = PAIR_SECTIONS if has_only_pass_fail(view) else ()
+    left_out = PAIR_SECTIONS if has_only_points(view) else ()
     body = join(section(view, page) for section in SECTIONS if section not in left_out)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
@@ -155,8 +157,8 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     line += f"Report made {made}."
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
-    elif has_only_pass_fail(view):
-        title, lead = pass_fail_view.pass_fail_finding(load_pass_fail(view))
+    elif has_only_points(view):
+        title, lead = _points_finding(view)
     else:
         title, lead = bias_view.show_finding(view.frame)
     return (
@@ -172,13 +174,21 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     )
 
 
+def _points_finding(view: FilteredStudy) -> tuple[str, str]:
+    if has_pass_fail(view):
+        return pass_fail_view.pass_fail_finding(load_pass_fail(view))
+    return scores_view.scores_finding(load_scores(view))
+
+
 def _title_kpis(view: FilteredStudy) -> Markup:
     """HTML of the judges' key figures; empty for a study of people only, which reports their
     agreement instead."""
     if view.has_only_people:
         return EMPTY
-    if has_only_pass_fail(view):
-        return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
+    if has_only_points(view):
+        if has_pass_fail(view):
+            return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
+        return scores_view.scores_kpis(load_scores(view))
     return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
 
 
@@ -230,6 +240,26 @@ def _pass_fail_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     subtitle = f"against labels; 95{NARROW_SPACE}% CI by item"
     rates = panel_html("Pass or fail", subtitle, pass_fail_view.rates_table(found) + wrap(texts))
     return areas + rates
+
+
+def _scores_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    """Report section on scores of single answers: arrangements, order effects, agreement."""
+    found = load_scores(view) if has_scores(view) else None
+    if found is None or found.shown is None:
+        return EMPTY
+    texts = join(
+        fill("<p><b>{}</b>: {}</p>", " · ".join(cell), scores_view.score_report_lines(cell, found))
+        for cell in found.distributions
+    )
+    subtitle = f"% of verdicts by order of options and criteria; 95{NARROW_SPACE}% CI by item"
+    made = panel_html(
+        "Scores by arrangement", subtitle, scores_view.arrangement_matrix(found) + wrap(texts)
+    ) + panel_html("Does the order matter?", "", scores_view.order_tables(found))
+    made += panel_html("Agreement with labels", "", scores_view.agreement_table(found))
+    if found.contradictions:
+        title, subtitle = "Scores against comparisons", "pairs whose lower-scored answer won"
+        made += panel_html(title, subtitle, scores_view.contradictions_table(found))
+    return made
 
 
 def _row_noun(view: FilteredStudy) -> str:
@@ -334,22 +364,27 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    only_points = has_only_pass_fail(view)
-    words = _pass_fail_method(view) if only_points else paper_text.methods_paragraph(view)
+    only_points = has_only_points(view)
+    words = _points_method(view) if only_points else paper_text.methods_paragraph(view)
     text = wrap(fill("<p>{}</p>", words))
     command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
     return panel_html("Method", "generated from the study and its replies", text + command)
 
 
-def _pass_fail_method(view: FilteredStudy) -> str:
-    """Methods text for a study whose judges pass or fail single answers."""
-    rows = view.frame
+def _points_method(view: FilteredStudy) -> str:
+    """Methods text for a study whose judges pass, fail or score single answers."""
+    rows = view.machines
     usable = len(rows) - view.failed
-    return (
-        f"{count(rows['judge'].nunique(), 'judge')} passed or failed single answers to "
+    start = (
+        f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
         f"{count(usable)} had a readable verdict; the others enter no rate. Intervals are "
-        f"95{NARROW_SPACE}% and treat items as clusters. The true pass rate uses labels where "
+        f"95{NARROW_SPACE}% and treat items as clusters."
+    )
+    if not has_pass_fail(view):
+        return f"{start} Arrangements are compared on the same answers."
+    return (
+        f"{start} The true pass rate uses labels where "
         "there are some, elsewhere the estimate of Rogan and Gladen with the limits of Lang and "
         "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
     )
@@ -418,6 +453,7 @@ def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _title_section,
     _pass_fail_section,
+    _scores_section,
     _bias_section,
     _ranking_section,
     _agreement_section,

@@ -15,6 +15,7 @@ from components.inspect.load_comparison import load_view
 from components.results import results_tab
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.panels import AREAS
+from components.results.pass_fail.scores import tab as scores_tab
 from components.results.protocol import tab as protocol_tab
 from components.share.report import report_html
 from studies.exchange.recorded_studies import import_verdicts
@@ -81,7 +82,7 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
 def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
     assert results_tab.offered_views(FilteredStudy(store, "checks")) == [pass_fail_tab.NAME]
     pairs = results_tab.offered_views(FilteredStudy(judged, "two judges"))
-    without = {pass_fail_tab.NAME, protocol_tab.NAME}  # the study has no preset
+    without = {pass_fail_tab.NAME, scores_tab.NAME, protocol_tab.NAME}  # it has no preset
     assert set(pairs) == set(results_tab.VIEWS) - without
 
 
