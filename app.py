@@ -37,12 +37,13 @@ from judges.engine.engine import Engine
 from judges.engine.public_engine import PublicEngine
 from judges.money.host_key import load_host_key
 from judges.security import redaction
-from studies.errors import EvenhandError
+from studies.errors import EvenhandError, StoreUnusable
 from studies.settings import PORT, check_settings, is_space
 from studies.sharing import hub_backup
 from studies.sharing.expiry import ExpiryThread
 from studies.sharing.visitor_store import VisitorStore
 from studies.store.database import default_store_path
+from studies.store.recovery.rolling_backups import DailyBackupThread
 from studies.store.store import Store
 
 APP_FOLDER = Path(__file__).resolve().parent
@@ -86,9 +87,19 @@ def open_store(path: Path | None, here: Path = APP_FOLDER) -> tuple[Store, bool]
     if (here / SEED_STORE).is_file() and not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(here / SEED_STORE, target)
+    _require_writable(target)
     store = Store(target)
     demo_studies.open_demo(store)
     return store, False
+
+
+def _require_writable(path: Path) -> None:
+    """Raise an error for a read-only store before anything is computed for the page."""
+    effective = os.access in os.supports_effective_ids
+    if path.is_file() and not os.access(path, os.W_OK, effective_ids=effective):
+        raise StoreUnusable(
+            f"the store {path} is read-only; allow writing to it, or choose another with --store"
+        )
 
 
 def build_store_and_engine(store: Store, access: Access) -> tuple[Store, Engine]:
@@ -159,8 +170,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     backup = None if frozen else hub_backup.snapshot_settings()
     backup_thread = hub_backup.BackupThread(store, *backup) if backup else None
-    expires = access.expiry_days and not frozen
-    expiry_thread = ExpiryThread(store, access.expiry_days) if expires else None
+    days = None if frozen else access.expiry_days
+    expiry_thread = ExpiryThread(store, days) if days else None
+    daily_thread = None if frozen else DailyBackupThread(store.path)
     quota = TempFileQuota(access.temp_bytes) if access.temp_bytes else None
     blocks = create_page(page_store, engine)
     settings = {"server_name": chosen.host, "server_port": chosen.port, **launch_settings(access)}
@@ -188,6 +200,8 @@ def main(arguments: list[str] | None = None) -> int:
             engine.close()
         if backup_thread:
             backup_thread.close()
+        if daily_thread:
+            daily_thread.close()
         if quota:
             quota.close()
         page_store.close()

@@ -143,7 +143,17 @@
     tip.style.top = `${top}px`;
     tip.classList.add("on");
   };
-  const over = (event) => show(event.target.closest?.("[data-tip]"));
+  // A mark of a chart and the row of a table with the same data-rule are highlighted together.
+  let twin = null;
+  const pair = (rule) => {
+    if (rule === twin) return;
+    twin = rule;
+    document.querySelectorAll("[data-rule]").forEach(one => one.classList.toggle("twin", one.dataset.rule === rule));
+  };
+  const over = (event) => {
+    show(event.target.closest?.("[data-tip]"));
+    pair(event.target.closest?.("[data-rule]")?.dataset.rule ?? null);
+  };
   document.addEventListener("pointerover", over);
   document.addEventListener("focusin", over);
   document.addEventListener("focusout", hide);
@@ -185,7 +195,8 @@
   // What a tab shows: `names` with their `values`; what is as it starts is not written.
   const scope = (tab, names, starts, values) => {
     const text = (value) => Array.isArray(value) ? value.join(",") : `${value ?? ""}`;
-    scopes[tab] = Object.fromEntries(names.map((name, i) => [name, text(values[i]) === text(starts[i]) ? "" : text(values[i])]));
+    const made = scopes[tab] = Object.fromEntries(names.map((name, i) => [name, text(values[i]) === text(starts[i]) ? "" : text(values[i])]));
+    if (tab === "results") nameFilters(made);
     write(new URL(location.href));
   };
   document.addEventListener("click", (event) => {
@@ -230,7 +241,91 @@
   };
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", opening) : opening();
 
-  const evenhand = window.evenhand = {drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab};
+  // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
+  let early = "", openingStudy = true;
+  const chooseView = (view) => { if (openingStudy) early = view; };
+  const startOpening = () => { openingStudy = true; };
+  // True if another view was chosen meanwhile: its switch is pressed, which draws it.
+  const earlyView = (view) => {
+    const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);
+    openingStudy = false;
+    early = "";
+    if (label) setTimeout(() => label.click());
+    return Boolean(label);
+  };
+
+  // Filters: a button shows them; those in use are named beside it.
+  const FILTERS = {prompt: "Prompt", category: "Category", contestants: "Models", rule: "Combine orders", suspects: "Suspects"};
+  const nameFilters = (values) => {
+    const place = document.querySelector("#eh-filter-active");
+    if (!place) return;
+    place.replaceChildren(...Object.entries(FILTERS).filter(([name]) => values[name]).map(([name, title]) => {
+      const pill = document.createElement("button");
+      Object.assign(pill, {type: "button", className: "eh-btn pill", textContent: `${title}: ${values[name].replaceAll(",", ", ")}`});
+      pill.dataset.unfold = "#eh-filter-box";
+      pill.dataset.focus = `#eh-filter-${name} input`;
+      return pill;
+    }));
+  };
+  const unfold = (selector, open) => {
+    const box = document.querySelector(selector), button = document.querySelector(`[data-unfold="${selector}"][aria-expanded]`);
+    if (!box) return;
+    box.classList.toggle("open", open);
+    button?.setAttribute("aria-expanded", String(box.classList.contains("open")));
+  };
+  document.addEventListener("click", ({target, isTrusted}) => {
+    const button = target.closest?.("[data-unfold]");
+    if (button) { unfold(button.dataset.unfold, button.dataset.focus ? true : undefined); document.querySelector(button.dataset.focus || "#none")?.focus(); return; }
+    const box = document.querySelector("#eh-filter-box.open");
+    if (box && isTrusted && target.isConnected && !box.contains(target) && !target.closest("ul.option-list, [role=listbox]")) unfold("#eh-filter-box", false);
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && document.querySelector("#eh-filter-box.open")) { unfold("#eh-filter-box", false); document.querySelector("#eh-filter-pill button")?.focus(); }
+  });
+  // More: the views that the switch does not show.
+  document.addEventListener("toggle", ({target}) => {
+    if (!target.matches?.("[data-more-views]") || !target.open) return;
+    const labels = [...document.querySelectorAll("#eh-results-view label")].filter(label => !label.getClientRects().length);
+    target.querySelector(".list").replaceChildren(...labels.map(label => {
+      const name = label.dataset.testid?.replace(/-radio-label$/, "") ?? label.textContent.trim(), button = document.createElement("button");
+      Object.assign(button, {type: "button", textContent: name});
+      button.dataset.view = name;
+      button.addEventListener("click", () => { target.open = false; });
+      return button;
+    }));
+  }, true);
+
+  // ---- keyboard: Gradio's menus open when they get the focus; by Tab that would cover the page
+  let pointerAt = 0;
+  const isMenu = (node) => node.matches?.("input[role=combobox]");
+  const reopen = (node) => { node.dataset.opens = "1"; node.blur(); node.focus(); setTimeout(() => { delete node.dataset.opens; }, 300); };
+  document.addEventListener("pointerdown", ({target}) => { pointerAt = Date.now(); if (isMenu(target) && target === document.activeElement && target.getAttribute("aria-expanded") !== "true") reopen(target); }, true);
+  document.addEventListener("focus", (event) => {
+    if (!isMenu(event.target) || Date.now() - pointerAt < 500 || event.target.dataset.opens) return;
+    event.stopImmediatePropagation();
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    const node = event.target, open = node.getAttribute?.("aria-expanded") === "true";
+    if (isMenu(node) && ["Tab", "Shift"].includes(event.key)) {   // Gradio opens a menu at any other key; leaving it closes it
+      event.stopImmediatePropagation();
+      if (open && event.key === "Tab") node.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape"}));
+      return;
+    }
+    if (!isMenu(node) || open || !["ArrowDown", "ArrowUp", "Enter", " "].includes(event.key)) return;
+    if (node.dataset.opens) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    reopen(node);
+  }, true);
+  // Skip link: the focus moves to the content of the tab in view.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.(".eh-skip")) return;
+    event.preventDefault();
+    const panel = [...document.querySelectorAll("#eh-tabs > .tabitem")].find(node => node.getClientRects().length);
+    if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
+  });
+
+  const evenhand = window.evenhand = {chooseView, opening: startOpening, earlyView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied
@@ -330,14 +425,22 @@
     if (keys[keyOf]) return `key set, goes to ${originOf(keys[keyOf].url) || "no valid address"} only`;
     return removed[keyOf] ? `key removed: it was typed for ${removed[keyOf]}; type the key for this address` : none;
   };
-  const mark = (box) => box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
+  const mark = (box) => {
+    box.querySelectorAll("[data-key-of]").forEach(node => { node.textContent = keyState(node.dataset); });
+    // A provider's judge without a key: the strip says so instead of the price, until the key is typed.
+    const needs = [...box.querySelectorAll("[data-needs-key]")];
+    needs.forEach(node => { node.hidden = Boolean(keys[node.dataset.needsKey]); });
+    const first = needs.find(node => !node.hidden);
+    needs.forEach(node => { if (node !== first) node.hidden = true; });
+    box.classList.toggle("eh-keyless", Boolean(first));
+  };
   const faultOf = (key) => {
     if (key.length > LONGEST_KEY) return `key not taken: it has more than ${LONGEST_KEY} characters`;
     return /\s/.test(key) ? "key not taken: it has white space inside" : "";
   };
   const takeKey = (input) => {
     const name = input.dataset.key, key = input.value.trim(), fault = faultOf(key);
-    const url = input.closest(".eh-jf")?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
+    const url = (input.closest(".eh-drawer") ?? input.closest(".eh-jf"))?.querySelector("[data-field$='.base_url']")?.value ?? input.dataset.keyUrl;
     delete keys[name]; delete removed[name]; delete refused[name];
     if (fault) refused[name] = fault;
     else if (key) keys[name] = {key, url};
@@ -407,14 +510,17 @@
     });
     element.addEventListener("focusin", ({target}) => { focused = target.dataset.field ?? ""; });
     element.addEventListener("click", (event) => {
-      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press]");
+      const node = event.target.closest("[data-do], [data-errand], [data-step], [data-press], [data-goto], [data-fold]");
       if (!node || node.disabled) return;
-      const {do: act, errand, step, press, goto} = node.dataset;
-      if (act) say(JSON.parse(act));
+      const {do: act, errand, step, press, goto, fold} = node.dataset;
+      const {renames} = node.dataset;           // a judge named after its model: its key moves along
+      if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
+      if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
       if (errand) { rest(true); lines.errand.props.value = errand; lines.errand.trigger("select", {}); }
-      if (goto) document.querySelector(goto)?.scrollIntoView({block: "start"});
+      if (goto) show(document.querySelector(goto));
+      if (fold) node.setAttribute("aria-expanded", document.querySelector(fold).classList.toggle("open"));
       if (step) { const input = node.parentElement.querySelector("input"); step > 0 ? input.stepUp() : input.stepDown(); commit(input); }
-      if (press) document.querySelector(press)?.click();
+      if (press) { node.closest("details.eh-pop")?.removeAttribute("open"); show(document.querySelector(press)); document.querySelector(press)?.click(); }
     });
     const update = () => {
       const seen = +(element.querySelector("[data-seen]")?.dataset.seen ?? 0);
@@ -427,20 +533,82 @@
       element.classList.remove("eh-busy");
       if (running) rest(true);
       mark(element);
+      drawers();
     };
     watch("value", update);
     update();
   };
+
+  // Drawers: focus moves in when one opens and back to the button that opened it; Escape closes.
+  let opener = "", inDrawer = "";
+  const closing = (node) => "close" in node.dataset || node.dataset.do === '{"do": "close"}';
+  const labelOf = (node) => node.ariaLabel || node.textContent.trim();
+  const visible = (node) => node?.getClientRects().length > 0;
+  const openDrawer = () => [...document.querySelectorAll("#eh-judge-drawer .eh-drawer, #eh-prompt-drawer")].find(visible);
+  const show = (node) => { if (!visible(node)) return; node.scrollIntoView({block: node.matches("select") ? "center" : "start"}); if (node.matches("select, input, button, h2")) node.focus({preventScroll: true}); };
+  const drawers = () => requestAnimationFrame(() => {
+    const drawer = openDrawer(), name = drawer ? drawer.id || "judge" : "";
+    document.body.classList.toggle("eh-drawer-open", Boolean(drawer));
+    if (name === inDrawer) return;
+    inDrawer = name;
+    if (drawer) return drawer.querySelector("h2")?.focus({preventScroll: true});
+    const back = [...document.querySelectorAll("#eh-form button")].find(node => visible(node) && labelOf(node) === opener);
+    back?.focus({preventScroll: true});
+  });
+  new MutationObserver(() => drawers()).observe(document.body, {childList: true, subtree: true});
+  const closeDrawer = () => openDrawer()?.querySelector("[data-close]")?.click();
+  document.addEventListener("keydown", (event) => {
+    const drawer = openDrawer();
+    if (event.key === "Escape" && drawer && !event.defaultPrevented) return closeDrawer();
+    if (event.key !== "Tab" || !drawer) return;
+    const inside = [...drawer.querySelectorAll("button, input, select, textarea, summary, [contenteditable=true], a[href]")].filter(node => visible(node) && !node.disabled && node.tabIndex >= 0);
+    const first = inside[0], last = inside.at(-1), at = document.activeElement;
+    if (!drawer.contains(at) || (event.shiftKey ? at === first || at.tagName === "H2" : at === last)) { event.preventDefault(); (event.shiftKey ? last : first)?.focus(); }
+  });
+  document.addEventListener("click", ({target, clientX, isTrusted}) => {
+    const drawer = isTrusted && openDrawer();   // the page presses hidden buttons itself
+    if (drawer && !drawer.contains(target) && clientX < drawer.getBoundingClientRect().left && target.closest("#eh-form, .gradio-container")) closeDrawer();
+    document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && document.querySelector("details.eh-pop[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+  });
+
+  // The form is that of the study in the header: opened late where it is not seen.
+  let followedStudy = null;
+  const tabInView = () => document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase();
+  evenhand.follow = (study) => {
+    if (!study || study === followedStudy || tabInView() !== "study") return;
+    document.body.classList.add("eh-following");
+    document.querySelector("#eh-follow")?.click();
+  };
+  evenhand.followed = (study) => { followedStudy = study; document.body.classList.remove("eh-following"); };
+
+  // A run opens the Run tab when that shows its study, not the one before.
+  let shownStudy = null, arriving = "";
+  const arrive = (tab) => { arriving = ""; evenhand.starting(false); evenhand.openTab(tab); };
+  evenhand.starting = (on) => {
+    for (const button of document.querySelectorAll("#eh-run, #eh-try, #eh-again, #eh-run-bar button")) { button.disabled = on; button.classList.toggle("eh-starting", on); }
+  };
+  evenhand.openWhenShown = (tab, study) => {
+    arriving = tab;
+    if (study === shownStudy) document.querySelector("#eh-show-run")?.click();   // the same study: only its run is new
+    setTimeout(() => { if (arriving) arrive(tab); }, 20000);
+  };
+  evenhand.arrived = () => { if (arriving) arrive(arriving); };
+  evenhand.shown = (study) => { shownStudy = study; evenhand.follow(study); evenhand.arrived(); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers
 (() => {
   const atHome = () => document.body.classList.contains("eh-at-home");
-  const doorAt = (node) => node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
-  document.addEventListener("dragover", (event) => { if (atHome() && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+  const onStudy = () => document.querySelector("#eh-upload")?.getClientRects && document.querySelector("#eh-form")?.getClientRects().length > 0;
+  const doorAt = (node) => !atHome() ? document.querySelector("#eh-upload") : node.closest?.(".eh-doors .column")?.querySelector("[id^=eh-door-]") ?? document.querySelector("#eh-door-answers");
+  document.addEventListener("dragover", (event) => { if ((atHome() || onStudy()) && event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
   document.addEventListener("drop", (event) => {
     const files = event.dataTransfer?.files;
-    if (!atHome() || !files?.length) return;
+    if (!(atHome() || onStudy()) || !files?.length || event.defaultPrevented) return;
     event.preventDefault();
     const door = doorAt(event.target), input = door?.parentElement.querySelector("input[type=file]") ?? door?.querySelector("input[type=file]");
     if (!input) return;

@@ -53,6 +53,7 @@ class InteractiveTabs:
     home: home_tab.HomeTab
     on_home: gr.Tab
     study: study_tab.StudyTab
+    on_study: gr.Tab
     run: run_tab.RunTab
     on_run: gr.Tab
     engine: Engine
@@ -123,7 +124,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
         if engine:
             with gr.Tab("Home", id="home") as on_home:
                 home = home_tab.build()
-            with gr.Tab("Study", id="study"):
+            with gr.Tab("Study", id="study") as on_study:
                 study = study_tab.build()
             with gr.Tab("Run", id="run") as on_run:
                 run = run_tab.build()
@@ -136,9 +137,11 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
                 vote = vote_tab.build()
             live = LiveStudies(store, lambda name: results_tab.study_finding(store, name))
             interactive = InteractiveTabs(
-                home, on_home, study, run, on_run, engine, live, vote, on_vote
+                home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote
             )
     results_tab.render_hidden(results)
+    if interactive:
+        study_tab.render_hidden(interactive.study)
     names: tuple[str, ...] = ("results", "inspect")
     if engine:
         names = ("home", "study", "run", "results", "inspect", "vote")
@@ -158,6 +161,8 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         demo = demo_studies.PAIRS_STUDY
         start = demo if demo in names else next(iter(names), None)
         tab = requested.get("tab", "")
+        if interactive and tab == "study" and not name:
+            start = None  # the form of a new study
         if interactive and is_voter_page(requested) and name in names:
             shown = gr.Dropdown(choices=[name], value=name, interactive=False)
             skipped = [gr.skip()] * (len(outputs) - 3)
@@ -213,12 +218,20 @@ def _bind_view(page: PageParts, store: Store) -> None:
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
     outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
+    top.study.change(None, None, None, js="() => evenhand.opening()")
     top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
-    ).then(**drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)")
+    ).then(
+        **drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)"
+    ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
     page.on_results.select(**drawn, js=results_tab.draw_script(results, opening=True))
     if interactive:
         interactive.on_run.select(show_run, top.study, run_outputs, **QUIET)
+        fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
+        fresh.click(show_run, top.study, run_outputs, **QUIET).then(
+            None, None, None, js="() => evenhand.arrived()"
+        )
+        interactive.on_study.select(None, top.study, None, js="(study) => evenhand.follow(study)")
 
 
 def is_voter_page(parameters: Mapping[str, str]) -> bool:
@@ -265,7 +278,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     parts = results.parts[remedies_tab.NAME]
     judge = results.filters[0]
     form = form_outputs(interactive.study) if interactive else []
-    outputs = [page.tabs, judge, *form]
+    outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
 
     def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
         send, skipped = click_data(event), [gr.skip()] * len(outputs)
@@ -282,7 +295,7 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
         text = pilot_file(FilteredStudy(store, name, chosen), str(send.get("pilot", "")))
         if not text or not form_state:
             return skipped
-        shown = study_tab.show_study_file(store, text, *form_state)
+        shown = study_tab.open_new_study(store, text, *form_state)
         return [gr.Tabs(selected="study"), gr.skip(), *shown]
 
     state = [interactive.study.view, interactive.study.tested] if interactive else []

@@ -7,28 +7,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import pandas as pd
-
-from metrics.summary.remedy_section import RemedyInputs
+from metrics.summary.measured_study import read_results
 from metrics.summary.remedy_tables import render_remedies
-from metrics.summary.summary import WITHOUT_SUSPECTS, summarise_frame
-from metrics.win_rates.win_rates import UnreadableRule, counting_rule
-from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.frames.battle_frame import frame_from_battles
+from metrics.summary.summary import WITHOUT_SUSPECTS
 from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
 MIN_PRINTED_P = 1e-4
 """Smallest p-value printed as a number; smaller ones are printed as "p < …"."""
-HEADER_BYTES = 65_536
-SQLITE_HEADER = b"SQLite format 3\x00"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,107 +77,7 @@ def _measure_file(
         raise ValueError(
             f"cannot split by {', '.join(sorted(wrong))}; known: {', '.join(SPLIT_COLUMNS)}"
         )
-    if not results.exists():
-        raise ValueError(f"no such file: {results}; name a store or a CSV of battles")
-    if results.is_dir():
-        raise ValueError(f"{results} is a folder; name a store or a CSV of battles")
-    if _is_store(results):
-        return _measure_store(results, study, by, quick, juries)
-    if _holds_labels(results):
-        return _measure_labels(results, by, quick)
-    inputs = RemedyInputs(juries=tuple(juries))
-    return summarise_frame(_read_battles(results), by, quick=quick, remedies=inputs)
-
-
-def _is_store(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
-
-
-def _holds_labels(path: Path) -> bool:
-    """Whether a file's header names `verdict` and `label` but not `winner` (a column of
-    battles)."""
-    with path.open("rb") as file:
-        first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
-    names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}
-    return {"verdict", "label"} <= names and "winner" not in names
-
-
-def _measure_labels(path: Path, by: Sequence[str], quick: bool) -> dict[str, Any]:
-    """Compute the measures of a table of verdicts and labels, by importing it into a temporary
-    store."""
-    from studies.errors import EvenhandError
-    from studies.exchange.recorded_studies import import_verdicts
-    from studies.sources.option_names import use_option_names
-    from studies.store.store import Store
-
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "labels.db")
-        try:
-            import_verdicts(store, path.resolve(), "labels")
-        except EvenhandError as error:
-            raise ValueError(use_option_names(str(error))) from error
-        finally:
-            store.close()
-        return _measure_store(store.path, "labels", by, quick)
-
-
-def _read_battles(path: Path) -> pd.DataFrame:
-    """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
-    a name); a missing winner is an error."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path} is neither a store nor a CSV of battles: {error}; check the path, or see "
-            "docs/formats.md"
-        ) from error
-    try:
-        return frame_from_battles(
-            table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table
-        )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _measure_store(
-    path: Path,
-    study: str | None,
-    by: Sequence[str],
-    quick: bool,
-    juries: Sequence[tuple[str, ...]] = (),
-) -> dict[str, Any]:
-    from metrics.summary.study_inputs import remedy_inputs
-    from studies.errors import EvenhandError
-    from studies.people.verifications import current_checks
-    from studies.store.store import Store
-
-    try:
-        store = Store(path)
-    except EvenhandError as error:  # here the store is the argument, not --store
-        raise ValueError(str(error).replace(" with --store", "")) from error
-    try:
-        frame = store.frame(study)
-        name = study or str(frame["study"].iloc[0]) if len(frame) else study
-        if name is None:
-            return summarise_frame(frame, by, quick=quick)
-        spec = store.study(name)
-        planned = store.counts(name)["planned"] or len(frame)
-        combine, unreadable = counting_rule(spec.combine), cast(UnreadableRule, spec.unreadable)
-        return summarise_frame(
-            frame,
-            by,
-            planned=planned,
-            combine=combine,
-            unreadable=unreadable,
-            quick=quick,
-            checks=current_checks(store, name),
-            remedies=remedy_inputs(store, name, juries),
-        )
-    except EvenhandError as error:
-        raise ValueError(str(error)) from error
-    finally:
-        store.close()
+    return read_results(results, study, juries).summarise(by, quick=quick)
 
 
 # -- plain-text tables ---------------------------------------------------------------------------

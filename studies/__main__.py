@@ -1,4 +1,5 @@
-"""Import, list, show, export and delete the studies of a store, on the command line."""
+"""Import, list, show, export, delete, back up and repair the studies of a store, on the command
+line."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from studies.sources.load import BUILT_IN_SOURCES, load_source
 from studies.sources.option_names import use_option_names
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.study import DataSpec, dump_study
+from studies.store.recovery.recovery_commands import add_recovery_parsers, backup, repair
 from studies.store.store import Store, open_existing_store
 from studies.terminal import escape_control, run_command
 
@@ -31,6 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _execute(options: argparse.Namespace) -> int:
+    if options.command in (backup, repair):
+        options.command(options)
+        return 0
     may_create = options.command is import_file
     store = Store(options.store) if may_create else open_existing_store(options.store)
     options.command(store, options)
@@ -42,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     commands = parser.add_subparsers(required=True)
     _import_parser(commands)
+    add_recovery_parsers(commands)
     for name, command, summary in (
         ("list", list_studies, "list the studies of a store"),
         ("show", show_study, "print a study file and the counts of its judgements"),

@@ -125,6 +125,10 @@ class Key:
     high: float = 10**9
     options: Mapping[str, str] = field(default_factory=dict)
     """Accepted words, each with its label; empty: any text."""
+    pattern: str = ""
+    """Regular expression of further accepted values, beside the words."""
+    examples: str = ""
+    """Values that fit the pattern, for errors."""
     option_hints: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     """Key in the file; empty: the name of the field."""

@@ -8,11 +8,13 @@ EvenhandError
 └── StoreError      in the store
     ├── StoreTooNew     written by a later version
     └── StoreUnusable   not a store, read-only, disk full
+        └── StoreDamaged    bytes of the file are missing or wrong
 """
 
 from __future__ import annotations
 
 import errno
+import shlex
 from pathlib import Path
 
 
@@ -46,6 +48,15 @@ class StoreTooNew(StoreError):
 
 class StoreUnusable(StoreError):
     pass
+
+
+class StoreDamaged(StoreUnusable):
+    def __init__(self, path: Path, fault: str) -> None:
+        name = shlex.quote(str(path))
+        super().__init__(
+            f"the store {path} cannot be read: {fault}. Nothing was changed. Restore a backup, or "
+            f"copy what is readable to a new file: python -m studies repair {name}"
+        )
 
 
 _FILE_ERROR_ADVICE = {

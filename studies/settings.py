@@ -128,6 +128,15 @@ VOTES: Final = Setting(
 SNAPSHOT: Final = _text(
     "EVENHAND_SNAPSHOT", "Hub dataset for backups of the store (with `HF_TOKEN`)"
 )
+BACKUPS: Final = Setting(
+    "EVENHAND_BACKUPS",
+    "daily backups of the store that are stored beside it; `0`: none, also not before an update",
+    _number(int, 0, 365),
+    3,
+    "3; none a day in public mode",
+    "a whole number from 0 to 365",
+    "3",
+)
 HOST_KEY_VARIABLE: Final = _text(
     "EVENHAND_HOUSE_KEY_ENV", "variable with the key that the owner lends to visitors"
 )

@@ -37,7 +37,10 @@ def run_command(work: Callable[[], int], *known: type[Exception]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         message = f"{where}{error.strerror or error}; {file_error_advice(error)}"
     except sqlite3.Error as error:
-        message = f"the store cannot be used: {error}; choose another file, or a backup of it"
+        message = (
+            f"the store cannot be used: {error}; choose another file, or a backup of it, or copy "
+            "what is readable: python -m studies repair PATH"
+        )
     print(f"error: {escape_control(message)}", file=sys.stderr)
     return 2
 

@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("app", "components", "judges", "metrics", "studies")
+LAYERS = ("evenhand", "app", "components", "judges", "metrics", "studies")
 BELOW = {
+    "evenhand": {"app", "components", "judges", "metrics", "studies"},
     "app": {"components", "judges", "metrics", "studies"},
     "components": {"judges", "metrics", "studies"},
     "judges": {"studies"},
@@ -54,10 +55,20 @@ ORDER = {
     ),
     "metrics": (
         "estimation",
-        "agreement ratings",
-        "position remedies win_rates",
+        "agreement ratings drift",
+        "position remedies",
+        "win_rates",
         "labels people protocols",
         "summary",
+        "__main__",
+    ),
+    "evenhand": (
+        "extras",
+        "study_table audit_table",
+        "audit_cards rating_frames remedy_table running",
+        "judge_audit inspect_scorers",
+        "recorded_demo",
+        "page_views nightly",
         "__main__",
     ),
     "components": (
@@ -81,6 +92,7 @@ ORDER = {
         "file",
         "plan",
         "form",
+        "steps",
         "form_html jobs form_changes",
         "collect",
         "form_layout_tab",
@@ -106,7 +118,7 @@ REGISTRIES = re.compile(
 
 @cache
 def modules() -> tuple[Path, ...]:
-    found = [path for layer in LAYERS[1:] for path in (ROOT / layer).rglob("*.py")]
+    found = [path for layer in LAYERS if layer != "app" for path in (ROOT / layer).rglob("*.py")]
     return tuple(sorted([*found, *ROOT.glob("app.py")]))
 
 

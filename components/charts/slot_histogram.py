@@ -24,6 +24,7 @@ from components.charts.figure_parts import (
 )
 from components.html.csv_table import CsvCell, CsvTable, estimates_table
 from components.html.format import count, is_known, number, percent, share
+from components.html.format import slot_name as slot_name
 from components.html.markup import PlotText, fill_plot
 from studies.domain import Estimate
 
@@ -40,11 +41,6 @@ class SlotRow:
 
 def slot_colour(slot: int) -> str:
     return ("var(--first)", "var(--second)")[slot] if slot < 2 else "var(--ink-3)"
-
-
-def slot_name(slot: int) -> str:
-    """The ordinal of a position: 1st, 2nd, 3rd, 4th …"""
-    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
 
 
 def slot_histogram_figure(

@@ -9,15 +9,17 @@ from typing import cast
 import pandas as pd
 
 from components.filtering.filters import (
-    COMBINE_TEXTS,
     COUNTING_RULES,
     Filter,
+    combine_text,
     machine_rows,
     people_as_judge,
 )
 from metrics.estimation.row_selection import people_mask
+from metrics.win_rates.remedy_outcomes import rule_in_force
 from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
+from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
 from studies.store.store import Store
 
@@ -71,7 +73,10 @@ class FilteredStudy:
         """The two counting rules in use: how both orders are combined, and how unreadable replies
         count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
-        return counting_rule(chosen[0]), cast(UnreadableRule, chosen[1])
+        combine = counting_rule(chosen[0])
+        if parse_remedy(combine):  # reads the frame, which counting rules do not need
+            combine = rule_in_force(combine, self.machines)
+        return combine, cast(UnreadableRule, chosen[1])
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:
@@ -82,4 +87,4 @@ class FilteredStudy:
 def rule_clause(view: FilteredStudy) -> str:
     """Last part of a subtitle, which names the counting rule; empty if each order counts
     separately."""
-    return "" if view.rule[0] == "pooled" else f"; {COMBINE_TEXTS[view.rule[0]]}"
+    return "" if view.rule[0] == "pooled" else f"; {combine_text(view.rule[0])}"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import pool_people
+from metrics.win_rates.win_rates import remedy_text
 from studies.domain import HUMAN_PREFIX
 from studies.frames.frame import SEP, SUSPECT_COLUMN
 
@@ -35,8 +36,13 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 def rule_text(combine: str, unreadable: str) -> str:
     """Sentences that explain a counting rule on the page, in words instead of study-file values."""
-    orders = f"In ratings and win rates, {COMBINE_TEXTS[combine]}."
+    orders = f"In ratings and win rates, {combine_text(combine)}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
+
+
+def combine_text(combine: str) -> str:
+    """A rule for two orders in words, a remedy included."""
+    return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
 
 WITH_SUSPECTS: Final = "with"

@@ -34,7 +34,8 @@ def demo_parts(store: Store) -> list[Markup]:
 
 
 def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
-    """HTML of the demo's headline, squares and table, computed once for all visitors."""
+    """HTML of the demo's headline, coloured squares (the position picked in each order) and table,
+    computed once for all visitors."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> tuple[Markup, Markup, Markup]:

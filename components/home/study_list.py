@@ -43,6 +43,8 @@ def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
         return StudyState(f"Running, {share(line.judged / max(1, line.planned), 0)}", "run")
     if line.recorded:
         return StudyState("Recorded", "results")
+    if not line.planned:
+        return StudyState("Not run yet", "study")
     if not line.judged:
         return StudyState(f"Ready: {count(line.planned, 'call')}", "study")
     if line.judged < line.planned:

@@ -22,17 +22,27 @@ from components.server.gradio_private import click_data
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
 from components.study.form_layout_tab import UPLOAD_SUFFIXES, StudyTab
-from components.study.form_updates_tab import form_outputs, form_updates
+from components.study.form_updates_tab import form_outputs
 from components.study.jobs import (
     REPORTED_ERRORS,
+    columns_to_name,
     open_recorded_verdicts,
     stored_study_yaml,
+    study_name_of,
     use_upload,
 )
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_text
+from components.study.tab import (
+    MARK_ENDED,
+    MARK_STARTING,
+    OPEN_RUN_TAB,
+    open_new_study,
+    open_study,
+)
 from judges.engine.engine import Engine
-from judges.planning.plan import assign_owner, free_name, save_plan
+from judges.planning.plan import assign_owner, save_plan
+from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -72,6 +82,8 @@ class HomeTab:
     data: gr.HTML
     notice: gr.HTML
     uploads: dict[str, gr.UploadButton]
+    judge: gr.Textbox
+    """Name of the judge of a file of verdicts that does not name one."""
     studies: gr.HTML
     new: gr.Button
     examples: gr.HTML
@@ -106,13 +118,28 @@ def build() -> HomeTab:
         for name, *texts in DOORS:
             with gr.Column(elem_classes="eh-panel"):
                 uploads[name] = _build_door(name, *texts)
+                if name == "verdicts":
+                    judge = gr.Textbox(
+                        "", label="Whose verdicts? If the file does not say", max_lines=1,
+                        placeholder="gpt-4", elem_id="eh-door-judge",
+                    )  # fmt: skip
     studies = _clickable_list("eh-home-studies")
     with gr.Row():
         new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
     examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
     table = ClickableHTML(elem_id="eh-first-visit")
     return HomeTab(
-        finding, again, squares, table, ClickableHTML(), notice, uploads, studies, new, examples
+        finding,
+        again,
+        squares,
+        table,
+        ClickableHTML(),
+        notice,
+        uploads,
+        judge,
+        studies,
+        new,
+        examples,
     )
 
 
@@ -156,7 +183,7 @@ def bind(
     tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, on_tab: gr.Tab,
     store: Store, engine: Engine,
 ) -> None:  # fmt: skip
-    _bind_demo(tab, header, tabs, store, engine)
+    _bind_demo(tab, header, store, engine)
     _bind_doors(tab, study, header, tabs, store)
     _bind_studies(tab, study, header, tabs, store, engine)
 
@@ -170,17 +197,17 @@ def _names(store: Store) -> list[str]:
     return [line.name for line in store.studies()]
 
 
-def _bind_demo(tab: HomeTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
-    def run_demo() -> list[Any]:
+def _bind_demo(tab: HomeTab, header: Header, store: Store, engine: Engine) -> None:
+    def run_demo() -> Any:
         plan = assign_owner(demo_studies.live_plan(store), store)
         save_plan(plan, store)
         run_tab.start_run(store, engine, plan.study.name)
-        name = plan.study.name
-        return [gr.Dropdown(choices=_names(store), value=name), gr.Tabs(selected="run")]
+        return gr.Dropdown(choices=_names(store), value=plan.study.name)
 
-    tab.again.click(run_demo, None, [header.study, tabs], **QUIET).success(
-        None, None, None, js="() => evenhand.remember({tab: 'run'})"
-    )
+    tab.again.click(None, None, None, js=MARK_STARTING)
+    event = tab.again.click(run_demo, None, header.study, **QUIET)
+    event.success(None, header.study, None, js=OPEN_RUN_TAB)
+    event.failure(None, None, None, js=MARK_ENDED)
 
 
 def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
@@ -190,25 +217,37 @@ def _bind_doors(tab: HomeTab, study: StudyTab, header: Header, tabs: gr.Tabs, st
     def stay(notice: Markup) -> list[Any]:
         return [*[gr.skip()] * (len(outputs) - 1), notice]
 
-    def read_file(door: str, paths: list[str], view: FormState, tested: Any) -> list[Any]:
+    def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
+        named = put_value(text, ("name",), study_name_of(text))
+        made = open_new_study(store, named, view, tested)
+        return [*made, gr.Tabs(selected="study"), EMPTY]
+
+    def read_file(
+        door: str, paths: list[str], judge: str, view: FormState, tested: Any
+    ) -> list[Any]:
+        text = START_YAML
         try:
-            text = use_upload(START_YAML, [Path(path) for path in paths], store.folder)
+            text = use_upload(text, [Path(path) for path in paths], store.folder)
             if door == "answers":
-                fresh = FormState(last_change=view.last_change)
-                made = form_updates(text, fresh, tested, "", store.folder)
-                return [*made, gr.skip(), gr.Tabs(selected="study"), EMPTY]
-            name = open_recorded_verdicts(text, store)
+                return open_form(text, view, tested)
+            name = open_recorded_verdicts(text, store, judge if door == "verdicts" else "")
         except REPORTED_ERRORS as error:
-            return stay(notice_html("bad", "This file cannot be opened.", str(error)))
+            if columns_to_name(text, store.folder):
+                return open_form(text, view, tested)
+            told = hide_hashes(str(error))
+            return stay(notice_html("bad", "This file cannot be opened.", told))
         shown = gr.Dropdown(choices=_names(store), value=name)
         return [*[gr.skip()] * len(form), shown, gr.Tabs(selected="results"), EMPTY]
 
     for door, button in tab.uploads.items():
 
-        def opened(paths: list[str], view: FormState, tested: Any, door: str = door) -> list[Any]:
-            return read_file(door, paths, view, tested)
+        def opened(
+            paths: list[str], judge: str, view: FormState, tested: Any, door: str = door
+        ) -> list[Any]:
+            return read_file(door, paths, judge, view, tested)
 
-        event = button.upload(opened, [button, study.view, study.tested], outputs, **QUIET)
+        inputs = [button, tab.judge, study.view, study.tested]
+        event = button.upload(opened, inputs, outputs, **QUIET)
         event.then(None, None, None, **REMEMBER_TAB)
 
 
@@ -223,19 +262,18 @@ def _bind_studies(
         return studies_html(store, active_studies(store, engine), **options)  # type: ignore[arg-type]
 
     def open_form(text: str, view: FormState, tested: Any) -> list[Any]:
-        fresh = FormState(last_change=view.last_change)
-        made = form_updates(text, fresh, tested, "", store.folder)
-        return [*made, gr.skip(), gr.Tabs(selected="study"), gr.skip(), EMPTY]
+        made = open_new_study(store, text, view, tested)
+        return [*made, gr.Tabs(selected="study"), shown(), EMPTY]
 
-    def act(view: FormState, tested: Any, event: gr.EventData) -> list[Any]:
+    def act(text: str, view: FormState, tested: Any, event: gr.EventData) -> list[Any]:
         asked = click_data(event)
         try:
-            return handle(asked if isinstance(asked, Mapping) else {}, view, tested)
+            return handle(asked if isinstance(asked, Mapping) else {}, text, view, tested)
         except REPORTED_ERRORS as error:
             told = notice_html("bad", "Not changed.", str(error))
             return [*keep, gr.skip(), gr.skip(), shown(), told]
 
-    def handle(asked: Mapping[str, Any], view: FormState, tested: Any) -> list[Any]:
+    def handle(asked: Mapping[str, Any], text: str, view: FormState, tested: Any) -> list[Any]:
         if isinstance(asked.get("set"), Mapping):
             (name, wanted), *_ = asked["set"].items()
             new = rename_study(store, engine, str(name), str(wanted))
@@ -249,12 +287,12 @@ def _bind_studies(
         if do == "open":
             at = str(asked.get("tab") or "results")
             if at == "study":
-                made = open_form(stored_study_yaml(store, name), view, tested)
-                return [*made[: len(form)], name, *made[len(form) + 1 :]]
+                made = open_study(store, name, text, view, tested)
+                return [*made, name, gr.Tabs(selected="study"), gr.skip(), EMPTY]
             return [*keep, name, gr.Tabs(selected=at), gr.skip(), EMPTY]
         if do == "duplicate":
-            text = stored_study_yaml(store, name)
-            return open_form(put_value(text, ("name",), free_name(store, name)), view, tested)
+            copied = put_value(stored_study_yaml(store, name), ("name",), name)
+            return open_form(copied, view, tested)
         if do == "delete now":
             gone = delete_study(store, engine, name)
             names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
@@ -263,13 +301,12 @@ def _bind_studies(
         question = do if do in ("rename", "delete") else ""
         return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]
 
-    inputs = [study.view, study.tested]
+    inputs = [study.yaml, study.view, study.tested]
     for part in (tab.studies, tab.examples):
         event = part.select(act, inputs, outputs, **QUIET)
         event.then(None, None, None, **REMEMBER_TAB)
 
     def begin(view: FormState, tested: Any) -> list[Any]:
-        text = put_value(START_YAML, ("name",), free_name(store, "My study"))
-        return open_form(text, view, tested)
+        return open_form(START_YAML, view, tested)
 
-    tab.new.click(begin, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
+    tab.new.click(begin, inputs[1:], outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)

@@ -115,6 +115,11 @@ def duration(seconds: float | None) -> str:
     return f"{rest} s"
 
 
+def slot_name(slot: int) -> str:
+    """The ordinal of a position: 1st, 2nd, 3rd, 4th …"""
+    return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"
+
+
 def tokens(value: float | None) -> str:
     """Format a forecast number of tokens, rounded: "9,340", "147,000", "1.72 million"."""
     if value is None or not math.isfinite(value):

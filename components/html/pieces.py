@@ -271,4 +271,5 @@ def brand_html() -> Markup:
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)
-    return wrap(fill('<div class="eh-brand">{}Evenhand</div>', mark))
+    skip = Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>')
+    return wrap(skip, fill('<div class="eh-brand">{}Evenhand</div>', mark))

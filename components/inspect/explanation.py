@@ -13,7 +13,7 @@ from components.html.format import count
 from components.inspect.comparison_index import OrderVerdict
 from components.inspect.load_comparison import ComparisonDetail
 from studies.domain import BY_DESIGN, USABLE_STATUSES, Item
-from studies.frames.truth import best_answer, better_answer
+from studies.frames.truth import best_answer, best_answers, better_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,8 @@ def _best_answer_text(item: Item, names: Sequence[str], by: str) -> str:
     winner = best_answer(item.human, names)
     if winner is None:
         return ""
+    if len(best := best_answers(item.human, names)) > 1:
+        return f"{by} {' and '.join(best)} are the best answers: each is a right choice."
     if winner == "tie":
         return f"{by} {'the two are equally good' if len(names) == 2 else 'no answer is best'}."
     return f"{by} {winner} is the {'better' if len(names) == 2 else 'best'} answer."

@@ -13,9 +13,9 @@ from components.html.panel import wrap
 from components.inspect.load_comparison import InspectView
 from components.inspect.url_selection import FAILURES, NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.inspect.verification_filter import ANY_CHECK, VERIFICATION_KINDS
-from metrics.remedies.changed_comparisons import SEPARATOR
 from metrics.remedies.rule_names import words_of_id
 from studies.domain import STATUSES, USABLE_STATUSES
+from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 _MENUS: Final = {
     "judge": "Judge",
@@ -82,7 +82,7 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
         words = CHECKED_WORDS.get(selection.checked, selection.checked)
         yield _pill(words, None, {"checked": ""}, True)
     if selection.rule:
-        id, *judges = selection.rule.split(SEPARATOR)
+        id, *judges = selection.rule.split(JUDGE_SEPARATOR)
         title = words_of_id(id, judges or [selection.judge]).title
         yield _pill(f"Changed by: {title}", None, {"rule": ""}, True)
     if selection.item:

@@ -92,6 +92,19 @@ FIXED_CHOICES: Final = {
 """Filters with the same choices for every study."""
 
 
+_MORE_MENU: Final = Markup(
+    '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
+    '</summary><div class="list"></div></details></div>'
+)
+"""Menu of the views that the switch does not show; the page fills it when it opens."""
+_FILTER_PILL: Final = Markup(
+    '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
+    'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
+    '<span id="eh-filter-active"></span></div>'
+)
+"""Button that shows the filters, and the values of those in use."""
+
+
 @dataclass(frozen=True)
 class ResultsTab:
     view: gr.Radio
@@ -146,7 +159,12 @@ def build() -> ResultsTab:
     names = list(VIEWS)
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         view = Switch(names, "View", elem_id="eh-results-view")
-        filters = [_filter_dropdown(name) for name in FILTER_NAMES]
+        ClickableHTML(_MORE_MENU, elem_id="eh-results-more")
+        judge = _filter_dropdown(FILTER_NAMES[0])
+        ClickableHTML(_FILTER_PILL, elem_id="eh-filter-pill")
+        with gr.Column(elem_id="eh-filter-box"):
+            others = [_filter_dropdown(name) for name in FILTER_NAMES[1:]]
+        filters = [judge, *others]
     finding = ClickableHTML(elem_id="eh-results-finding")
     kpis = ClickableHTML()
     parts = {}
@@ -200,12 +218,10 @@ def bind(tab: ResultsTab, header: Header, store: Store, engine: Engine | None = 
         _bind_refresh(tab, header, store)
     controls: list[Any] = [tab.view, *tab.filters]
     for control in controls:
-        control.input(
-            None,
-            control,
-            None,
-            js=_single_control_script(tab, control, draw_script(tab, changed=True)),
-        )
+        script = _single_control_script(tab, control, draw_script(tab, changed=True))
+        if control is tab.view:  # chosen before the study is shown: applied when it is
+            script = f"view => {{ evenhand.chooseView(view); ({script})(view); }}"
+        control.input(None, control, None, js=script)
     tab.view.change(None, tab.view, tab.pages, js="view => ({__type__: 'update', selected: view})")
     for name, parts in tab.parts.items():
         for control_name in parts.controls:
@@ -364,6 +380,7 @@ def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False
         f"(...values) => {{ if (!{settled}) return; "
         f"const before = {before}; ({address_script(tab)})(...values); "
         "if (evenhand.asked === before) return; "
+        "if (evenhand.earlyView(values[0])) return; "
         f"evenhand.draw({places}[values[0]]); }}"
     )
 

@@ -40,7 +40,8 @@ NO_VERDICT: Final = Estimate(None, note="no verdict yet")
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """The live figures at one moment; `rows` is the number of judgements counted."""
+    """Live numbers and charts of a study at one moment: share of the first position, Elo and win
+    rates; `rows` is the number of judgements counted."""
 
     rows: int
     share: Estimate

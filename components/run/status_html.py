@@ -274,7 +274,7 @@ LIVE_CHARTS: Final = (
         f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not end a run because of it",
         "eh-live-share",
     ),
-    ("Elo", "in the order of arrival, K 4", "eh-live-elo"),
+    ("Elo", "battles in the order of arrival, K-factor 4", "eh-live-elo"),
     (
         "Win rate",
         f"%, 95{NARROW_SPACE}% CI, ties as half; do not end a run because of it",

@@ -429,7 +429,8 @@ def _names(*words: str) -> frozenset[str]:
 PRIVATE_NAMES: Final = (
     PrivateName(
         "Blocks.fns",
-        "add the visitor's identity to every handler; scripts and status updates of events",
+        "add the visitor's identity to every handler; attach scripts to events; turn off their "
+        "status updates",
         "The page cannot be built.",
         _names("fns input_parameter_names component_prop_inputs show_progress_on"),
         _check_handlers,

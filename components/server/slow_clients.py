@@ -39,6 +39,8 @@ class ConnectionLimits:
     head_seconds: float = 15.0
     """Maximum seconds for the head of a request, from the connection or from its first byte on."""
     head_bytes: int = 65_536
+    burst_seconds: float = 0.25
+    """Seconds for which more connections than allowed may be open."""
     keep_alive_seconds: int = 5
     """Seconds after a response until a silent connection is closed."""
     unread_seconds: float = 60.0
@@ -69,8 +71,10 @@ def _affordable_connections() -> int:
 class BoundedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with `ConnectionLimits`.
 
-    If there are too many connections, the one that has waited longest for a request's head is
-    closed instead of the new one, so that silent connections cannot keep visitors out.
+    If there are too many connections, those that have waited longest for a request's head are
+    closed instead of the new ones, so that silent connections cannot keep visitors out. This
+    happens a moment later, because the event loop accepts all connections that arrive at once
+    before it reads a request of any.
     """
 
     limits: ClassVar[ConnectionLimits]
@@ -83,9 +87,20 @@ class BoundedProtocol(H11Protocol):
         self._start_head_timer()
         if self._exceeds_address():
             self._drop()
-        elif len(self.connections) > self.limits.connections:
-            waiting = [one for one in self.connections if one.waits_for_head()]  # type: ignore
-            min(waiting, key=lambda one: one._waiting_since)._drop()  # type: ignore[union-attr]
+        elif len(self.connections) == self.limits.connections + 1:
+            self.loop.call_later(self.limits.burst_seconds, self._make_room)
+
+    def _make_room(self) -> None:
+        """Close the connections above the limit that have waited longest for a head."""
+        excess = len(self.connections) - self.limits.connections
+        if excess <= 0:
+            return
+        waiting = [one for one in self.connections if one.waits_for_head()]  # type: ignore
+        waiting.sort(key=lambda one: one._waiting_since)  # type: ignore[union-attr]
+        for one in waiting[:excess]:
+            one._drop()  # type: ignore[union-attr]
+        if excess > len(waiting):  # all others are in use: look again
+            self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
     def waits_for_head(self) -> bool:
         return self.cycle is None or self.cycle.response_complete

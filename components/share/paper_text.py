@@ -3,13 +3,18 @@ the command that prints the numbers."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS, row_names, rule_text
+from components.filtering.filters import (
+    ALL_CHOICE,
+    WITHOUT_SUSPECTS,
+    combine_text,
+    row_names,
+    rule_text,
+)
 from components.html.format import count, number, share
 from components.results.remedies.computed import load_remedies
 from metrics.agreement.pairwise_agreement import agreement_among_people
@@ -19,6 +24,7 @@ from metrics.remedies.recommendation import points
 from metrics.remedies.rule_names import rule_words
 from metrics.win_rates.win_rates import win_rate
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES, Estimate
+from studies.files.upload_names import original_name
 
 _LATEX_ESCAPES: Final = str.maketrans(
     {
@@ -288,7 +294,9 @@ def _shell_quote(name: str) -> str:
 def source_name(source: str) -> str:
     """The name of a data source as shown to readers: a Hub dataset, or a file name without its
     folder."""
-    return source if source.startswith("hub:") else re.split(r"[/\\\\]", source.rstrip("/"))[-1]
+    if source.startswith("hub:"):
+        return source
+    return original_name(source.rstrip("/").replace("\\", "/"))
 
 
 def _sample_text(view: FilteredStudy) -> str:
@@ -333,7 +341,8 @@ def _combination_text(view: FilteredStudy) -> str:
         "graded": "The mean graded score of both orders (label probabilities, margins or points) "
         "decides a comparison.",
     }
-    return rules[view.rule[0]]
+    combine = view.rule[0]
+    return rules.get(combine) or f"The rule for a comparison is: {combine_text(combine)}."
 
 
 def _slice_text(view: FilteredStudy) -> str:

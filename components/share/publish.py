@@ -1,5 +1,5 @@
-"""Write a study as a folder that runs on its own: a read-only page without judges, or a whole
-Space."""
+"""Write a study as a folder that runs on its own: a read-only page on which no judge can be called,
+or a whole Space."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ from studies.store.recovery.backup import copy_store
 from studies.store.store import Store
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
+IS_INSTALLED: Final = not __name__.startswith("components.")
+"""Whether this code runs from the wheel, where all packages are inside one."""
+_START_SCRIPT: Final = """import sys
+
+from evenhand.app import main
+
+if __name__ == "__main__":
+    sys.exit(main())
+"""
 FROZEN_STORE: Final = "frozen.db"
 SEED_STORE: Final = "seed.db"
 """File names beside app.py: the page shows FROZEN_STORE read-only, and fills an empty store from
@@ -33,7 +42,7 @@ class PublishFailed(EvenhandError):
 
 
 def freeze(store: Store, study: str, folder: Path) -> None:
-    """Write a folder with a read-only page of one study, without judges."""
+    """Write a folder with a read-only page of one study, on which no judge can be called."""
     _write_folder(store, study, folder, FROZEN_STORE, runs=False)
 
 
@@ -49,13 +58,27 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
     if folder.exists() and any(folder.iterdir()):
         raise StudyError(f"{folder} is not empty and was not changed; name a new folder")
     folder.mkdir(parents=True, exist_ok=True)
-    for package in SHIPPED_FOLDERS:
-        shutil.copytree(PROJECT_ROOT / package, folder / package, ignore=_IGNORED_FILES)
-    for file in ("app.py", "LICENSE"):
-        shutil.copyfile(PROJECT_ROOT / file, folder / file)
+    home = _copy_code(folder)
     (folder / "requirements.txt").write_text(_requirements(runs), encoding="utf-8")
     (folder / "README.md").write_text(_readme(study, frozen=name == FROZEN_STORE), encoding="utf-8")
-    copy_study(store, study, folder / name)
+    copy_study(store, study, home / name)
+
+
+def _copy_code(folder: Path) -> Path:
+    """Copy the app to a folder; return the folder of app.py, where it looks for its store.
+
+    Installed from the wheel, the packages stay inside one, and a small app.py starts it.
+    """
+    shutil.copyfile(PROJECT_ROOT / "LICENSE", folder / "LICENSE")
+    if IS_INSTALLED:
+        home = folder / PROJECT_ROOT.name
+        shutil.copytree(PROJECT_ROOT, home, ignore=_IGNORED_FILES)
+        (folder / "app.py").write_text(_START_SCRIPT, encoding="utf-8")
+        return home
+    for package in SHIPPED_FOLDERS:
+        shutil.copytree(PROJECT_ROOT / package, folder / package, ignore=_IGNORED_FILES)
+    shutil.copyfile(PROJECT_ROOT / "app.py", folder / "app.py")
+    return folder
 
 
 def copy_study(store: Store, study: str, path: Path) -> None:

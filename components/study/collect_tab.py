@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from components.study.file.lenient_study import FormState
 from components.study.form_layout_tab import StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import JobResult
+from components.study.plan.draft_studies import keep_changes
 from studies.people.new_items import MAX_CAPTION_CHARS, MAX_INSTRUCTION_CHARS, NewItem
 from studies.store.store import Store
 
@@ -112,8 +114,9 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
         stays."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
-        fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
-        made = form_updates(went.text, fresh, tested, draft, store.folder, before=view)
+        fresh = replace(view, kind="", item=0, notice_html="")
+        keep_changes(store, view.study, went.text)
+        made = form_updates(went.text, fresh, tested, draft, store, before=view)
         return [
             *made,
             *show_choices(load_collect_target(went.text, store.folder), store.folder),

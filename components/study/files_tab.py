@@ -18,10 +18,11 @@ from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import (
     REPORTED_ERRORS,
     open_recorded_verdicts,
-    stored_study_yaml,
     use_upload,
 )
+from components.study.plan.draft_studies import keep_changes, save_new_study
 from components.study.plan.example_files import example_text
+from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -32,50 +33,43 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
     _bind_records(tab, header, tabs, store)
 
 
+def open_new_study(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
+    """Save a study file as a new study; outputs of `form_outputs`, and of the study menu."""
+    name, made = save_new_study(text, store)
+    fresh = FormState(study=name, opened=made, unsaved=view.unsaved, last_change=view.last_change)
+    return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
+
+
+def study_menu(store: Store, name: str) -> Any:
+    """The study menu with all studies of the store, and one of them chosen."""
+    names = [line.name for line in store.studies()]
+    return gr.Dropdown(choices=names, value=name) if name else gr.skip()
+
+
 def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
-    """Bind the events that open another study in the form: a new one, a file, an example, a stored
-    one."""
-    outputs = form_outputs(tab)
-
-    def fresh(text: str, view: FormState, tested: Any) -> list[Any]:
-        """Outputs that show a study file in the form, with the state of the form reset."""
-        return form_updates(
-            text,
-            FormState(last_change=view.last_change, deselected_judges=view.deselected_judges),
-            tested,
-            "",
-            store.folder,
-        )
-
-    def refused(text: str, view: FormState, tested: Any, title: str, why: str) -> list[Any]:
-        said = replace(view, notice_html=notice_html("bad", title, why))
-        return form_updates(text, said, tested, "", store.folder, before=view)
+    """Open another study in the form: a new one, a file, an example."""
+    outputs = [*form_outputs(tab), header.study]
 
     def open_file(path: str, text: str, view: FormState, tested: Any) -> list[Any]:
         try:
-            return fresh(Path(path).read_text("utf-8"), view, tested)
+            return open_new_study(store, Path(path).read_text("utf-8"), view, tested)
         except UnicodeDecodeError:
-            return refused(text, view, tested, "Not opened.", "A study file is UTF-8 text.")
+            why = notice_html("bad", "Not opened.", "A study file is UTF-8 text.")
+            said = replace(view, notice_html=why)
+            return [*form_updates(text, said, tested, "", store, before=view), gr.skip()]
 
     def open_new(view: FormState, tested: Any) -> list[Any]:
-        return fresh(START_YAML, view, tested)
+        return open_new_study(store, START_YAML, view, tested)
 
     def open_example(name: str | None, view: FormState, tested: Any) -> list[Any]:
-        return fresh(example_text(name), view, tested) if name else [gr.skip()] * len(outputs)
-
-    def edit(name: str | None, text: str, view: FormState, tested: Any) -> list[Any]:
         if not name:
             return [gr.skip()] * len(outputs)
-        try:
-            return fresh(stored_study_yaml(store, name), view, tested)
-        except REPORTED_ERRORS as error:
-            return refused(text, view, tested, "This study cannot be edited.", str(error))
+        return open_new_study(store, example_text(name), view, tested)
 
     state = [tab.yaml, tab.view, tab.tested]
     tab.open_file.upload(open_file, [tab.open_file, *state], outputs, **QUIET)
     tab.new.click(open_new, state[1:], outputs, **QUIET)
     tab.example.input(open_example, [tab.example, *state[1:]], outputs, **QUIET)
-    tab.edit.click(edit, [header.study, *state], outputs, **QUIET)
 
 
 def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> None:
@@ -93,13 +87,16 @@ def _bind_records(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) ->
             if view.kind == RECORDED:
                 title = "These verdicts cannot be opened."
                 name = open_recorded_verdicts(made, store)
-                names = [line.name for line in store.studies()]
-                stays = [gr.Dropdown(choices=names, value=name), gr.Tabs(selected="results")]
+                skipped = [gr.skip()] * len(form_outputs(tab))
+                return [*skipped, study_menu(store, name), gr.Tabs(selected="results")]
         except REPORTED_ERRORS as error:
-            said = replace(view, notice_html=notice_html("bad", title, str(error)))
-            return [*form_updates(text, said, tested, "", store.folder, before=view), *stays]
+            said = replace(view, notice_html=notice_html("bad", title, hide_hashes(str(error))))
+            return [*form_updates(text, said, tested, "", store, before=view), *stays]
+        if not view.study:
+            return [*open_new_study(store, made, view, tested), gr.skip()]
         seen = replace(view, kind="", item=0, notice_html="")
-        return [*form_updates(made, seen, tested, "", store.folder, before=view), *stays]
+        keep_changes(store, view.study, made)
+        return [*form_updates(made, seen, tested, "", store, before=view), *stays]
 
     state = [tab.yaml, tab.view, tab.tested]
     tab.upload.upload(take, [tab.upload, *state], outputs, **QUIET).then(

@@ -11,7 +11,6 @@ from components.html.pieces import notice_html
 from components.study.file.lenient_study import (
     FormState,
     LenientStudy,
-    judge_name,
     normalise_value,
     read_lenient_study,
 )
@@ -23,7 +22,7 @@ from components.study.file.typed_values import (
 )
 from components.study.file.yaml_edit import change_source, put_value
 from components.study.form.data_source import BUILTIN, HUB
-from components.study.form.judge_edit import edit_judge, new_judge, unique_name
+from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge, unique_name
 from components.study.form.mapping_preview import guessed_mapping
 from studies.errors import EvenhandError
 from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
@@ -83,6 +82,8 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
     head, _, rest = field.partition(".")
     if head in ("judge", STUDY.extraction.name):
         return _set_judge_field(sheet, head, rest, raw), view
+    if head == "role":
+        return _set_role(sheet, rest, str(raw)), view
     if head in _MAPPING_PATHS:
         return _set_mapping_entry(sheet, _MAPPING_PATHS[head], rest, raw), view
     if field in _FIELD_PARSERS:
@@ -133,6 +134,16 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
     if str(raw).strip():
         made[key] = str(raw).strip()
     return put_value(sheet.text, path, made or None)
+
+
+def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
+    """Map a column to a role: "instruction", "gold", "responses.x", or "answer.2" for a new one."""
+    saved = sheet.raw(*DATA.mapping)
+    made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
+    made = {name: field for name, field in made.items() if field != role and name != column}
+    if column:
+        made[column] = f"responses.{column}" if role.startswith("answer.") else role
+    return put_value(sheet.text, DATA.mapping.path, made or None)
 
 
 _FIELD_PARSERS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[LenientStudy, str], Any]]]] = {
@@ -187,63 +198,38 @@ def _apply_preset(sheet: LenientStudy, view: FormState, entry: FormChange) -> tu
 def _add_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
     judges = sheet.editable_judges()
     made = [*judges, new_judge("endpoint", judges)]
-    return put_value(sheet.text, STUDY.judges.path, made), replace(view, judge=str(len(judges)))
+    opened = replace(view, judge=str(len(judges)), panel="judge")
+    return put_value(sheet.text, STUDY.judges.path, made), opened
 
 
 def _open_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, judge=str(entry.get("judge", "")))
+    return sheet.text, replace(view, judge=str(entry.get("judge", "")), panel="judge")
 
 
-def _find_judge(entry: FormChange, judges: Sequence[Mapping[str, Any]]) -> int | None:
-    """Index of the judge that a card shows; None if the judge was removed.
-
-    The judge is found by name, because a quick second click may come from a card that is older than
-    the file.
-    """
-    place, name = int(entry["judge"]), entry.get("name")
-    if name is None or (place < len(judges) and judge_name(judges[place]) == name):
-        return place
-    return next((at for at, one in enumerate(judges) if judge_name(one) == name), None)
+def _close_panel(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    return sheet.text, replace(view, panel="", judge="")
 
 
-def _deselect_judge(
-    sheet: LenientStudy, view: FormState, entry: FormChange
-) -> tuple[str, FormState]:
-    """Deselect a judge: it stays in the form but is not called."""
-    judges = sheet.editable_judges()
-    if (place := _find_judge(entry, judges)) is None:
-        return sheet.text, view
-    gone = judges.pop(place)
-    view = replace(view, deselected_judges=(gone, *view.deselected_judges), judge="")
-    return put_value(sheet.text, STUDY.judges.path, judges or None), view
-
-
-def _reselect_judge(
-    sheet: LenientStudy, view: FormState, entry: FormChange
-) -> tuple[str, FormState]:
-    parked = list(view.deselected_judges)
-    if (place := _find_judge(entry, parked)) is None:
-        return sheet.text, view
-    back = dict(parked.pop(place))
-    judges = sheet.editable_judges()
-    label = JUDGE.name.name
-    back[label] = unique_name(str(back.get(label) or "judge"), judges)
-    text = put_value(sheet.text, STUDY.judges.path, [*judges, back])
-    return text, replace(view, deselected_judges=tuple(parked))
-
-
-def _delete_deselected(
-    sheet: LenientStudy, view: FormState, entry: FormChange
-) -> tuple[str, FormState]:
-    gone = _find_judge(entry, view.deselected_judges)
-    parked = [one for place, one in enumerate(view.deselected_judges) if place != gone]
-    return sheet.text, replace(view, deselected_judges=tuple(parked))
+def _use_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    """Replace a judge by one of a provider, of this machine, or simulated."""
+    judges, place = sheet.editable_judges(), int(entry["judge"])
+    if place < len(judges):
+        others = [one for at, one in enumerate(judges) if at != place]
+        made = judge_from_template(str(entry["template"]), others)
+        judges[place] = (
+            edit_judge(made, JUDGE.model.name, entry["model"])
+            | ({JUDGE.name.name: unique_name(str(entry["model"]), others)})
+            if entry.get("model")
+            else made
+        )
+    return put_value(sheet.text, STUDY.judges.path, judges), view
 
 
 def _remove_judge(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
     judges = sheet.editable_judges()
     judges.pop(int(entry["judge"]))
-    return put_value(sheet.text, STUDY.judges.path, judges or None), replace(view, judge="")
+    made = put_value(sheet.text, STUDY.judges.path, judges or None)
+    return made, replace(view, judge="", panel="")
 
 
 def _toggle_prompt(
@@ -256,17 +242,18 @@ def _toggle_prompt(
 
 
 def _show_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, prompt=str(entry["prompt"]), mode=str(entry["mode"]))
+    prompt, mode = str(entry["prompt"]), str(entry["mode"])
+    return sheet.text, replace(view, prompt=prompt, mode=mode, panel="prompts")
 
 
 def _new_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    return sheet.text, replace(view, prompt="@new", mode="editor")
+    return sheet.text, replace(view, prompt="@new", mode="editor", panel="prompts")
 
 
 def _set_prompt_mode(
     sheet: LenientStudy, view: FormState, entry: FormChange
 ) -> tuple[str, FormState]:
-    return sheet.text, replace(view, mode=str(entry["mode"]))
+    return sheet.text, replace(view, mode=str(entry["mode"]), panel="prompts")
 
 
 def _go_to_item(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
@@ -285,9 +272,8 @@ _ACTIONS: Final[
     "preset": _apply_preset,
     "add judge": _add_judge,
     "open judge": _open_judge,
-    "park": _deselect_judge,
-    "unpark": _reselect_judge,
-    "drop": _delete_deselected,
+    "use judge": _use_judge,
+    "close": _close_panel,
     "remove judge": _remove_judge,
     "prompt": _toggle_prompt,
     "show prompt": _show_prompt,

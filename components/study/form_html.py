@@ -8,16 +8,14 @@ from functools import lru_cache
 from typing import Final
 
 from components.html.markup import Markup
-from components.html.pieces import finding_html, notice_html
+from components.html.pieces import finding_html
 from components.study.file.controls import form_part, step_heading
 from components.study.file.lenient_study import FormState
 from components.study.form import data_source as study_data
-from components.study.form import protocol_settings as study_protocol
-from components.study.form.headline import study_question, study_summary
-from components.study.form.image_description_form import describe_form
-from components.study.form.judge_cards import judge_cards, judge_count_text
+from components.study.form.headline import study_question
+from components.study.form.judge_cards import judge_cards
 from components.study.form.key_consent import consent_notices
-from components.study.form.prompt_list import prompt_list, prompt_protocols
+from components.study.form.prompt_list import prompt_cards, prompt_library
 from components.study.form.prompt_panel import (
     NEW_PROMPT_YAML,
     compare_prompts,
@@ -28,18 +26,29 @@ from components.study.form.prompt_panel import (
 )
 from components.study.form.records_report import records_html
 from components.study.form.slice_profile_html import profile_html
+from components.study.plan.cost_preview import ForecastByJudge
 from components.study.plan.study_preview import StudyPreview
+from components.study.steps.column_roles import missing_roles, roles_html
+from components.study.steps.comparison_preview import comparisons_html
+from components.study.steps.judge_drawer import judge_drawer
+from components.study.steps.more_settings import more_settings
 from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
-from studies.spec.keys import JUDGE, STUDY
+from studies.spec.keys import STUDY
 from studies.texts.slice_statistics import SliceProfile, profile_slice
 
-FORM_PARTS: Final = ("title", "said", "source", "records", "judges", "protocol", "prompt", "body")
+FORM_PARTS: Final = (
+    "title", "said", "source", "records", "judges", "more", "drawer", "prompt", "body"
+)  # fmt: skip
 """Names of the parts of the form, in the order in which they are returned."""
 
 
 def render_form(
-    bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck], draft: str = ""
+    bench: StudyPreview,
+    view: FormState,
+    tested: Mapping[str, JudgeCheck],
+    draft: str = "",
+    numbers: ForecastByJudge | None = None,
 ) -> list[str]:
     """HTML of all parts of the form; `draft` is the text in the prompt editor."""
     return [
@@ -48,52 +57,46 @@ def render_form(
         render_source(bench, view),
         render_records(bench, view),
         render_judges(bench, view, tested),
-        render_protocol(bench, view),
+        more_settings(bench, view),
+        judge_drawer(bench.lenient_study, view, tested, numbers),
         render_prompt_title(bench, view),
         render_prompt_body(bench, view, draft),
     ]
 
 
 def render_title(bench: StudyPreview) -> Markup:
-    return finding_html(study_question(bench.lenient_study), study_summary(bench))
+    return finding_html(
+        study_question(bench.lenient_study), "Three steps. No call is made before you press Run."
+    )
 
 
 def render_notices(bench: StudyPreview, view: FormState) -> str:
-    """HTML of the errors of the last change and of the plan; empty if there are none."""
-    parts = [view.notice_html]
-    if bench.plan_error and bench.plan_error != bench.data_error:
-        parts.append(notice_html("bad", "This study cannot be run yet.", bench.plan_error))
+    """Notice of the last change, and keys that wait for consent; empty if there are none."""
+    parts = [view.notice_html if view.panel != "prompts" else ""]
     if bench.plan is not None:
         parts.append(consent_notices(bench.plan.study, bench.lenient_study.folder))
     return "".join(parts)
 
 
 def render_source(bench: StudyPreview, view: FormState) -> Markup:
-    head = step_heading(1, "Data", study_data.item_count_text(bench))
-    return form_part(head, study_data.source_form(bench, view), seen=view.last_change)
+    head = step_heading(1, "Data", study_data.sample_switch(bench))
+    return form_part(
+        head, study_data.source_card(bench, view), roles_html(bench), seen=view.last_change
+    )
 
 
 def render_records(bench: StudyPreview, view: FormState) -> Markup:
-    slice_of = study_data.slice_form(bench, view)
+    missing = missing_roles(bench)
+    why = f"Choose the column of {missing[0]}." if missing else ""
     return form_part(
-        slice_of, records_html(bench, view), describe_form(bench, view), seen=view.last_change
+        comparisons_html(bench, view, why), records_html(bench, view), seen=view.last_change
     )
 
 
 def render_judges(bench: StudyPreview, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
     sheet = bench.lenient_study
-    head = step_heading(2, "Judges and prompts", judge_count_text(sheet))
-    return form_part(
-        head, judge_cards(sheet, view, tested), prompt_list(sheet), seen=view.last_change
-    )
-
-
-def render_protocol(bench: StudyPreview, view: FormState) -> Markup:
-    sheet = bench.lenient_study
-    sees = any(judge.get(JUDGE.vision.name) for judge in sheet.judges)
-    head = step_heading(3, "Protocol", study_protocol.preset_status_text(sheet))
-    body = study_protocol.protocol_form(sheet, prompt_protocols(sheet), bench.contestants, sees)
-    return form_part(head, body, seen=view.last_change)
+    head = step_heading(2, "Judge and prompt")
+    return form_part(head, judge_cards(sheet, tested), prompt_cards(sheet), seen=view.last_change)
 
 
 def render_prompt_title(bench: StudyPreview, view: FormState) -> Markup:
@@ -104,6 +107,10 @@ def render_prompt_title(bench: StudyPreview, view: FormState) -> Markup:
 
 
 def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") -> Markup:
+    if view.panel != "prompts":
+        return form_part(seen=view.last_change)
+    if view.mode == "library":
+        return form_part(prompt_library(bench.lenient_study), seen=view.last_change)
     if view.mode == "editor":
         return form_part(
             editor_preview(bench, view, draft or NEW_PROMPT_YAML), seen=view.last_change
@@ -124,8 +131,7 @@ def initial_draft(bench: StudyPreview, view: FormState) -> str:
 
 def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
     if bench.records is None or not bench.items:
-        why = "The data could not be loaded. Correct the source in step 1."
-        return form_part(notice_html("calm", "No profile.", why))
+        return form_part()
     items = tuple(bench.records.items) if view.whole else bench.items
     named = bench.lenient_study.raw(*STUDY.contestants)
     players = tuple(str(name) for name in named) if isinstance(named, list) else ()

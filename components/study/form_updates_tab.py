@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from components.html.format import count, dollars
-from components.html.markup import fill
+from components.html.markup import EMPTY, fill
 from components.server import temp_files
 from components.study import form_html as study_draw
 from components.study.file.controls import form_part
 from components.study.file.lenient_study import FormState
-from components.study.form.data_source import RECORDED, UPLOAD, current_source_kind
 from components.study.form_layout_tab import StudyTab
 from components.study.plan.cost_preview import (
-    empty_plan_kpis,
+    ForecastByJudge,
     forecast_by_judge,
     one_item_plan,
-    plan_kpis,
     run_button_text,
 )
 from components.study.plan.study_preview import StudyPreview, build_preview
+from components.study.steps.blockers import find_blockers
+from components.study.steps.run_strip import blocked_strip, cost_strip
+from components.study.steps.step_bar import steps_html
 from judges.planning.plan import assign_owner
+from studies.spec.keys import STUDY
 from studies.store.store import Store
 
 
@@ -35,10 +36,10 @@ def form_outputs(tab: StudyTab) -> list[Any]:
         tab.yaml,
         tab.view,
         *tab.form_components,
-        tab.upload,
+        tab.prompt_drawer,
         tab.writing,
         tab.draft,
-        tab.profile,
+        *tab.plan_components,
     ]
 
 
@@ -47,55 +48,66 @@ def form_updates(
     view: FormState,
     tested: Any,
     draft: str,
-    folder: Path,
+    store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """Values that show a study file in the form; the prompt editor is filled when it is opened."""
-    look = build_preview(text, folder)
+    """The study file, its form and its plan; the prompt editor is filled when it is opened."""
+    look = build_preview(text, store.folder)
     was = before or FormState()
-    opened = view.mode == "editor" and (was.mode, was.prompt) != (view.mode, view.prompt)
+    editing = view.panel == "prompts" and view.mode == "editor"
+    was_editing = was.panel == "prompts" and was.mode == "editor"
+    opened = editing and (was_editing, was.prompt) != (True, view.prompt)
     words = study_draw.initial_draft(look, view) if opened or not draft else draft
-    turned = view.whole != was.whole
+    numbers = _forecast(look, store)
     return [
         text,
         replace(view, shown=text),
-        *study_draw.render_form(look, view, tested, words),
-        gr.File(visible=current_source_kind(look.lenient_study, view) in (UPLOAD, RECORDED)),
-        gr.Column(visible=view.mode == "editor"),
+        *study_draw.render_form(look, view, tested, words, numbers),
+        gr.Column(visible=view.panel == "prompts"),
+        gr.Column(visible=editing),
         gr.Code(words) if opened else gr.skip(),
-        study_draw.render_slice_profile(look, view) if turned else gr.skip(),
+        *plan_updates(look, view, store, numbers),
     ]
 
 
-def plan_updates(look: StudyPreview, view: FormState, store: Store) -> list[Any]:
-    """Values that show the plan of the study file which Run would use."""
+def _forecast(look: StudyPreview, store: Store) -> ForecastByJudge | None:
+    return forecast_by_judge(assign_owner(look.plan, store), store) if look.plan else None
+
+
+def plan_updates(
+    look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None = None
+) -> list[Any]:
+    """Steps, strip and buttons of the study file that Run reads."""
     saved = _write_download(look.lenient_study.text)
-    if look.plan is None:
-        off, no_try = (gr.Button(words, interactive=False) for words in ("Run", "Try one item"))
-        return [
-            empty_plan_kpis(),
-            off,
-            no_try,
-            "",
-            study_draw.render_slice_profile(look, view),
-            saved,
-        ]
-    plan = assign_owner(look.plan, store)
-    numbers = forecast_by_judge(plan, store)
+    profile = study_draw.render_slice_profile(look, view)
+    if numbers is None:
+        numbers = _forecast(look, store)
+    blockers = find_blockers(look)
+    steps = steps_html(look, numbers, blockers)
+    if look.plan is None or numbers is None or blockers:
+        hidden = [gr.Button(visible=False), gr.Button(visible=False)]
+        return [steps, blocked_strip(blockers), *hidden, EMPTY, profile, saved]
     once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
     words = run_button_text(numbers)
-    trial = f"or try one item: {count(once.new, 'call')}, {dollars(once.dollars)}"
+    trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"
     press = fill(
         '<button type="button" class="eh-btn primary" data-press="#eh-run">{}</button>', words
     )
     return [
-        plan_kpis(look.plan, numbers),
-        gr.Button(words, interactive=True),
-        gr.Button(trial, interactive=True),
+        steps,
+        cost_strip(look.lenient_study, look.plan, numbers, _copy_name(look, view)),
+        gr.Button(words, visible=True, interactive=True),
+        gr.Button(trial, visible=True, interactive=True),
         form_part(press),
-        study_draw.render_slice_profile(look, view),
+        profile,
         saved,
     ]
+
+
+def _copy_name(look: StudyPreview, view: FormState) -> str:
+    """Name of the new study that Run starts; empty if it runs the study in the header."""
+    name = str(look.lenient_study.raw(*STUDY.name) or "")
+    return name if view.study and name != view.study else ""
 
 
 def _write_download(text: str) -> str:

@@ -16,25 +16,33 @@ from typing import Any
 from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
-from components.study.file.yaml_edit import change_source, dump_study, put_value
+from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
 from components.study.form.data_source import (
     HUB,
     HUB_TOKEN_NAME,
     HUB_URL,
-    UPLOADS_FOLDER,
-    original_file_name,
     source_kind,
 )
+from components.study.form.judge_settings import judge_address
+from components.study.form.mapping_preview import guessed_mapping
+from components.study.form.records_report import table_to_map
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space
-from components.study.plan.study_preview import load_records, plan_from_text, read_data_spec
+from components.study.plan.study_preview import (
+    build_preview,
+    load_records,
+    plan_from_text,
+    read_data_spec,
+)
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome
 from judges.models.embedded import EmbeddedUnavailable
+from judges.models.factory import find_api_key
 from judges.models.weights import WeightsMissing
 from judges.operations.check_judge import JudgeCheck, check_judge
 from judges.operations.image_descriptions import write_descriptions
+from judges.operations.list_models import ModelList, list_models
 from judges.planning.plan import (
     Plan,
     assign_owner,
@@ -45,14 +53,17 @@ from judges.planning.plan import (
 from judges.security.key_consents import Consents
 from judges.security.key_origins import TypedKeys, key_at, keys_for
 from judges.security.key_store import redact_keys, register_keys
+from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError, SourceError, StudyError
 from studies.exchange.recorded_studies import name_from_source, save_recorded_study
 from studies.files.items import dump_item
 from studies.files.read_limits import current_limits
 from studies.files.tables import check_file_size, is_table_file, read_table
+from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.load import LoadedSource, load_source
 from studies.sources.registry import SOURCE_FORMATS
-from studies.spec.keys import DATA
+from studies.spec.judge_spec import parse_judge
+from studies.spec.keys import DATA, JUDGE
 from studies.spec.study import DataSpec, study_to_mapping
 from studies.store.store import Store
 
@@ -81,6 +92,29 @@ def test_judge(
     except REPORTED_ERRORS as error:
         told = str(error)
     return JudgeCheck(name, "", ReplyOutcome("error", None, "", told), 0.0, "")
+
+
+def judge_models(
+    text: str, folder: Path, place: int, typed: TypedKeys, consents: Consents
+) -> ModelList:
+    """Ask the endpoint of a judge for its models, which also checks the key."""
+    judges = read_lenient_study(text, folder).judges
+    if not 0 <= place < len(judges):
+        return ModelList("", error="this judge is no longer in the study")
+    entry = judges[place]
+    address = judge_address(entry)
+    try:
+        judge = parse_judge({**entry, JUDGE.model.name: "-"}, "judge")
+        keys = keys_for([judge], typed)
+        if judge.api_key_env and judge.name not in keys and not current_access().machine_files:
+            raise StudyError("This Space's key lists no models. Type the name of the model.")
+        key = find_api_key(judge, keys, consents)
+        try:
+            return list_models(judge.endpoint, key)
+        finally:
+            key.discard()
+    except REPORTED_ERRORS as error:
+        return ModelList(address, error=str(error))
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
@@ -114,8 +148,11 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
     )
 
 
-def open_recorded_verdicts(text: str, store: Store) -> str:
-    """Import all recorded verdicts of a source as a new study; return the study's name."""
+def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
+    """Import all recorded verdicts of a source as a new study; return the study's name.
+
+    `judge` names the judge of a file with verdicts of one judge, which it may not name.
+    """
     folder = store.folder
     spec = replace(
         read_data_spec(read_lenient_study(text, folder)),
@@ -126,14 +163,33 @@ def open_recorded_verdicts(text: str, store: Store) -> str:
         per={},
     )
     found = load_records(spec, folder)
-    name = name_from_source(original_file_name(spec.source))
+    name = name_from_source(original_name(spec.source))
     if name.endswith("-files"):  # several files stored together have no name of their own
         name = found.format
-    if store.has_live_asks(name):
-        name = f"{name}, recorded"
-    name = store.name_for_owner(name)
-    save_recorded_study(store, name, spec, found)
+    name = _recorded_name(store, name, spec.source)
+    save_recorded_study(store, name, spec, with_judge_name(found, judge))
     return name
+
+
+def _recorded_name(store: Store, name: str, source: str) -> str:
+    """The name of a recorded study: that of the same source, else one that no study has."""
+    for line in store.studies():
+        if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
+            return line.name
+    return store.name_for_owner(free_name(store, name))
+
+
+def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
+    """Name the judge of the verdicts; those of several judges, and votes, keep their names."""
+    name = " ".join(judge.split())[:80]
+    machines = {j.ask.judge for j in found.judgements if not j.ask.judge.startswith(HUMAN_PREFIX)}
+    if not name or len(machines) != 1:
+        return found
+    named = [
+        j if j.ask.judge.startswith(HUMAN_PREFIX) else replace(j, ask=replace(j.ask, judge=name))
+        for j in found.judgements
+    ]
+    return replace(found, judgements=named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +291,17 @@ def safe_file_name(name: str) -> str:
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
+def study_name_of(text: str) -> str:
+    """Name of a new study: that of its file of data, without hash and suffix."""
+    source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
+    return name_from_source(original_name(source)) or NEW_STUDY_NAME
+
+
+def columns_to_name(text: str, folder: Path) -> bool:
+    """Whether a study's source is a table whose columns have to be named."""
+    return table_to_map(build_preview(text, folder)) is not None
+
+
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     """Use uploaded files in the study; of several files, one contains the questions and the others
     answers."""
@@ -244,13 +311,37 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
     current_limits().check_bytes(size, f"these {len(paths)} files")
     check_upload_space(folder, size)
     if len(paths) == 1:
-        return change_source(text, store_upload(paths[0], folder))
+        made = change_source(text, store_upload(paths[0], folder))
+        return with_guessed_columns(made, folder)
     if whole := _store_as_folder(paths, folder):
         return change_source(text, whole)
     questions = max(paths, key=_question_file_rank)
     made = change_source(text, store_upload(questions, folder))
     answers = {_contestant_name(p): store_upload(p, folder) for p in paths if p != questions}
     return put_value(made, DATA.files.path, answers)
+
+
+def with_guessed_columns(text: str, folder: Path) -> str:
+    """Use the guessed columns of a table with a question and the answers of two models or more.
+
+    The form shows the comparisons that they give, and no call is made before Run. Columns with
+    verdicts are never guessed: they wait for the user.
+    """
+    study = read_lenient_study(text, folder)
+    if table_to_map(build_preview(text, folder)) is None:
+        return text
+    guess = guessed_mapping(study)
+    fields = set(guess.values())
+    answers = {field for field in fields if field.startswith("responses.")}
+    if "instruction" not in fields or len(answers) < 2 or fields & _VERDICT_FIELDS:
+        return text
+    made = put_value(text, DATA.mapping.path, guess)
+    return made if not build_preview(made, folder).data_error else text
+
+
+_VERDICT_FIELDS = frozenset(
+    {"winner", "winner_index", "score", "first", "second", "a", "b", "reply"}
+)
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:

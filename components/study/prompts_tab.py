@@ -18,6 +18,7 @@ from components.study.form.prompt_panel import saved_prompt_path
 from components.study.form_layout_tab import StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import REPORTED_ERRORS
+from components.study.plan.draft_studies import keep_changes
 from components.study.plan.study_preview import build_preview
 from judges.rendering.mt_bench_prompts import import_judge_prompts
 from judges.rendering.prompt_library import save_prompt
@@ -30,7 +31,7 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
     state = [tab.yaml, tab.view, tab.tested]
 
     def check_draft(draft: str, text: str, view: FormState) -> Any:
-        if view.mode != "editor":
+        if view.panel != "prompts" or view.mode != "editor":
             return gr.skip()
         return study_draw.render_prompt_body(build_preview(text, store.folder), view, draft)
 
@@ -40,13 +41,14 @@ def bind_prompts(tab: StudyTab, store: Store) -> None:
 
     def save(draft: str, text: str, view: FormState, tested: Any) -> list[Any]:
         made, seen = save_draft(draft, text, view, store.folder)
-        return form_updates(made, seen, tested, draft, store.folder, before=view)
+        keep_changes(store, view.study, made)
+        return form_updates(made, seen, tested, draft, store, before=view)
 
     tab.save_prompt.click(save, [tab.draft, *state], form_outputs(tab), **QUIET)
 
     def take(path: str, draft: str, text: str, view: FormState, tested: Any) -> list[Any]:
         seen = import_prompt_file(Path(path), view, store.folder)
-        return form_updates(text, seen, tested, draft, store.folder, before=view)
+        return form_updates(text, seen, tested, draft, store, before=view)
 
     tab.import_prompts.upload(
         take, [tab.import_prompts, tab.draft, *state], form_outputs(tab), **QUIET
@@ -71,7 +73,7 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
         both = {"do": "prompt", "prompt": replaced, "on": True}
         words = f"Compare with {replaced} on the same items"
         said += form_part(form_button(words, both, kind="small"), seen=view.last_change)
-    return made, replace(view, prompt=name, mode="side", notice_html=said)
+    return made, replace(view, prompt=name, mode="side", panel="prompts", notice_html=said)
 
 
 def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:
@@ -87,4 +89,4 @@ def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:
         told += f" {count(len(found.rejected))} cannot be used here: {refused}."
     said = notice_html("warn" if refused else "calm", "Imported.", told)
     first = saved_prompt_path(kept[0], folder) if kept else view.prompt
-    return replace(view, notice_html=said, prompt=first, mode="side")
+    return replace(view, notice_html=said, prompt=first, mode="side", panel="prompts")

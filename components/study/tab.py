@@ -7,8 +7,10 @@ reason).
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import gradio as gr
@@ -19,62 +21,150 @@ from components.layout.header import Header
 from components.run import tab as run_tab
 from components.study import form_html as study_draw
 from components.study.collect_tab import bind_collect
-from components.study.file.lenient_study import START_YAML, FormState
-from components.study.files_tab import bind_files
+from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
+from components.study.file.yaml_edit import put_value
+from components.study.files_tab import bind_files, study_menu
+from components.study.files_tab import open_new_study as open_new_study
 from components.study.form.key_consent import allow_key
 from components.study.form_changes import apply_changes
 from components.study.form_layout_tab import StudyTab as StudyTab
 from components.study.form_layout_tab import build as build
+from components.study.form_layout_tab import render_hidden as render_hidden
 from components.study.form_updates_tab import form_outputs, form_updates, plan_updates
 from components.study.jobs import (
     REPORTED_ERRORS,
     describe_images,
     fetch_private,
+    judge_models,
     open_recorded_verdicts,
     prepare_run,
+    stored_study_yaml,
     test_judge,
+)
+from components.study.plan.draft_studies import (
+    is_renamable,
+    is_without_calls,
+    keep_changes,
+    rename_from_form,
+    save_new_study,
 )
 from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import bind_prompts
+from components.study.steps.judge_drawer import LOCAL_SERVERS, judge_drawer, models_key
 from judges.engine.engine import Engine
+from judges.operations.list_models import find_local_servers
 from judges.security.key_consents import Pair
 from judges.security.key_origins import TypedKeys, read_typed
+from studies.errors import EvenhandError
+from studies.spec.keys import STUDY
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
-REMEMBER_RUN_TAB: Final = "() => evenhand.remember({tab: 'run'})"
+OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
+"""Open Run when it shows the study of the new run, not before."""
+MARK_STARTING: Final = "() => evenhand.starting(true)"
+MARK_ENDED: Final = "() => evenhand.starting(false)"
 MARK_IDLE: Final = "() => evenhand.idle()"
 
 
 def bind(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
-    _bind_form(tab, store)
+    _bind_form(tab, header, store, engine)
+    _bind_header(tab, header, store)
     bind_files(tab, header, tabs, store)
     bind_prompts(tab, store)
     bind_collect(tab, store)
     _bind_jobs(tab, header, tabs, store, engine)
-    _bind_runs(tab, header, tabs, store, engine)
+    _bind_runs(tab, header, store, engine)
 
 
-def _bind_form(tab: StudyTab, store: Store) -> None:
+def _bind_form(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
     inputs = [tab.edits, tab.yaml, tab.view, tab.tested, tab.draft]
+    outputs = [*form_outputs(tab), header.study]
 
     def change(edits: str, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
         made, seen = apply_changes(text, view, json.loads(edits or "[]"), store.folder)
-        return form_updates(made, seen, tested, draft, store.folder, before=view)
+        made, seen, named = save_form(store, engine, made, seen)
+        return [*form_updates(made, seen, tested, draft, store, before=view), named]
 
-    tab.edits.select(change, inputs, form_outputs(tab), **LATEST_ONLY)
+    tab.edits.select(change, inputs, outputs, **LATEST_ONLY)
 
-    def replan(text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
+    # Drawers and state stay as they are: a change of the form may be on its way meanwhile.
+    redrawn = [tab.title, tab.said, tab.source, tab.records, tab.judges, tab.more]
+
+    def replan(text: str, view: FormState, tested: Any) -> list[Any]:
+        # What the form itself wrote is in the form already; drawn late it would undo typing.
+        if view.shown.strip() == text.strip():
+            return [gr.skip()] * (len(redrawn) + len(tab.plan_components))
+        keep_changes(store, view.study, text)
         look = build_preview(text, store.folder)
-        plan = plan_updates(look, view, store)
-        # The form already shows the text that it wrote itself; drawing it late would undo typing.
-        if view.shown == text:
-            return [*plan, *[gr.skip()] * len(tab.form_components)]
-        return [*plan, *study_draw.render_form(look, view, tested, draft)]
+        form = study_draw.render_form(look, view, tested)[: len(redrawn)]
+        return [*form, *plan_updates(look, view, store)]
 
-    watched = [tab.yaml, tab.view, tab.tested, tab.draft]
-    tab.yaml.change(replan, watched, [*tab.plan_components, *tab.form_components], **LATEST_ONLY)
+    tab.yaml.change(
+        replan, [tab.yaml, tab.view, tab.tested], [*redrawn, *tab.plan_components], **LATEST_ONLY
+    )
+
+
+def save_form(
+    store: Store, engine: Engine, text: str, view: FormState
+) -> tuple[str, FormState, Any]:
+    """Save a changed form in its study; return file, state and an update of the study menu.
+
+    The first change of a new form saves it as a study. A new name renames the study; if it cannot
+    be renamed, Run saves a copy under the new name.
+    """
+    if not view.study and text.strip() == view.opened.strip():
+        return text, view, gr.skip()
+    if not view.study:
+        name, text = save_new_study(text, store)
+        return text, replace(view, study=name, opened=text), study_menu(store, name)
+    wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
+    if wanted == view.study or not wanted or not is_renamable(store, engine, view.study):
+        keep_changes(store, view.study, text)
+        return text, view, gr.skip()
+    try:
+        name = rename_from_form(store, view.study, wanted)
+    except REPORTED_ERRORS as error:
+        said = notice_html("bad", "Not renamed.", str(error))
+        return (
+            put_value(text, STUDY.name.path, view.study),
+            replace(view, notice_html=said),
+            (gr.skip()),
+        )
+    keep_changes(store, name, text)
+    return text, replace(view, study=name), study_menu(store, name)
+
+
+def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
+    """Show the study of the header in the form; the page presses the button where it is seen."""
+    outputs = form_outputs(tab)
+
+    def follow(name: str | None, text: str, view: FormState, tested: Any) -> list[Any]:
+        if not name or name == view.study:
+            return [gr.skip()] * len(outputs)
+        return open_study(store, name, text, view, tested)
+
+    tab.follow.click(
+        follow, [header.study, tab.yaml, tab.view, tab.tested], outputs, **LATEST_ONLY
+    ).then(None, header.study, None, js="(study) => evenhand.followed(study)")
+
+
+def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
+    """Outputs of `form_outputs` for a study of the store; unsaved changes of both are kept."""
+    unsaved = dict(view.unsaved)
+    if view.study and text.strip() != view.opened.strip():
+        unsaved[view.study] = text
+    notice = ""
+    try:
+        stored = stored_study_yaml(store, name)
+    except REPORTED_ERRORS as error:
+        stored = START_YAML
+        notice = notice_html("bad", "This study cannot be edited.", str(error))
+    fresh = FormState(
+        study=name, opened=stored, unsaved=unsaved, last_change=view.last_change, notice_html=notice
+    )
+    return form_updates(unsaved.pop(name, stored), fresh, tested, "", store)
 
 
 def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
@@ -100,6 +190,13 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
                     text, store.folder, name, read_typed(keys), engine.consents(store)
                 ),
             }
+        elif asked.get("do") == "find servers":
+            made[0] = {**tested, LOCAL_SERVERS: find_local_servers()}
+        elif asked.get("do") == "models":
+            found = judge_models(
+                text, store.folder, int(asked["judge"]), read_typed(keys), engine.consents(store)
+            )
+            made[0] = {**tested, models_key(found.address): found}
         elif asked.get("do") in ("describe", "fetch"):
             if asked["do"] == "fetch":
                 went = fetch_private(text, store, read_typed(keys))
@@ -119,29 +216,41 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
                 made[2] = notice_html("bad", "These verdicts cannot be opened.", str(error))
         return made
 
-    def redraw(text: str, view: FormState, tested: Any) -> Markup:
-        return study_draw.render_judges(build_preview(text, store.folder), view, tested)
+    def redraw(text: str, view: FormState, tested: Any) -> list[Markup]:
+        look = build_preview(text, store.folder)
+        drawer = judge_drawer(look.lenient_study, view, tested)
+        return [study_draw.render_judges(look, view, tested), drawer]
 
     tab.errand.select(
         run, [tab.errand, tab.keys, *state], outputs, trigger_mode="once", **QUIET
-    ).then(redraw, state, tab.judges, **QUIET).then(None, None, None, js=MARK_IDLE)
+    ).then(redraw, state, [tab.judges, tab.drawer], **QUIET).then(None, None, None, js=MARK_IDLE)
 
 
-def _bind_runs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engine: Engine) -> None:
-    outputs = [header.study, tabs]
+def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> None:
+    outputs = [tab.view, header.study]
 
-    def opened(name: str) -> list[Any]:
-        return [gr.Dropdown(choices=study_names(store), value=name), gr.Tabs(selected="run")]
+    def begin(text: str, keys: str, view: FormState, one_item: bool) -> list[Any]:
+        """Start the run; a study that has no calls yet takes the name in the file."""
+        wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
+        if wanted != view.study and is_without_calls(store, view.study) and not one_item:
+            with contextlib.suppress(EvenhandError):
+                rename_from_form(store, view.study, wanted)
+        name = start_study(store, engine, text, read_typed(keys), one_item=one_item)
+        if one_item:  # the form stays that of the whole study
+            return [gr.skip(), study_menu(store, name)]
+        return [replace(view, study=name, opened=text), study_menu(store, name)]
 
-    def run(text: str, keys: str) -> list[Any]:
-        return opened(start_study(store, engine, text, read_typed(keys)))
+    def run(text: str, keys: str, view: FormState) -> list[Any]:
+        return begin(text, keys, view, one_item=False)
 
-    def attempt(text: str, keys: str) -> list[Any]:
-        return opened(start_study(store, engine, text, read_typed(keys), one_item=True))
+    def attempt(text: str, keys: str, view: FormState) -> list[Any]:
+        return begin(text, keys, view, one_item=True)
 
     for button, start in ((tab.run, run), (tab.attempt, attempt)):
-        event = button.click(start, [tab.yaml, tab.keys], outputs, **QUIET)
-        event.success(None, None, None, js=REMEMBER_RUN_TAB)
+        button.click(None, None, None, js=MARK_STARTING)
+        event = button.click(start, [tab.yaml, tab.keys, tab.view], outputs, **QUIET)
+        event.success(None, header.study, None, js=OPEN_RUN_TAB)
+        event.failure(None, None, None, js=MARK_ENDED)
 
 
 def start_study(
@@ -163,20 +272,13 @@ def start_study(
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
-    """The Gradio outputs of `show_initial_form`, in the order of its return values."""
-    return [*tab.plan_components, *tab.form_components]
+    """The outputs of `show_initial_form`, in its order."""
+    return form_outputs(tab)
 
 
 def show_initial_form(store: Store) -> list[Any]:
-    """Values that show the initial form and its plan."""
-    look = build_preview(START_YAML, store.folder)
-    return [*plan_updates(look, FormState(), store), *study_draw.render_form(look, FormState(), {})]
-
-
-def show_study_file(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Values for `form_outputs` that show another study file in the form."""
-    fresh = FormState(last_change=view.last_change, deselected_judges=view.deselected_judges)
-    return form_updates(text, fresh, tested, "", store.folder)
+    """The form of a new study, which its first change saves."""
+    return form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
 
 
 def study_names(store: Store) -> list[str]:

@@ -40,6 +40,12 @@ from studies.store.run_owners import LeaseOwner, is_owner_alive
 from studies.store.store import Store
 
 PROJECT_FOLDER: Final = Path(__file__).resolve().parents[2]
+SENT_FOLDERS: Final = (
+    (PROJECT_FOLDER / "judges", PROJECT_FOLDER / "studies")
+    if __name__.startswith("judges.")
+    else (PROJECT_FOLDER,)
+)
+"""Packages sent to a cluster; installed from the wheel, all are inside one."""
 OBJECT_STORE_BYTES: Final = 200 * 2**20
 """Bytes of a local Ray's object store. A small one is enough, because only names of shards pass
 through it."""
@@ -159,7 +165,7 @@ def _ray_session(ray: Any, cluster: RayCluster) -> Iterator[None]:
     settings.set_value(settings.RAY_PROGRESS, settings.RAY_PROGRESS.read() or "1")
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
     if cluster.address:
-        sent = [str(PROJECT_FOLDER / "judges"), str(PROJECT_FOLDER / "studies")]
+        sent = [str(folder) for folder in SENT_FOLDERS]
         ray.init(address=cluster.address, runtime_env={"py_modules": sent}, **quiet)
     else:
         env = {"PYTHONPATH": os.pathsep.join([str(PROJECT_FOLDER), settings.PYTHON_PATH.read()])}

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from judges.engine.limits.slow_call import SlowCallWatch
 from judges.engine.outcome import read_outcome
+from judges.engine.retry_rules import count_failure, retry_delay, stop_if_hopeless
 from judges.engine.run_state import JudgeState as JudgeState
 from judges.engine.run_state import PendingRetry
 from judges.engine.run_state import RunSettings as RunSettings
 from judges.engine.run_state import RunState as RunState
-from judges.judge_errors import JudgeStopped
 from judges.models.adapted_call import drop_parameter, missing_parameters
 from judges.models.failures import CallFailure, classify_error
 from judges.models.interface import JudgeCall, JudgeReply
@@ -26,11 +26,6 @@ from judges.money.host_key import CallReservation
 from studies.domain import NO_USAGE, Ask, Judgement, Usage
 from studies.store.run_journal import NotStarted
 
-MAX_BACKOFF_SECONDS: Final = 30.0
-STOP_AFTER_FAILURES: Final = 5
-"""Number of failures after which a judge is stopped: identical refusals while no call has
-succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending
-instead of becoming errors."""
 STREAM_FACTOR: Final = 4
 """Longest duration of a stream, as a multiple of `timeout_s`."""
 HEDGED: Final = "hedged"
@@ -38,7 +33,6 @@ HEDGED: Final = "hedged"
 _ABANDONED: Final = CallFailure(
     "settle", "error", HEDGED, "another call for this ask was answered first", maybe_billed=True
 )
-_REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 
 @dataclass(slots=True)
@@ -65,20 +59,19 @@ class AskAttempts:
     seconds: float = 0.0
     attempts_made: int = 0
     dropped_parameters: set[str] = field(default_factory=set)
-    replace_worker: Callable[[], None] | None = None
-    """Start another worker in place of this one, which waits for a slow call."""
-    replaced: bool = False
     hedges: bool = False
     """Whether this is the second call for an ask: it shares the lease of the first."""
     abandoned: bool = False
     """Whether another call for the ask was answered first."""
-    slow_event: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once a call takes far longer than usual."""
     truncated_reply: JudgeReply | None = None
     """A reply that was cut off at its token limit, kept while the call is repeated with twice the
     limit."""
+    slow_watch: SlowCallWatch = field(init=False)
 
     def __post_init__(self) -> None:
+        state = self.state
+        name = f"{self.call.key} hedge" if self.hedges else self.call.key
+        self.slow_watch = SlowCallWatch(state.limiter, state.durations, state.slow_calls, name)
         for parameter in self.state.dropped_parameters:
             self._drop_parameter(parameter)
 
@@ -98,7 +91,8 @@ class AskAttempts:
                     return self._final_outcome(outcome)
                 await self._record_end(reason)
                 if isinstance(outcome, CallFailure) and outcome.action == "retry":
-                    await self.run_state.sleep(self.state, self._retry_delay(outcome))
+                    delay = retry_delay(outcome, self.run_state, self.state, self.attempts_made)
+                    await self.run_state.sleep(self.state, delay)
         finally:
             self.state.retrying.pop(self.call.key, None)
         return None
@@ -126,6 +120,11 @@ class AskAttempts:
         first."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
+
+    @property
+    def slow_event(self) -> asyncio.Event:
+        """Set once a call takes far longer than usual."""
+        return self.slow_watch.slow_event
 
     @property
     def without(self) -> list[str]:
@@ -157,52 +156,24 @@ class AskAttempts:
         self.state.hedge_budget.calls += not self.hedges
         self.state.retrying.pop(self.call.key, None)
         sent = time.monotonic()
-        timer = self._watch_for_slowness(sent)
+        self.slow_watch.start(self._prompt_length)
         try:
             outcome = await self._send_call()
         except BaseException as error:  # cancelled: other runs share this limiter
             if not (self.abandoned and isinstance(error, asyncio.CancelledError)):
-                self.state.limiter.release(
-                    started, neutral=True, uncounted=self._end_slowness(timer)
-                )
+                self.state.limiter.release(started, neutral=True, uncounted=self.slow_watch.end())
                 raise
             outcome = _ABANDONED
         self.seconds = time.monotonic() - sent
-        self._release_limiter(started, outcome, uncounted=self._end_slowness(timer))
+        self._release_limiter(started, outcome, uncounted=self.slow_watch.end())
         self._record_cost(outcome, reserved)
         billed = isinstance(outcome, JudgeReply) or outcome.maybe_billed or self.cost is not None
         await self.reservation.settle(self.state.allowance, self.cost, billed=billed)
         return outcome
 
-    def _watch_for_slowness(self, sent: float) -> asyncio.TimerHandle | None:
-        """Start a timer that stops counting this call as in flight once it takes far longer than
-        usual, so that another call can start; None without enough earlier calls to compare with."""
-        if (seconds := self.state.durations.slow_after(self._prompt_length)) is None:
-            return None
-        return asyncio.get_running_loop().call_later(seconds, self._stop_counting, sent)
-
-    def _stop_counting(self, sent: float) -> None:
-        self.slow_event.set()
-        if self.state.limiter.stop_counting():
-            self.state.slow_calls[self._slow_name] = sent
-            if self.replace_worker is not None and not self.replaced:
-                self.replaced = True
-                self.replace_worker()
-
-    def _end_slowness(self, timer: asyncio.TimerHandle | None) -> bool:
-        """Cancel the timer of `_watch_for_slowness`; return whether the call was no longer counted
-        as in flight."""
-        if timer is not None:
-            timer.cancel()
-        return self.state.slow_calls.pop(self._slow_name, None) is not None
-
     @property
     def _prompt_length(self) -> int:
         return sum(len(str(message["content"])) for message in self.call.messages)
-
-    @property
-    def _slow_name(self) -> str:
-        return f"{self.call.key} hedge" if self.hedges else self.call.key
 
     def _release_limiter(
         self, started: float, outcome: JudgeReply | CallFailure, *, uncounted: bool
@@ -236,7 +207,7 @@ class AskAttempts:
             if entered is None:
                 continue
             try:
-                recorded = await self._reserve_allowance() and await self._record_start()
+                recorded = await self._reserve_allowance() and await self._record_start(entered[0])
             except BaseException:
                 self._leave_limiter(*entered)
                 raise
@@ -262,7 +233,9 @@ class AskAttempts:
         """Acquire the rate limiter and reserve the call's maximum cost; return start time and
         dollars, or None if either is impossible now."""
         run_state, state, ledger = self.run_state, self.state, self.run_state.ledger
-        started = await state.limiter.acquire(lambda: run_state.is_blocked(state))
+        started = await state.limiter.acquire(
+            lambda: run_state.is_blocked(state), run=id(run_state)
+        )
         if started is None:
             return None
         reserved = ledger.reserve(self.call, state.price)
@@ -283,7 +256,7 @@ class AskAttempts:
             self.state.stop_judge(refusal)
         return self.state.allowance is None or self.reservation.is_reserved
 
-    async def _record_start(self) -> bool:
+    async def _record_start(self, started: float) -> bool:
         """Store that the call is about to be sent; delete this record if a pause or a cool-down
         began meanwhile. Return whether to send the call."""
         journal = self.run_state.journal
@@ -294,7 +267,7 @@ class AskAttempts:
         if not isinstance(attempt, int):
             self.lease_refusal = None if attempt == "too dear" else attempt
             return False
-        if self.run_state.is_blocked(self.state) or self.state.limiter.cooldown_left:
+        if self.run_state.is_blocked(self.state) or self.state.limiter.was_overtaken(started):
             self.leased = self.hedges
             await journal.withdraw(self.call.key, attempt, keep_lease=self.hedges)
             return False
@@ -383,44 +356,18 @@ class AskAttempts:
         return read_outcome(self.call, answer, self.run_state.reading).status == "truncated"
 
     def _retry_reason_after(self, fault: CallFailure) -> str:
-        self._stop_if_hopeless(fault)
+        stop_if_hopeless(fault, self.state, self.attempts_made)
         if fault.action == "without" and self._drop_parameter(fault.parameter):
             self.state.dropped_parameters.add(fault.parameter)
             return fault.reason
         max_attempts = self.run_state.settings.attempts or self.call.judge.max_attempts
         if fault.action != "retry" or self.attempts_made >= max_attempts:
-            self._count_failure(fault)
+            count_failure(fault, self.state, self.attempts_made)
             return ""
         self.state.retrying[self.call.key] = PendingRetry(
             self.attempts_made, max_attempts, fault.reason
         )
         return fault.reason
-
-    def _stop_if_hopeless(self, fault: CallFailure) -> None:
-        if fault.action == "stop":
-            raise JudgeStopped(fault.detail)
-        if self.state.successes == 0 and self._is_permanent(fault):
-            refusal = f"{fault.reason}: {fault.detail}"
-            self.state.refusals[refusal] += 1
-            if self.state.refusals[refusal] >= STOP_AFTER_FAILURES:
-                raise JudgeStopped(f"{fault.detail} ({STOP_AFTER_FAILURES} times, no success)")
-
-    def _is_permanent(self, fault: CallFailure) -> bool:
-        """Whether a retry cannot succeed. A server that cannot be reached may be starting, so it
-        gets three attempts."""
-        return fault.reason in _REFUSAL_REASONS or (
-            fault.reason == "unreachable" and self.attempts_made >= 3
-        )
-
-    def _count_failure(self, fault: CallFailure) -> None:
-        if fault.action != "retry":
-            return
-        self.state.failed_in_a_row += 1
-        if self.state.failed_in_a_row >= STOP_AFTER_FAILURES:
-            raise JudgeStopped(
-                f"{fault.reason}: {fault.detail} ({STOP_AFTER_FAILURES} calls in a row failed, "
-                f"{self.attempts_made} attempts each)"
-            )
 
     def _drop_parameter(self, parameter: str) -> bool:
         """Remove a parameter from the call; False if the call does not have it."""
@@ -433,23 +380,3 @@ class AskAttempts:
 
     def _set_parameters(self, parameters: dict[str, object]) -> None:
         self.call = replace(self.call, parameters=parameters)
-
-    def _retry_delay(self, fault: CallFailure) -> float:
-        """Return the seconds that this call waits before its next attempt.
-
-        0 if a rate limit started a cool-down: then the limiter makes all calls wait.
-        """
-        if fault.rate_limited and self.state.limiter.cooldown_left:
-            return 0.0
-        if fault.wait:
-            return fault.wait * (1 + self.run_state.rng.random() / 10)
-        return self._backoff_seconds()
-
-    def _backoff_seconds(self) -> float:
-        """Return the wait before the next attempt: it doubles each time and has a random part, so
-        that workers do not retry at the same moment."""
-        longest = min(
-            MAX_BACKOFF_SECONDS,
-            self.run_state.settings.first_backoff * 2 ** (self.attempts_made - 1),
-        )
-        return float(longest * (0.5 + self.run_state.rng.random() / 2))

@@ -1,7 +1,7 @@
 """The engine: one thread with an event loop for all runs of a process, and the clients they share.
 
-Runs that call the same endpoint with the same API key share a client and a rate limiter, so a
-cool-down applies to all of them.
+Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down
+holds for all of them. Processes that use the same store share the measured rate limits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from judges.engine.limits.pace_file import open_pace_slot
 from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.run import Run
 from judges.engine.run_record import record_run
@@ -134,7 +135,11 @@ class Engine:
             if isinstance(model, EndpointModel):
                 model.replace_expired_key(key)
         workers = min(settings.concurrency or run.plan.study.concurrency, model.ceiling)
-        limiter = self._limiters.setdefault(at, EndpointLimiter(workers))
+        if at not in self._limiters:
+            shared = judge.kind == "endpoint"
+            slot = open_pace_slot(run.store.pace_file, " ".join(at)) if shared else None
+            self._limiters[at] = EndpointLimiter(workers, pace_slot=slot)
+        limiter = self._limiters[at]
         limiter.raise_ceiling(workers)
         refused = known_refusals(judge)
         price = price_of(judge)
@@ -158,7 +163,7 @@ class Engine:
             if at not in self._clients and at[0] != "simulated" and limiter.cooldown_left <= 0
         ]
         for at in unused[: max(0, len(unused) - MAX_UNUSED_LIMITERS)]:
-            del self._limiters[at]
+            self._limiters.pop(at).close()
 
     def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:
         """Raise PlanError if the run may not be started. Here every run is allowed; PublicEngine
@@ -172,6 +177,8 @@ class Engine:
     async def _close_models(self) -> None:
         for client in self._clients.values():
             await client.model.close()
+        for limiter in self._limiters.values():
+            limiter.close()
 
 
 def _check_before_start(run: Run, typed: Mapping[str, str], consents: Consents) -> None:

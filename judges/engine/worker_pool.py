@@ -204,11 +204,11 @@ class WorkerPool:
                     call := self._build_call(judge_queue, ask)
                 ):
                     attempts = AskAttempts(self.run_state, judge_queue.state, call, settling)
-                    attempts.replace_worker = start_another
+                    attempts.slow_watch.replace_worker = start_another
                     if (settled := await self._attempt_ask(judge_queue, ask, attempts)) is not None:
                         settling = tasks.create_task(self._settle(judge_queue, *settled))
                         await asyncio.sleep(0)  # queue its write before the next start record
-                    replaced = attempts.replaced
+                    replaced = attempts.slow_watch.replaced
             except Exception as fault:
                 self._end_run(fault)
             buffer.task_done()
@@ -265,8 +265,7 @@ class WorkerPool:
         """Make an ask, with a second call if the first takes far longer than usual."""
 
         def make_second() -> AskAttempts:
-            second = AskAttempts(self.run_state, first.state, first.call)
-            second.hedges = second.leased = True
+            second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)
             second.total = first.total
             return second
 

@@ -201,8 +201,8 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
     """Classify a response with status 400, 413 or 422, which ends this ask only.
 
-    judges/engine/attempt.py stops the judge after five such responses with the same text, if no
-    call has succeeded.
+    The judge stops after five identical ones if no call has succeeded
+    (judges/engine/retry_rules.py).
     """
     text = f"{_error_codes(error)} {message}"
     if _CONTEXT_OVERFLOW.search(text) or error.status_code == 413:

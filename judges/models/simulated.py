@@ -41,7 +41,7 @@ from judges.models.simulated_scores import (
 )
 from judges.rendering.prompt import PromptInputs
 from studies.domain import BY_DESIGN, Usage
-from studies.frames.truth import better_answer
+from studies.frames.truth import best_answers, better_answer
 
 
 class SimulatedModel:
@@ -109,12 +109,13 @@ def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
 def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
     slots = range(len(inputs.shown))
     truth = true_winner(inputs, str(settings.get("seed", 0)))
-    if truth == "tie":
+    names = best_answers(inputs.item.human, inputs.shown) if truth == "tie" else (truth,)
+    right = [inputs.shown.index(name) for name in names if name is not None]
+    if not right:
         return rng.choice(slots)
-    right = inputs.shown.index(truth)
     if rng.random() < float_setting(settings, "accuracy", 1.0):
-        return right
-    return rng.choice([slot for slot in slots if slot != right])
+        return right[0] if len(right) == 1 else rng.choice(right)
+    return rng.choice([slot for slot in slots if slot not in right])
 
 
 def _write_reply(

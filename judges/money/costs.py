@@ -48,10 +48,13 @@ def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
 
 @lru_cache(maxsize=4)
 def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
-    """Return listed prices by model, in dollars per million tokens; the file states their date and
-    source."""
+    """Return listed prices by model, in dollars per million tokens; the file states the day on
+    which each was checked."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {model: Price(**price) for model, price in (values.get("models") or {}).items()}
+    return {
+        model: Price(**{name: value for name, value in entry.items() if name != "checked"})
+        for model, entry in (values.get("models") or {}).items()
+    }
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:

@@ -226,8 +226,8 @@ def free_name(store: Store, name: str) -> str:
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """Return the plan with the study name of the current owner (Store.name_for_owner) and the
-    owner's key salt."""
+    """Return the plan for the current visitor: with the study name under which the visitor saves
+    it, and the visitor's salt, which makes the keys of its calls differ from other visitors'."""
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 

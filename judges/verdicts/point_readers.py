@@ -70,7 +70,8 @@ def _read_rubric(
     The scores are the mean of the levels, then the levels in the order in which the request listed
     the criteria.
     """
-    levels, spans = [], []
+    levels: list[float] = []
+    spans: list[tuple[int, int]] = []
     for name in criteria:
         marker = last_match(_criterion_marker(name), text.lower)
         if marker is None:

@@ -128,7 +128,8 @@ def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _entropy_parts(rows: pd.DataFrame) -> tuple[Floats, Floats, Ints]:
-    """Return H(V), E[H(V | order)] and the item code of each comparison."""
+    """Return, for each comparison, the entropy H(V) of its outcome V in bits, its mean entropy
+    within an order E[H(V | order)], and its item code."""
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
     order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
     names = row_selection.contestants(rows) if len(rows) else []

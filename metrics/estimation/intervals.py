@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -398,3 +398,20 @@ def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
     z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
+
+
+def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float | None]:
+    """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
+
+    `family` is the number of all tests that a reader can look at, for example under other filters.
+    If it is larger than the number of values, the correction starts from it.
+    """
+    known = [place for place, p in enumerate(values) if p is not None]
+    order = sorted(known, key=lambda place: values[place] or 0.0)
+    adjusted: list[float | None] = [None] * len(values)
+    floor = 0.0
+    for step, place in enumerate(order):
+        tests = max(family, len(order)) - step
+        floor = max(floor, min(1.0, (values[place] or 0.0) * tests))
+        adjusted[place] = floor
+    return adjusted

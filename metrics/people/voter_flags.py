@@ -6,13 +6,13 @@ A flag removes nothing: flagged voters stay in every result.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 from scipy import stats
 
+from metrics.estimation.intervals import holm_adjust
 from metrics.people.vote_arrays import VotesByPerson
 
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
@@ -209,17 +209,6 @@ def _flag_too_fast(people: VotesByPerson) -> list[VoterFlag | None]:
 def _fisher_p(k: int, n: int, rest: int, m: int) -> float:
     """One-sided p-value of Fisher's exact test that the share k/n is smaller than rest/m."""
     return float(stats.hypergeom.cdf(k, n + m, k + rest, n))
-
-
-def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values by Holm's method; None (not tested) stays None."""
-    order = sorted((p, at) for at, p in enumerate(values) if p is not None)
-    adjusted: list[float | None] = [None] * len(values)
-    highest = 0.0
-    for rank, (p, at) in enumerate(order):
-        highest = max(highest, min(1.0, p * (len(order) - rank)))
-        adjusted[at] = highest
-    return adjusted
 
 
 def _format_percent(share: float) -> str:

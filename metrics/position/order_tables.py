@@ -239,20 +239,3 @@ def _swapped_mask(rows: pd.DataFrame) -> row_selection.Mask:
 def pool_order_tables(tables: Mapping[CellKey, OrderTable], keys: Iterable[CellKey]) -> OrderTable:
     """Add up the order tables of the given cells."""
     return sum((tables[key] for key in keys), OrderTable(np.zeros((3, 3), np.int64)))
-
-
-def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float | None]:
-    """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
-
-    `family` is the number of all tests that a reader can look at, for example under other filters.
-    If it is larger than the number of values, the correction starts from it.
-    """
-    known = [place for place, p in enumerate(values) if p is not None]
-    order = sorted(known, key=lambda place: values[place] or 0.0)
-    adjusted: list[float | None] = [None] * len(values)
-    floor = 0.0
-    for step, place in enumerate(order):
-        tests = max(family, len(order)) - step
-        floor = max(floor, min(1.0, (values[place] or 0.0) * tests))
-        adjusted[place] = floor
-    return adjusted

@@ -33,7 +33,7 @@ from metrics.estimation.measures import (
     jackknife_interval,
 )
 from studies.domain import Estimate
-from studies.frames.frame import NO_PICK, TIE
+from studies.frames.frame import NO_PICK, RIGHT_COLUMN, TIE
 
 
 def first_slot_tally(evidence: GroupedFrame) -> MeasureTally:
@@ -92,6 +92,9 @@ def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
     """Count the picks of the truly better answer, out of verdicts where it is known; a tie is
     wrong."""
     rows = evidence.picks
+    if RIGHT_COLUMN in rows:  # several options can be right
+        rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
+        return build_tally(rows, rows[RIGHT_COLUMN] == 1, 1)
     rows = row_selection.select_rows(rows, rows["truth"] >= 0)
     return build_tally(rows, rows["pick"] == rows["truth"], 1)
 

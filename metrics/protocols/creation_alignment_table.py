@@ -188,8 +188,8 @@ def alignment_contrast(
 
 
 def _gaps_by_case(gaps: ScoreGaps, cases: int) -> tuple[Floats, Floats, Ints]:
-    """Return mean difference from people, share within 1 and item of each case; nan without
-    verdicts."""
+    """Return, for each case, the mean absolute difference from people's score, the share of
+    differences of at most 1, and the item; both numbers are nan without verdicts."""
     n = np.bincount(gaps.case, minlength=cases)
     total = np.bincount(gaps.case, gaps.gap, minlength=cases)
     within = np.bincount(gaps.case, gaps.gap <= MAX_GAP_WITHIN_ONE, minlength=cases)

@@ -110,7 +110,8 @@ def build_item_orders(data: Battles, item_orders: Sequence[ItemOrder]) -> Battle
 
 
 class StreamedOrders:
-    """The orders of `build_item_orders`, with only a few thousand steps in memory at a time."""
+    """Battles in plan order (only with `plan`) and in each given order of items, as
+    `build_item_orders` returns them, but built in chunks of a few thousand battles."""
 
     def __init__(
         self, battles: BattlesByItem, item_orders: Sequence[ItemOrder], *, plan: bool

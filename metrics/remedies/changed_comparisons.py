@@ -9,15 +9,14 @@ from metrics.estimation import row_selection
 from metrics.remedies.remedy_study import study_remedies
 from metrics.remedies.rule_sets import Rule
 from metrics.remedies.rule_table import SAME_CREDIT
-
-SEPARATOR = "|"
+from studies.spec.combine_rules import JUDGE_SEPARATOR
 
 
 def rule_key(rule: Rule) -> str:
-    """Return the text that identifies a rule in a page address: its id and, for a jury, its
-    judges."""
+    """Return the text that identifies a rule in a page address and in `combine`: its id and, for a
+    jury, its judges."""
     judges = [judge for judge, _ in rule.members]
-    return SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
+    return JUDGE_SEPARATOR.join([rule.id, *judges]) if len(judges) > 1 else rule.id
 
 
 def changed_rows(frame: pd.DataFrame, judge: str, prompt: str, key: str) -> row_selection.Mask:

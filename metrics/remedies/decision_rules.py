@@ -124,7 +124,15 @@ def graded_with_margin(graded: Values, margin: float) -> Decisions:
 
 
 def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> Decisions:
-    """Decide by one graded call, corrected for the judge's position and label effect.
+    """Decide by one graded call, corrected for the judge's position and label effect."""
+    return mean_decisions(
+        [decide_by_sign(order) for order in calibrated_scores(graded, labels, items)]
+    )
+
+
+def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) -> Floats:
+    """Return the graded scores of each order, [order, comparison], minus the position and label
+    effect.
 
     The effect is estimated on other items (cross-validation folds): the mean score of the position
     shown first, separately for each arrangement of labels. Content cancels in that mean because
@@ -132,11 +140,12 @@ def calibrated_call(graded: Values, labels: NDArray[np.int16], items: Ints) -> D
     """
     side = np.array([[1.0], [-1.0]])
     effect = _effect_on_other_items(graded * side, labels, items % FOLDS)
-    return mean_decisions([decide_by_sign(order) for order in graded - effect * side])
+    return np.asarray(graded - effect * side, np.float64)
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Mean slot score with the same labels in the other folds; 0 if there is none."""
+    """Return, for each call, the mean score of the position shown first in calls with the same
+    arrangement of labels, over the items of the other folds; 0 if there are none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS
@@ -161,11 +170,14 @@ def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
 
     The first order is chosen at random. Two judges are thus called in opposite orders.
     """
-    starts = []
-    for start in range(2):
-        calls = [one[(place + start) % 2] for place, one in enumerate(verdicts)]
-        starts.append(decide_by_sign(reduce(np.add, calls)))
-    return mean_decisions(starts)
+    starts = (alternating_calls(verdicts, start) for start in range(2))
+    return mean_decisions([decide_by_sign(reduce(np.add, calls)) for calls in starts])
+
+
+def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
+    """Select one call of each judge: the first judge in the order `start`, the next in the other,
+    and so on."""
+    return [one[(place + start) % 2] for place, one in enumerate(verdicts)]
 
 
 def jury_both_orders(verdicts: Sequence[Values]) -> Decisions:

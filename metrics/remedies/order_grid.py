@@ -169,12 +169,7 @@ def build_order_grid(
 def _pair_rows(frame: pd.DataFrame) -> _PairRows:
     """Select rows that show two different answers in a known order; of each person only the first
     votes."""
-    shown = frame["shown"].astype("category").cat
-    parts = [str(name).split(SEP) for name in shown.categories]
-    pair = np.array([len(part) == 2 and part[0] != part[1] for part in parts], bool)
-    turned = np.array([part != sorted(part) for part in parts], np.int64)
-    codes = shown.codes.to_numpy()
-    keep = pair[codes] if len(parts) else np.zeros(len(frame), bool)
+    keep, order = pair_orders(frame)
     people = row_selection.people_mask(frame)
     if "orders" in frame:
         keep = keep & (people | (frame["orders"] != 0).to_numpy())
@@ -185,8 +180,20 @@ def _pair_rows(frame: pd.DataFrame) -> _PairRows:
         chosen = first.index.to_numpy()
         rows, position = rows.iloc[chosen], position[chosen]
     case, cases = row_selection.group_codes(rows, COMPARISON)
-    order = turned[codes[position]] if len(parts) else np.zeros(0, np.int64)
-    return _PairRows(rows, position, case, cases, order, people[position])
+    return _PairRows(rows, position, case, cases, order[position], people[position])
+
+
+def pair_orders(frame: pd.DataFrame) -> tuple[row_selection.Mask, Ints]:
+    """Return a mask of the rows that show two different answers, and the order of each row: 0 if
+    the first by name is shown first, else 1."""
+    shown = frame["shown"].astype("category").cat
+    parts = [str(name).split(SEP) for name in shown.categories]
+    codes = shown.codes.to_numpy()
+    if not parts:
+        return np.zeros(len(frame), bool), np.zeros(len(frame), np.int64)
+    pair = np.array([len(part) == 2 and part[0] != part[1] for part in parts], bool)
+    turned = np.array([part != sorted(part) for part in parts], np.int64)
+    return pair[codes], turned[codes]
 
 
 def _signs(rows: _PairRows) -> Floats:

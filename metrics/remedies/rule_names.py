@@ -86,6 +86,11 @@ def imperative(rule: Rule) -> str:
     return rule_words(rule).imperative.format(judge=rule.members[0][0])
 
 
+def rule_number(id: str) -> float:
+    """The number in the id of a rule: 3 of `repeats(3)-both`."""
+    return float(_parse_id(id)[1])
+
+
 def _parse_id(id: str) -> tuple[str, str]:
     found = re.fullmatch(r"([\w-]+)\(([\d.]+)\)(-both)?", id)
     return (found[1] + (found[3] or ""), found[2]) if found else (id, "")

@@ -68,9 +68,10 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Compute grade, entropy and choice by the authors' code (gradelab).
+    """Compute grade, entropy and choice as the code of the Grade Score's authors (gradelab) does.
 
-    That code also counts items with an unreadable rotation; the result is empty if there are none.
+    That code also counts items with an unreadable rotation. Without such items the result is empty,
+    because it would be the same as ours.
     """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}

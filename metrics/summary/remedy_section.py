@@ -28,14 +28,15 @@ class RemedyInputs:
     """Facts about a study that its frame does not contain.
 
     `judges` is the order of the judges, `source` the source of the better answers, `juries` lists
-    panels to compute besides the default ones, and `prices` has dollars per call by judge and
-    prompt.
+    panels to compute besides the default ones; `prices` has dollars and `tokens` has tokens per
+    call by judge and prompt.
     """
 
     judges: tuple[str, ...] = ()
     source: TruthSource | None = None
     juries: tuple[tuple[str, ...], ...] = ()
     prices: Mapping[Cell, float] = field(default_factory=dict)
+    tokens: Mapping[Cell, float] = field(default_factory=dict)
 
 
 def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
@@ -48,9 +49,9 @@ def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
         return {}
     rules: Json = {}
     for cell, (judge, prompt) in enumerate(study.cells if study.grid.size else ()):
-        rules.setdefault(judge, {})[prompt] = _judge_rules(study, cell, inputs.prices)
+        rules.setdefault(judge, {})[prompt] = _judge_rules(study, cell, inputs)
     for (judge, prompt), table in rotated.items():
-        lines = {one.rule.id: _line(one, inputs.prices) for one in table}
+        lines = {one.rule.id: _line(one, inputs) for one in table}
         rules.setdefault(judge, {}).setdefault(prompt, {}).update(lines)
     section: Json = {"truth": _truth(study), "rules": rules}
     if not study.grid.size:
@@ -72,13 +73,13 @@ def _truth(study: RemedyStudy) -> Json:
     return found
 
 
-def _judge_rules(study: RemedyStudy, cell: int, prices: Mapping[Cell, float]) -> Json:
+def _judge_rules(study: RemedyStudy, cell: int, inputs: RemedyInputs) -> Json:
     rules = [*own_rules(study.grid, cell), *prompt_rules(study.grid, cell)]
     table = estimate_rules(study.grid, rules, np.random.default_rng(SEED))
-    return {one.rule.id: _line(one, prices) for one in table}
+    return {one.rule.id: _line(one, inputs) for one in table}
 
 
-def _line(one: RuleEstimate, prices: Mapping[Cell, float]) -> Json:
+def _line(one: RuleEstimate, inputs: RemedyInputs) -> Json:
     """Convert a line of the table of remedies to the JSON object of a rule."""
     found: Json = {
         "calls": round(one.rule.price, 4),
@@ -91,17 +92,18 @@ def _line(one: RuleEstimate, prices: Mapping[Cell, float]) -> Json:
     }
     if one.rule.votes:
         found["votes"] = one.rule.votes
-    dollars = rule_dollars(one, prices)
-    if dollars is not None:
-        found["dollars"] = dollars
+    for name, costs in (("dollars", inputs.prices), ("tokens", inputs.tokens)):
+        cost = rule_cost(one, costs)
+        if cost is not None:
+            found[name] = cost
     return found
 
 
-def rule_dollars(one: RuleEstimate, prices: Mapping[Cell, float]) -> float | None:
-    """Dollars per comparison of a rule; None if the price of a judge is unknown."""
-    if not all(cell in prices for cell in one.rule.calls):
+def rule_cost(one: RuleEstimate, costs: Mapping[Cell, float]) -> float | None:
+    """Dollars or tokens per comparison of a rule; None if those of a judge are unknown."""
+    if not all(cell in costs for cell in one.rule.calls):
         return None
-    return sum(prices[cell] * calls for cell, calls in one.rule.calls.items())
+    return sum(costs[cell] * calls for cell, calls in one.rule.calls.items())
 
 
 def _identities(study: RemedyStudy) -> Json:
@@ -119,7 +121,7 @@ def _juries(study: RemedyStudy, inputs: RemedyInputs) -> Json:
         for cells, picked in [*_default_juries(study, panel), *_named_juries(study, panel, inputs)]:
             name = " + ".join(study.cells[cell][0] for cell in cells)
             key = name if name not in found else f"{name} ({prompt})"
-            found[key] = _jury(study, cells, picked, inputs.prices)
+            found[key] = _jury(study, cells, picked, inputs)
     return found
 
 
@@ -154,12 +156,10 @@ def _check_juries(juries: Sequence[Sequence[str]], study: RemedyStudy) -> None:
             )
 
 
-def _jury(
-    study: RemedyStudy, cells: Sequence[int], picked: bool, prices: Mapping[Cell, float]
-) -> Json:
+def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: RemedyInputs) -> Json:
     table = study.jury_table(cells)
     found: Json = {"baseline": table[0].rule.members[0][0], "picked": picked}
-    found |= {one.rule.id: _line(one, prices) for one in table[1:]}
+    found |= {one.rule.id: _line(one, inputs) for one in table[1:]}
     return {**found, "effective_votes": effective_votes(study.grid, cells)}
 
 

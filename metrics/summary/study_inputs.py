@@ -7,15 +7,20 @@ from collections.abc import Sequence
 from metrics.remedies.known_winners import DESIGN, PEOPLE, TruthSource
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN
-from studies.store.queries.judge_spending import mean_call_dollars
+from studies.store.queries.judge_spending import mean_call_dollars, mean_call_tokens
 from studies.store.store import Store
 
 
 def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()) -> RemedyInputs:
     """Read the inputs of the remedies of a study from its store."""
     judges = tuple(judge.name for judge in store.study(name).judges)
-    prices = mean_call_dollars(store, name)
-    return RemedyInputs(judges, stored_truth_source(store, name), tuple(juries), prices)
+    return RemedyInputs(
+        judges,
+        stored_truth_source(store, name),
+        tuple(juries),
+        mean_call_dollars(store, name),
+        mean_call_tokens(store, name),
+    )
 
 
 def stored_truth_source(store: Store, name: str) -> TruthSource | None:

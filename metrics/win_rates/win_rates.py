@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, cast, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,11 +28,16 @@ from metrics.estimation.measures import (
     build_tally,
 )
 from metrics.estimation.prompt_kinds import scoring_mask
+from metrics.remedies.rule_names import words_of_id
+from metrics.win_rates.remedy_outcomes import remedy_outcomes, rule_in_force
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, SEP, TIE
+from studies.spec.combine_rules import parse_remedy
 
 OutcomeKind = row_selection.OutcomeKind
-CombineRule = Literal["pooled", "strict", "majority", "graded"]
+CombineRule = str
+"""A counting rule (`COUNTING_RULES`), or a remedy as `combine` in a study file names it."""
+COUNTING_RULES: Final = ("pooled", "strict", "majority", "graded")
 REMEDY_NAMES: Final[dict[str, CombineRule]] = {
     "single": "pooled",
     "agree": "strict",
@@ -56,22 +61,31 @@ def outcome_rows(
     pooled: every readable verdict of every order. strict: one outcome per pair and judge; a win
     needs both orders, anything else is a tie. majority: a win and a tie is a win. strict and
     majority need both orders read (if only one order was planned, its verdict counts). graded: as
-    majority, but if both replies are graded the sign of their mean score decides.
-    `unreadable="tie"` counts unreadable replies as ties, which is VisIT-Bench's rule.
+    majority, but if both replies are graded the sign of their mean score decides. Any other value
+    is a remedy (`remedy_outcomes`). `unreadable="tie"` counts unreadable replies as ties, which is
+    VisIT-Bench's rule.
     """
-    _check_rule(combine, CombineRule)
-    _check_rule(unreadable, UnreadableRule)
-    rows = row_selection.select_picks(_unreadable_as_ties(frame) if unreadable == "tie" else frame)
+    _check_rule(unreadable, get_args(UnreadableRule))
+    frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
+    combine = rule_in_force(combine, frame)
+    remedy = parse_remedy(combine)
+    if remedy is None:
+        _check_rule(combine, COUNTING_RULES)
+    elif remedy.prompt:
+        frame = row_selection.select_rows(frame, frame["prompt"] == remedy.prompt)
+        combine = "majority" if remedy.id.endswith("+pool") else "pooled"
+    else:
+        return remedy_outcomes(frame, remedy)
+    rows = row_selection.select_picks(frame)
     return rows if combine == "pooled" else _merge_orders(rows, combine)
 
 
 def counting_rule(combine: str) -> CombineRule:
     """Return the counting rule for a study's `combine`, which may be the name of a remedy."""
-    return REMEDY_NAMES.get(combine) or cast(CombineRule, combine)
+    return REMEDY_NAMES.get(combine, combine)
 
 
-def _check_rule(value: str, allowed: object) -> None:
-    known = get_args(allowed)
+def _check_rule(value: str, known: Sequence[str]) -> None:
     if value not in known:
         raise ValueError(f"No rule named {value!r}. Known: {', '.join(known)}")
 
@@ -179,6 +193,7 @@ def win_rates_by_cell(
     evidence = GroupedFrame(_comparison_rows(frame), by)
     names = row_selection.contestants(evidence.frame)
     rows = _apply_tie_rule(outcome_rows(evidence.frame, combine, unreadable), ties)
+    combine = rule_in_force(combine, evidence.frame)
     note = rule_note(combine, unreadable) if (combine, unreadable) != DEFAULT_RULES else ""
     note = join_notes(note, "chosen among N options" if (rows["options"] > 2).any() else "")
     note = join_notes(note, BY_PROBABILITY if outcome == "probability" else "")
@@ -205,12 +220,20 @@ _UNREADABLE_NOTES: Final = {
 
 def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
     """Describe the counting rule in words, as a note."""
-    return f"{_COMBINE_NOTES[combine]}, {_UNREADABLE_NOTES[unreadable]}"
+    return f"{_COMBINE_NOTES.get(combine) or remedy_text(combine)}, {_UNREADABLE_NOTES[unreadable]}"
+
+
+def remedy_text(combine: CombineRule) -> str:
+    """A remedy as `combine` names it, in words for the middle of a sentence."""
+    remedy = parse_remedy(combine)
+    assert remedy is not None, combine
+    words = words_of_id(remedy.id, remedy.judges)
+    return f"{words.title[0].lower()}{words.title[1:]} ({words.explanation})"
 
 
 def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
     """Raise ValueError for rules that need a winner if outcomes are probabilities."""
-    _check_rule(outcome, OutcomeKind)
+    _check_rule(outcome, get_args(OutcomeKind))
     if outcome == "probability" and (combine, ties) != ("pooled", "half"):
         raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
 
@@ -223,7 +246,7 @@ def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
-    _check_rule(ties, TieRule)
+    _check_rule(ties, get_args(TieRule))
     return row_selection.select_rows(rows, rows["pick"] != TIE) if ties == "drop" else rows
 
 

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-import pyarrow as pa
-
 from studies.errors import SourceError
 from studies.files.read_limits import ReadLimits
 
@@ -72,6 +70,8 @@ class ZipArchive:
             with self._archive.open(entry) as stream:
                 yield cast(BinaryIO, stream)
             return
+        import pyarrow as pa  # not needed for other archives
+
         self._file.seek(entry.header_offset)
         mark, name_length, extra_length = _LOCAL_HEADER.unpack(self._file.read(30))
         if mark != b"PK\x03\x04":

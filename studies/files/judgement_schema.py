@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
 import pyarrow as pa
 
 from studies.domain import Ask, Judgement, Usage, Verdict
+from studies.files.suspect_flags import SUSPECTS_FIELD
 from studies.frames.frame import SUSPECT_COLUMN
-
-SUSPECTS_FIELD: Final = "suspects"
-FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
-"""Columns that are not part of the judgement; an import computes them again."""
-
-
-def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row without the injection flags."""
-    return {name: value for name, value in row.items() if name not in FLAG_FIELDS}
 
 
 def parquet_row(judgement: Judgement) -> dict[str, Any]:

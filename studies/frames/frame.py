@@ -19,7 +19,7 @@ from studies.domain import (
 from studies.frames.columns import SEP as SEP
 from studies.frames.columns import JudgementColumns, NumberListColumn
 from studies.frames.point_columns import GOLD_COLUMN, add_point_numbers, gold_column
-from studies.frames.truth import best_answer
+from studies.frames.truth import best_answer, best_answers
 from studies.texts.injection import INSTRUCTION
 
 TIE: Final = -1
@@ -32,6 +32,10 @@ QUESTION_COLUMN: Final = "question"
 """Column: the question of an item. The frame has it only if several items share a question: the
 turns of a conversation, or different answers of one model. Intervals then resample questions."""
 
+RIGHT_COLUMN: Final = "right"
+"""1 or 0: the pick is one of the right answers or not, −1 if unknown; for three options or more."""
+RIGHT_OPTIONS_COLUMN: Final = "right_options"
+"""Number of right answers among the options, −1 if unknown; with three options or more."""
 FRAME_ROW_FIELDS: Final = 15
 """Number of columns of `Store.frame_rows`."""
 
@@ -96,7 +100,40 @@ def frame_from_rows(
     labels = [facts.get("labels") or {} for facts in narrow]
     if (gold := gold_column(frame, labels)) is not None:
         frame[GOLD_COLUMN] = gold
+    if slots.width > 2:
+        _add_right(frame, item_codes, narrow)
     return frame
+
+
+def _add_right(
+    frame: pd.DataFrame, item_codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]
+) -> None:
+    """Add whether a pick is one of the right answers, and how many of the options are.
+
+    Among three options or more several can be equally good, so `truth` names none of them. Both are
+    −1 where no right answer is known.
+    """
+    comparisons = frame["comparison"].cat
+    options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
+    keys, inverse = np.unique(
+        item_codes.astype(np.int64) * len(options) + comparisons.codes, return_inverse=True
+    )
+    people = [_parse_preferences(facts.get("human") or ()) for facts in narrow]
+    best = [
+        best_answers(people[key // len(options)], options[key % len(options)])
+        if len(options[key % len(options)]) > 1
+        else ()
+        for key in keys
+    ]
+    sizes = np.asarray([len(names) or -1 for names in best], np.int8)[inverse]
+    shown = [tuple(str(name).split(SEP)) for name in frame["shown"].cat.categories]
+    picks, arrangement = frame["pick"].to_numpy(), frame["shown"].cat.codes
+    right = [
+        pick >= 0 and shown[code][pick] in best[at]
+        for pick, code, at in zip(picks, arrangement, inverse, strict=True)
+    ]
+    frame[RIGHT_COLUMN] = np.where(sizes > 0, np.asarray(right, np.int8), np.int8(-1))
+    frame[RIGHT_OPTIONS_COLUMN] = sizes
 
 
 def _categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categorical[str]:

@@ -35,7 +35,7 @@ def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np
     """
     single = (frame["options"] == 1).to_numpy()
     for prefix, first in (("score", 1), ("p", 0)):
-        for name in [name for name in frame if name.startswith(f"{prefix}_")][first:]:
+        for name in [str(name) for name in frame if str(name).startswith(f"{prefix}_")][first:]:
             if single.any():
                 frame[name] = np.where(single, np.float32(np.nan), frame[name].to_numpy())
     labels = frame["labels"].cat

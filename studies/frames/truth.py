@@ -56,6 +56,23 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
     return unbeaten[0] if len(unbeaten) == 1 else "tie"
 
 
+def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> tuple[str, ...]:
+    """Return the options that no other beats, if one is beaten; else none.
+
+    Each of them is a right choice: two answers can be equally good and better than all others. None
+    if a pair of an unbeaten and another option is unknown.
+    """
+    single = best_answer(preferences, options)
+    if single is None or single != "tie":
+        return (single,) if single else ()
+    winners = {
+        (x, y): better_answer(preferences, x, y) for x, y in itertools.combinations(options, 2)
+    }
+    beaten = {y if winner == x else x for (x, y), winner in winners.items() if winner != "tie"}
+    unbeaten = tuple(name for name in options if name not in beaten)
+    return unbeaten if beaten and unbeaten else ()
+
+
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
     """Return one person's vote on two answers; None if the preference does not cover them.
 

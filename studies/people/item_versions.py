@@ -19,8 +19,8 @@ from typing import Final
 from studies.domain import Item
 from studies.errors import SourceError
 from studies.files.items import dump_item
+from studies.files.upload_names import UPLOADS_FOLDER as UPLOADS_FOLDER
 
-UPLOADS_FOLDER: Final = "uploads"
 IMAGES_FOLDER: Final = "images"
 DEFAULT_FILE_NAME: Final = "collected"
 """Base name of a file that was started on the page."""

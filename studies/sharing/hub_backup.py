@@ -26,8 +26,8 @@ from huggingface_hub.errors import (
 
 from studies import settings
 from studies.errors import StoreError, StoreUnusable
-from studies.store.queries.run_queries import finished_runs_stamp
-from studies.store.recovery.backup import copy_store, data_version, find_damage
+from studies.store.queries.run_queries import data_version, finished_runs_stamp
+from studies.store.recovery.backup import copy_store, find_damage
 from studies.store.store import Store
 
 SNAPSHOT_FILE: Final = "evenhand.db"

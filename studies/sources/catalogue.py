@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -63,9 +64,15 @@ def _parse_entry(reader: FieldReader) -> CatalogueEntry:
     return found
 
 
-ALL_SETS: Final = _read_catalogue(CATALOGUE_FILE)
-HUB_SETS: Final = tuple(entry for entry in ALL_SETS if entry.hub)
-"""Data sets that can be opened as `hub:…`."""
+@cache
+def all_sets() -> tuple[CatalogueEntry, ...]:
+    """All data sets of the catalogue."""
+    return _read_catalogue(CATALOGUE_FILE)
+
+
+def hub_sets() -> tuple[CatalogueEntry, ...]:
+    """Data sets that can be opened as `hub:…`."""
+    return tuple(entry for entry in all_sets() if entry.hub)
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
@@ -73,7 +80,7 @@ def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
     alone."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
-        for entry in HUB_SETS:
+        for entry in hub_sets():
             if entry.hub.casefold() == hub.casefold():
                 return entry
     return None

@@ -12,12 +12,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-import yaml
-
 from studies.errors import SourceError
 from studies.files.parquet import check_row_groups, column_paths, read_bounded_batches
 from studies.files.read_limits import current_limits
-from studies.spec.field_reader import BoundedYamlLoader, YamlTooLarge
 
 CARD_FILES: Final = ("README.md", ".huggingface.yaml")
 """Files in which a dataset can name its data files."""
@@ -59,6 +56,10 @@ _OUTSIDE_MARKS: Final = ("..", "::", "://", ":\\")
 
 def card_data_files(card: str) -> Iterator[str]:
     """Yield the paths of data files that a dataset card names."""
+    import yaml  # with the loader; not needed for other sources
+
+    from studies.spec.yaml_text import BoundedYamlLoader, YamlTooLarge
+
     front = front_of(card)
     text = card if front is None else front
     try:

@@ -54,7 +54,8 @@ _COMPARISON_FIELDS: Final = (
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Guess a mapping column -> field from the names and texts of the columns.
 
-    The guess only fills the form; the user must confirm it.
+    A guess of questions and answers fills the form, which shows the comparisons that it gives and
+    makes no call before Run. A guess of verdicts is never applied without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
@@ -73,10 +74,37 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
                 guess[column] = f"responses.{name}"
             elif guess.get(column) != "response" and _has_long_texts(column, rows):
                 guess[column] = f"responses.{column}"
-    return {
+    made = {
         column: f"responses.{column}" if field == "response" else field
         for column, field in guess.items()
     }
+    return _with_question(made, columns, rows)
+
+
+def _with_question(
+    guess: dict[str, str], columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Without a column named like a question, take the first column of sentences.
+
+    Two answers must be left; a column whose name contains the word "answer" is none.
+    """
+    if "instruction" in guess.values():
+        return guess
+    free = [
+        column
+        for column in columns
+        if (column not in guess or guess[column] == f"responses.{column}")
+        and not _contestant_in_name(column)
+        and _has_sentences(column, rows)
+    ]
+    answers = [c for c, f in guess.items() if f.startswith("responses.") and c not in free[:1]]
+    return {**guess, free[0]: "instruction"} if free and len(answers) >= 2 else guess
+
+
+def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    texts = [text_of(row.get(column)).split() for row in rows[:50]]
+    filled = [words for words in texts if words]
+    return bool(filled) and sum(map(len, filled)) / len(filled) >= 4
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:

@@ -4,97 +4,26 @@ from __future__ import annotations
 
 import datetime
 import difflib
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Final, TypeVar
-
-import yaml
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from studies.errors import StudyError
 
 T = TypeVar("T")
 
 
-MAX_YAML_CHARS: Final = 500_000
-"""Maximum characters of a YAML text; the parser reads about 200,000 per second."""
-MAX_YAML_VALUES: Final = 100_000
-"""Maximum values after expanding aliases; nine lines of nine aliases each give a billion values."""
-
-
-class YamlTooLarge(yaml.MarkedYAMLError):
-    """Raised for a YAML text whose aliases expand to too many values or refer to themselves."""
-
-
-class BoundedYamlLoader(yaml.SafeLoader):
-    """Safe YAML loader (plain values only) that limits the number of values after alias
-    expansion."""
-
-    def get_single_node(self) -> yaml.Node | None:
-        node: yaml.Node | None = super().get_single_node()
-        if node is not None:
-            _count_values(node, {}, ())
-        return node
-
-
-class _UniqueKeyLoader(BoundedYamlLoader):
-    """YAML loader that refuses duplicate keys, of which PyYAML would silently drop the first."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.tag != "tag:yaml.org,2002:merge" and isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"the key {key.value!r} is written twice",
-                        problem_mark=key.start_mark,
-                    )
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _count_values(node: yaml.Node, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """Count the values of a YAML node with its aliases expanded."""
-    if id(node) in above:
-        raise YamlTooLarge(problem="an alias of itself", problem_mark=node.start_mark)
-    if id(node) not in known:
-        inner = node.value if isinstance(node, yaml.CollectionNode) else ()
-        parts = (part for one in inner for part in (one if isinstance(one, tuple) else (one,)))
-        known[id(node)] = 1 + sum(_count_values(part, known, (*above, id(node))) for part in parts)
-    if known[id(node)] > MAX_YAML_VALUES:
-        problem = f"more than {MAX_YAML_VALUES:,} values, with aliases expanded"
-        raise YamlTooLarge(problem=problem, problem_mark=node.start_mark)
-    return known[id(node)]
-
-
 def load_yaml(text: str) -> object:
     """Parse a YAML text; raise a ValueError that names the line if it cannot be read."""
-    if len(text) > MAX_YAML_CHARS:
-        raise ValueError(f"not valid YAML: longer than {MAX_YAML_CHARS:,} characters; shorten it")
-    try:
-        return yaml.load(text, _UniqueKeyLoader)
-    except RecursionError:
-        raise ValueError("not valid YAML: nested too deeply; remove some levels") from None
-    except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45 raises ValueError
-        message = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
-        raise ValueError(f"not valid YAML: {message}") from None
+    from studies.spec import yaml_text  # PyYAML is not needed to measure a table
+
+    return yaml_text.load_yaml(text)
 
 
 def find_line(text: str, place: str) -> int:
-    """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
+    """Return the line of a key such as `judges[0].price.input` in a valid YAML text."""
+    from studies.spec import yaml_text
 
-    If the key is absent, the line of its block; 0 at the top level.
-    """
-    node, line = yaml.compose(text, yaml.SafeLoader), 0
-    for part in place.replace("[", ".[").split("."):
-        if part.startswith("[") and isinstance(node, yaml.SequenceNode):
-            node = node.value[int(part[1:-1])]
-            line = node.start_mark.line + 1
-            continue
-        entries = node.value if isinstance(node, yaml.MappingNode) else ()
-        key, node = next((entry for entry in entries if entry[0].value == part), (None, None))
-        if key is None:
-            break
-        line = key.start_mark.line + 1
-    return line
+    return yaml_text.find_line(text, place)
 
 
 class FieldReader:

@@ -78,7 +78,8 @@ class StudyKey:
 
 
 class KeyBlock:
-    """The keys of one block of the study file, in order; `block.seed` is the key `seed`."""
+    """Descriptions (StudyKey) of the keys that one block of a study file may have, in the order of
+    its dataclass's fields; `block.seed` and `block["seed"]` describe the key `seed`."""
 
     def __init__(self, spec: type, *path: str) -> None:
         self._spec, self._path = spec, path

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-import yaml
-
 PRESETS_FILE: Final = Path(__file__).with_name("provider_presets.yaml")
 DEFAULT_TIMEOUT_SECONDS: Final = 180.0
 
@@ -107,6 +105,8 @@ def default_timeout(model: str) -> float:
 
 @lru_cache(maxsize=2)
 def _read_file(path: Path) -> dict[str, Any]:
+    import yaml  # not needed to measure a table
+
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return values
 

@@ -20,7 +20,8 @@ of many unclosed ones would take quadratic time."""
 
 
 def expand_source(source: str) -> str:
-    """Replace the variable in a source by its value; an unset variable stays as written."""
+    """Replace ${EVENHAND_RECORDS} in a data source by its value; if it is unset, and for any other
+    variable, the text stays as written."""
     folder = RECORDS.read()
     return _VARIABLE_PATTERN.sub(
         lambda m: folder if m[1] == RECORDS_VARIABLE and m[2] and folder else m[0], source

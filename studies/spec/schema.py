@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, is_dataclass
 from functools import partial
@@ -119,7 +120,10 @@ def _value_type(key: StudyKey) -> Any:
     if rule.options:
         words = [*rule.options, *([] if key.default in (*rule.options, MISSING) else [key.default])]
         check = AfterValidator(partial(_check_option, key))
-        return Annotated[Text, check, WithJsonSchema({"type": "string", "enum": words})]
+        shape: dict[str, Any] = {"type": "string", "enum": words}
+        if rule.pattern:
+            shape = {"anyOf": [shape, {"type": "string", "pattern": rule.pattern}]}
+        return Annotated[Text, check, WithJsonSchema(shape)]
     if key.type in (int, float):
         return Annotated[key.type, Field(ge=rule.low, le=rule.high)]
     return _TYPES.get(key.type, key.type)
@@ -127,8 +131,10 @@ def _value_type(key: StudyKey) -> Any:
 
 def _check_option(key: StudyKey, value: str) -> str:
     known = list(key.rule.options)
-    if value not in known and value != key.default:
-        message = f"{value!r} is not one of {', '.join(known)}{suggest_word(value, known)}"
+    fits = bool(key.rule.pattern) and re.match(key.rule.pattern, value) is not None
+    if value not in known and value != key.default and not fits:
+        others = f" (nor like {key.rule.examples})" if key.rule.examples else ""
+        message = f"{value!r} is not one of {', '.join(known)}{others}{suggest_word(value, known)}"
         raise PydanticCustomError("option", "{message}", {"message": message})
     return value
 

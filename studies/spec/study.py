@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from studies.domain import JudgeSpec
 from studies.errors import StudyError, file_error_advice
 from studies.spec.field_reader import find_line, load_yaml
@@ -81,6 +79,8 @@ def _read_study(values: object, where: str, folder: Path) -> Study:
 
 def dump_study(study: Study) -> str:
     """Write a study as YAML for `parse_study`; values equal to the default are omitted."""
+    import yaml  # not needed to measure a table
+
     return yaml.safe_dump(study_to_mapping(study), sort_keys=False, allow_unicode=True)
 
 

@@ -12,6 +12,12 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from studies.domain import JudgeSpec, Key
+from studies.spec.combine_rules import (
+    COMBINE_RULES,
+    REMEDY_EXAMPLES,
+    REMEDY_PATTERN,
+    REMEDY_RULES,
+)
 from studies.spec.presets import PRESETS
 
 PAIR_ORDERS: Final = ("both", "one")
@@ -25,16 +31,6 @@ PROTOCOLS: Final = (
     "describe",
     "extraction",
 )
-
-COMBINE_RULES: Final = {
-    "pooled": "Pooled",
-    "strict": "2–0 or tie",
-    "majority": "Majority",
-    "graded": "Graded",
-}
-"""Counting rules for two orders, with their labels in the form."""
-REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
-"""Names of remedies with the same meaning as the first three counting rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +309,8 @@ class Study:
         Key(
             "Two orders",
             options=COMBINE_RULES | REMEDY_RULES,
+            pattern=REMEDY_PATTERN,
+            examples=REMEDY_EXAMPLES,
             option_hints={
                 "pooled": "each order counts as a separate verdict",
                 "strict": "a win needs both orders, else a tie: fewer wins, more ties",

@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sqlite3
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from studies import settings
-from studies.errors import StoreTooNew, StoreUnusable
+from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
+from studies.store.recovery.backup import set_identity
+from studies.store.recovery.damage import check_file
+from studies.store.recovery.rolling_backups import backup_before_migration
+from studies.store.recovery.store_connection import StoreConnection
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.sql")
 Migration = Callable[[sqlite3.Connection], None]
@@ -116,8 +122,14 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
     connection = sqlite3.connect(
-        address, uri=True, timeout=10, isolation_level=None, check_same_thread=False
+        address,
+        uri=True,
+        timeout=10,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=StoreConnection,
     )
+    connection.path = path
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power failure
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
@@ -126,6 +138,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 def prepare_store(path: Path) -> None:
     """Create a missing store, migrate an older one, and raise an error for a newer one."""
+    check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = connect(path, create=True)
@@ -151,7 +164,10 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             f"{SCHEMA_VERSION}); update Evenhand, or choose another file with --store"
         )
     if version == SCHEMA_VERSION:
+        _check_tables(connection, path)
         return
+    if version:
+        backup_before_migration(path, version)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("BEGIN IMMEDIATE")
     version = connection.execute("PRAGMA user_version").fetchone()[
@@ -162,6 +178,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     for step in MIGRATIONS[max(version, 1) - 1 :] if version else []:
         step(connection)
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    set_identity(connection)
     connection.execute("COMMIT")
 
 
@@ -171,8 +188,26 @@ def _create_schema(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreUnusable(
             f"{path} is another program's database; choose another file with --store"
         )
-    for statement in _split_statements(SCHEMA_FILE.read_text(encoding="utf-8")):
+    for statement in schema_statements():
         connection.execute(statement)
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+    if missing := sorted(table_names() - found):
+        raise StoreDamaged(path, f"its list of tables lacks {', '.join(missing)}")
+
+
+@lru_cache(1)
+def table_names() -> frozenset[str]:
+    """Names of the tables of a store."""
+    script = SCHEMA_FILE.read_text(encoding="utf-8")
+    return frozenset(re.findall(r"^CREATE TABLE (\w+)", script, re.MULTILINE))
+
+
+def schema_statements() -> list[str]:
+    """The statements that create the tables and indexes of a store."""
+    return _split_statements(SCHEMA_FILE.read_text(encoding="utf-8"))
 
 
 def _split_statements(script: str) -> list[str]:

@@ -13,13 +13,12 @@ import json
 import secrets
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.feather as feather
 
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
 
@@ -34,6 +33,11 @@ def read_cached_frame(
     """Return the cached frame of a study if `holds` accepts the version it was made from, else
     None."""
     path = _cache_path(store, study)
+    if not path.is_file():
+        return None  # without cached frames pyarrow is not needed
+    import pyarrow as pa
+    import pyarrow.feather as feather
+
     try:
         with pa.memory_map(str(path)) as source:
             schema = pa.ipc.open_file(source).schema
@@ -51,8 +55,11 @@ def read_cached_frame(
 
 def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.DataFrame) -> None:
     """Write a large frame to the cache atomically; errors of the file system are ignored."""
-    if len(frame) < MIN_CACHED_ROWS:
+    if len(frame) < MIN_CACHED_ROWS or find_spec("pyarrow") is None:
         return
+    import pyarrow as pa
+    import pyarrow.feather as feather
+
     path = _cache_path(store, study)
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     with contextlib.suppress(OSError):

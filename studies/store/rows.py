@@ -88,14 +88,15 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
         connection.execute(
             "INSERT INTO items VALUES (?,?,?) "
             "ON CONFLICT(sha) DO UPDATE SET narrow=excluded.narrow",
-            (sha, text, json.dumps(_item_facts(item))),
+            (sha, text, json.dumps(item_facts(item))),
         )
         connection.execute(
             "INSERT INTO study_items VALUES (?,?,?,?)", (study_id, position, item.id, sha)
         )
 
 
-def _item_facts(item: Item) -> dict[str, Any]:
+def item_facts(item: Item) -> dict[str, Any]:
+    """Facts of an item that its frame needs, without its texts."""
     lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)

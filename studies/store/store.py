@@ -15,8 +15,8 @@ import pandas as pd
 from studies.domain import Ask, Item, Judgement
 from studies.errors import StoreUnusable, StudyError
 from studies.frames.frame import frame_from_rows
+from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
-from studies.spec.study_fields import COMBINE_RULES, REMEDY_RULES
 from studies.store.ballot_queries import VotingRules, put_voting_rules
 from studies.store.frame_cache import (
     cache_frame,
@@ -168,8 +168,8 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         """Change the rule by which a study combines both orders; this needs no new calls."""
         if not self.owns(name):
             raise StudyError(f"only the owner of {name!r} can change its combination rule")
-        if combine not in COMBINE_RULES | REMEDY_RULES:
-            known = ", ".join(COMBINE_RULES | REMEDY_RULES)
+        if not is_combine_rule(combine):
+            known = ", ".join([*COMBINE_RULES, *REMEDY_RULES, REMEDY_EXAMPLES])
             raise StudyError(f"combine: no rule named {combine!r}; choose one of {known}")
         study = replace(self.study(name), combine=combine)
         self.writer.run(lambda connection: put_study_text(connection, study))

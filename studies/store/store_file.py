@@ -37,6 +37,11 @@ class StoreFile:
         self._lock = threading.Lock()
 
     @property
+    def pace_file(self) -> Path:
+        """File in which the processes that use this store share measured rate limits."""
+        return self.path.with_name(self.path.name + "-pace")
+
+    @property
     def owners(self) -> Path:
         """Folder of the lock files of live runs, which are the owners of leases."""
         return self.path.with_name(self.path.name + "-owners")

@@ -121,7 +121,8 @@ def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def parse_opening(instruction: str) -> tuple[str, str]:
-    """Return verb and object, such as ("write", "poem"); ("question", "") or ("", "") otherwise."""
+    """Return the verb and object with which an instruction opens, such as ("write", "poem");
+    ("question", "") for a question, else ("", "")."""
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
     start = 0
     while match := _POLITE_OPENING.match(text, start):  # without copying the text

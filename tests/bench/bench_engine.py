@@ -29,8 +29,8 @@ from judges.engine.attempt import RunSettings
 from judges.engine.engine import Engine
 from judges.planning.plan import Plan, asks_of, save_plan
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess, Limiter, transient_fault_rules
-from tests.judges.engine.virtual_time import SimulatedEndpoint, run_virtual, use_endpoint
+from tests.bench.report_line import Line, print_lines
+from tests.judge_server import JudgeProcess, transient_fault_rules
 from tests.judges.small_studies import endpoint, study_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,25 +58,6 @@ class Effort:
     @property
     def per_cpu_second(self) -> float:
         return self.calls / self.cpu
-
-
-@dataclass(frozen=True)
-class Line:
-    work: str
-    value: float
-    bar: float
-    at_least: bool = True
-    note: str = ""
-
-    @property
-    def met(self) -> bool:
-        return self.value >= self.bar if self.at_least else self.value <= self.bar
-
-    def __str__(self) -> str:
-        sign = ">=" if self.at_least else "<="
-        verdict = "ok  " if self.met else "MISS"
-        bar = f"bar {sign} {self.bar:,g}"
-        return f"{verdict} {self.work:<58} {self.value:>10,.2f}   {bar:<14} {self.note}"
 
 
 def plan_for(folder: Path, url: str, asks: int, in_flight: int, **judge: Any) -> Plan:
@@ -200,10 +181,11 @@ def in_hand(server: JudgeProcess, seconds: float = 5.0) -> float:
     return statistics.fmean(seen)
 
 
-def under_faults(share: float) -> Line:
+def under_faults(share: float, *, every_attempt: bool = False) -> Line:
     """Throughput with transient faults, beside a bare loop that retries; a server for each side,
     because its faults depend on how often it has seen a request."""
-    server = ("--latency", "0.06", "--totals-only", "--faults", transient_fault_rules(share))
+    faults = transient_fault_rules(share, every_attempt=every_attempt)
+    server = ("--latency", "0.06", "--totals-only", "--faults", faults)
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
         bodies = [planned.call.messages for planned in asks_of(plan)]
@@ -214,7 +196,8 @@ def under_faults(share: float) -> Line:
         ours = engine_round(engine, own_endpoint.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT)
     engine.close()
     note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
-    work = f"throughput / bare loop with retries, {share:.0%} faults"
+    attempts = " on every attempt" if every_attempt else ""
+    work = f"throughput / bare loop with retries, {share:.0%} faults{attempts}"
     return Line(work, ours.rate / peer.rate, 0.8, note=note)
 
 
@@ -273,19 +256,21 @@ def streamed_replies() -> Line:
     return Line("throughput / bare streaming loop", ours.rate / peer.rate, 0.8, note=note)
 
 
-def under_request_limit(per_minute: int, minutes: int) -> list[Line]:
-    """Share of a request limit that is used, and refused calls, after the first minute; the limiter
-    alone, in virtual time, because ten calls a minute take hours."""
-    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=10))
-    run_virtual(lambda: use_endpoint(limited, workers=16, seconds=60.0 * minutes))
-    refused = sum(start > 60 for start in limited.refusals)
-    accepted = sum(start > 60 for start in limited.starts) - refused
-    work = f"at {per_minute} requests a minute"
-    used = accepted / (per_minute * (minutes - 1))
-    return [
-        Line(f"{work}: used share of the limit", used, 0.95, note=f"{minutes} virtual minutes"),
-        Line(f"{work}: refused share", refused / (accepted + refused), 0.02, at_least=False),
-    ]
+def reasoned_replies() -> Line:
+    """Throughput of replies with a block of reasoning, beside a bare loop that does not read it."""
+    thinking = json.dumps([{"kind": "think_block"}])
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
+        bodies = [planned.call.messages for planned in asks_of(plan)]
+    engine = Engine()
+    with JudgeProcess("--latency", "0.06", "--totals-only", "--faults", thinking) as server:
+        peer = bare_round(server.base_url, bodies, FAULTY_IN_FLIGHT)
+        ours = engine_round(engine, server.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT)
+    engine.close()
+    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
+    return Line(
+        "throughput / bare loop, replies with reasoning", ours.rate / peer.rate, 0.8, note=note
+    )
 
 
 def finished_again() -> Line:
@@ -429,27 +414,20 @@ def speed_lines() -> Iterator[Line]:
 def fault_lines() -> Iterator[Line]:
     for share in FAULT_SHARES:
         yield under_faults(share)
+    for share in FAULT_SHARES[1:]:
+        yield under_faults(share, every_attempt=True)
     yield with_hung_calls()
     yield from with_hedged_calls()
     yield streamed_replies()
+    yield reasoned_replies()
 
 
-def limit_lines() -> Iterator[Line]:
-    for per_minute, minutes in ((10, 60), (60, 30), (600, 10)):
-        yield from under_request_limit(per_minute, minutes)
+GROUPS = {"speed": speed_lines, "faults": fault_lines}
 
 
-GROUPS = {"speed": speed_lines, "faults": fault_lines, "limits": limit_lines}
-
-
-def main(groups: list[str] | None = None) -> int:
+def main(groups: list[str]) -> int:
     """Print the lines of the named groups, or of all."""
-    lines = []
-    for name in groups or GROUPS:
-        for line in GROUPS[name]():
-            print(line, flush=True)
-            lines.append(line)
-    return 0 if all(line.met for line in lines) else 1
+    return print_lines(line for name in groups or GROUPS for line in GROUPS[name]())
 
 
 if __name__ == "__main__":

@@ -235,13 +235,15 @@ def rule_from_json(data: Mapping[str, Any]) -> Rule:
     return Rule(fault, **conditions)
 
 
-def transient_fault_rules(share: float) -> str:
+def transient_fault_rules(share: float, *, every_attempt: bool = False) -> str:
     """Rules of the judge server: this share of first attempts fails, a quarter each with a 429
-    (Retry-After: 1), a 500, a 503 and a lost connection; the retry succeeds."""
+    (Retry-After: 1), a 500, a 503 and a lost connection; the retry succeeds, or fails as often if
+    `every_attempt`."""
     rules: list[dict[str, Any]] = []
     left = 1.0
     for kind in ("rate_limit_seconds", "server_error", "unavailable", "connection_reset"):
         rules.append({"kind": kind, "retry_after": 1.0, "chance": share / 4 / left})
         left -= share / 4
     rules[2].pop("retry_after")  # a 503 names no time
-    return json.dumps([{**rule, "attempts": [1]} for rule in rules])
+    condition = {} if every_attempt else {"attempts": [1]}
+    return json.dumps([{**rule, **condition} for rule in rules])

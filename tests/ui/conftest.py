@@ -103,6 +103,49 @@ def choose(page, door: str, *files: Path) -> None:
     chooser.value.set_files([str(file) for file in files])
 
 
+def open_view(page, name: str) -> None:
+    """Choose a view of Results: on the switch, else in the menu More."""
+    label = page.get_by_test_id(f"{name}-radio-label")
+    label.wait_for(state="attached")
+    if label.is_visible():
+        label.click()
+        return
+    page.locator("#eh-results-more summary").click()
+    page.locator("#eh-results-more .list").get_by_text(name, exact=True).click()
+
+
+def open_filters(page) -> None:
+    if not page.locator("#eh-filter-box").is_visible():
+        page.locator("#eh-filter-pill [aria-expanded]").click()
+
+
+def show_file(page) -> None:
+    """Unfold the study file of the Study tab."""
+    page.locator("#eh-show-file").wait_for()
+    if not page.locator("#eh-yaml").is_visible():
+        page.locator("#eh-show-file").click()
+
+
+def show_settings(page) -> None:
+    """Unfold More settings of the Study tab."""
+    fold = page.locator("#eh-more")
+    fold.wait_for()
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").first.click()
+
+
+def use_judge(page, name: str, tile: str) -> None:
+    """Replace a judge in its drawer by one of the tiles."""
+    page.get_by_label(f"Change {name}", exact=True).click()
+    page.locator(".eh-drawer.on").get_by_role("button", name=tile).first.click()
+    page.wait_for_function(
+        "name => !document.querySelector('.eh-drawer .ft')?.textContent.includes(`Use ${name}`)",
+        arg=name,
+    )
+    page.keyboard.press("Escape")
+    page.locator(".eh-drawer.on").wait_for(state="detached")
+
+
 @pytest.fixture
 def visit(browser, app):
     """Opens the page; afterwards no error may have been logged and no other host asked."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from components.results.results_tab import PAIR_VIEWS
+from tests.ui.conftest import open_view
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -62,10 +63,26 @@ def test_no_ballot_has_a_serious_violation(visit, theme):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_results_view_has_a_serious_violation(visit, theme):
     page = visit("tab=results&view=Protocol", theme=theme)
-    page.get_by_test_id("Protocol-radio-label").wait_for()
+    page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")
     found = {}
     for name in PAIR_VIEWS:
-        page.get_by_test_id(f"{name}-radio-label").click()
+        open_view(page, name)
         settle(page)
         found[name] = violations(page, theme)
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_drawer_of_the_form_has_a_serious_violation(visit, theme):
+    page, found = visit("tab=study", theme=theme), {}
+    for opened, button in (
+        (".eh-drawer.on", "Change embedded"),
+        ("#eh-prompt-drawer", "Change brief-letters version 1"),
+    ):
+        page.get_by_label(button).click()
+        page.locator(opened).wait_for()
+        settle(page)
+        found[button] = violations(page, theme)
+        page.keyboard.press("Escape")
+        page.locator(opened).wait_for(state="hidden")
     assert {name: lines for name, lines in found.items() if lines} == {}

@@ -19,7 +19,7 @@ from studies.store.store import Store
 from tests.canary_forms import CANARY, found_in
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judge_server.asked import Asked
-from tests.ui.conftest import App
+from tests.ui.conftest import App, show_file
 from tests.ui.test_study_page import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -84,11 +84,16 @@ def opened(browser, app, answers: list):
 
 
 def write_study(page, name: str, url: str, count: int) -> None:
+    if page.locator(".eh-drawer.on").count():
+        page.keyboard.press("Escape")
+        page.locator(".eh-drawer.on").wait_for(state="detached")
+    page.get_by_role("tab", name="Study").first.click()
+    show_file(page)
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(STUDY.format(name=name, url=url, count=count))
     wait_for(lambda: f"name: {name}" in page.locator("#eh-yaml .cm-content").inner_text())
-    wait_for(lambda: page.locator("#eh-run").is_enabled())
+    wait_for(lambda: page.locator("#eh-run").is_visible())
 
 
 def failures(page) -> str:
@@ -150,23 +155,24 @@ def test_a_typed_key_is_found_nowhere_whatever_the_endpoint_does_with_it(
 def _type_a_key_and_move_the_judge(page, server, other_host, foreign: list[str]) -> None:
     """The same judge at another host is tested without the key."""
     write_study(page, "moved", server.base_url, 3)
-    page.get_by_label("Edit judge").first.click()
+    page.get_by_label("Change judge").first.click()
     page.locator("#f-judge-0-key").fill(CANARY)
     write_study(page, "moved on", other_host.base_url, 3)
     wait_for(lambda: "key removed" in page.locator("#eh-judges").inner_text())
     page.locator("""#eh-judges [data-errand*='"judge": "judge"']""").click()
     wait_for(lambda: foreign)
     assert foreign == ["none"]
-    page.get_by_label("Close judge").first.click()
 
 
 def _test_with_a_key_that_is_refused(page, server) -> None:
     server.schedule(always(Fault("unauthorized", echo_key=True)))
     write_study(page, "canary", server.base_url, 3)
-    page.get_by_label("Edit judge").first.click()
+    page.get_by_label("Change judge").first.click()
     page.locator("#f-judge-0-key").fill(CANARY)
-    page.locator("""#eh-judges [data-errand*='"judge": "judge"']""").click()
+    page.locator(".eh-drawer.on .ft").get_by_text("Test: 1 call").click()
     wait_for(lambda: "refused the API key" in page.locator("#eh-judges").inner_text())
+    page.keyboard.press("Escape")
+    page.locator(".eh-drawer.on").wait_for(state="detached")
 
 
 def _run_with_a_key_that_is_refused(page, server) -> None:
@@ -188,7 +194,6 @@ def _run_to_the_end_with_a_key_typed_again(page, server) -> None:
 def _run_into_errors_and_a_silence(page, server) -> None:
     """Errors that are tried again, then no answer at all: the app is killed with calls open."""
     server.schedule(always(Fault("server_error", echo_key=True)))
-    page.get_by_role("tab", name="Study").click()
     write_study(page, "canary two", server.base_url, 12)
     before = server.bill.totals.calls
     page.locator("#eh-run").click()

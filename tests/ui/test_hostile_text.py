@@ -15,7 +15,7 @@ import pytest
 
 from components.results.results_tab import PAIR_VIEWS
 from studies.store.store import Store
-from tests.ui.conftest import App, choose, outside
+from tests.ui.conftest import App, choose, open_filters, open_view, outside
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab, wait_for
 
@@ -68,16 +68,18 @@ def shows(page, text: str) -> bool:
 @pytest.mark.core
 def test_in_every_view_of_the_results(watched):
     page = watched(f"{HERE}&tab=results&view=Protocol")
-    page.get_by_test_id("Protocol-radio-label").wait_for()
+    page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")
     for view in PAIR_VIEWS:
-        page.get_by_test_id(f"{view}-radio-label").click()
+        open_view(page, view)
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
         page.wait_for_timeout(600)
         harmless(page)
         assert shows(page, PAYLOADS[1]), view
+    open_filters(page)
     page.locator("#eh-filter-contestants input").click()
     page.get_by_role("option").first.click()
+    open_filters(page)
     page.locator("#eh-filter-suspects input").click()
     page.get_by_role("option", name="without", exact=True).click()
     page.wait_for_timeout(800)
@@ -156,7 +158,7 @@ def test_as_the_name_and_the_comment_of_a_voter(watched, app):
     assert shows(page, VOTER) and shows(page, PAYLOADS[1])
     harmless(page)
     page = watched(f"{HERE}&tab=results&view=Agreement")
-    page.get_by_test_id("People-radio-label").click()
+    open_view(page, "People")
     wait_for(lambda: shows(page, VOTER))
     harmless(page)
 
@@ -195,10 +197,10 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     page.on("dialog", lambda dialog: (faults.append("a dialog"), dialog.dismiss()))
     page.on("request", lambda r: faults.append(r.url) if outside(r.url) else None)
     page.goto(f"{frozen.url}/?{HERE}&tab=results&view=Protocol")
-    page.get_by_test_id("Protocol-radio-label").wait_for()
+    page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")
     assert not page.get_by_role("tab", name="Run", exact=True).is_visible()
     for view in PAIR_VIEWS:
-        page.get_by_test_id(f"{view}-radio-label").click()
+        open_view(page, view)
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
         page.wait_for_timeout(600)

@@ -46,11 +46,12 @@ def app(tmp_path_factory: pytest.TempPathFactory):
 def open_file(page, path, text: str) -> None:
     path.write_text(text)
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Open a study file").click()
+        page.locator("#eh-file-menu summary").click()
+        page.locator("#eh-file-menu").get_by_text("Open a study file").click()
     chooser.value.set_files(path)
-    name = text.splitlines()[0]
-    wait_for(lambda: name in page.locator("#eh-yaml .cm-content").inner_text())
-    wait_for(lambda: page.locator("#eh-run").is_enabled())
+    name = text.splitlines()[0].removeprefix("name: ")
+    wait_for(lambda: page.locator("#eh-study input").input_value() == name)
+    wait_for(lambda: page.locator("#eh-run").is_visible())
 
 
 def judges(page) -> str:
@@ -63,15 +64,17 @@ def test_a_key_typed_for_one_host_is_not_sent_to_another_under_the_same_name(vis
     with JudgeServer(behaviour=mine) as first, JudgeServer(behaviour=theirs) as second:
         page, path = visit("tab=study"), tmp_path / "study.yaml"
         open_file(page, path, STUDY.format(name="my own", url=first.base_url, more=""))
-        page.get_by_label("Edit gpt").first.click()
+        page.get_by_label("Change gpt").first.click()
         box = page.locator("#f-judge-0-key")
         box.fill("k" * 513)
         wait_for(lambda: "more than 512 characters" in judges(page))
         box.fill(CANARY)
         at = first.base_url.removesuffix("/v1")
         wait_for(lambda: f"key set, goes to {at} only" in judges(page))
-        page.locator("""#eh-judges [data-errand*='"judge": "gpt"']""").click()
+        page.locator(".eh-drawer.on .ft").get_by_text("Test: 1 call").click()
         wait_for(lambda: mine.keys)
+        page.keyboard.press("Escape")
+        page.locator(".eh-drawer.on").wait_for(state="detached")
         open_file(page, path, STUDY.format(name="sent to me", url=second.base_url, more=""))
         wait_for(lambda: f"key removed: it was typed for {at}" in judges(page))
         page.locator("#eh-try").click()

@@ -9,6 +9,7 @@ import pytest
 
 from judges.models.weights import WeightsMissing, find_weights
 from studies.store.store import Store
+from tests.ui.conftest import open_filters, open_view, show_settings, use_judge
 
 pytestmark = pytest.mark.browser
 
@@ -35,13 +36,12 @@ def wait_for(check, seconds: float = 120.0):
 
 
 def use_simulated(page, name: str) -> None:
-    """The form set to a simulated judge on twelve items."""
+    """The form set to a simulated judge on twelve items, under a name."""
+    use_judge(page, "embedded", "Favours the first")
+    show_settings(page)
     page.get_by_label("Name of the study").fill(name)
-    page.get_by_label("Use firstish").click()
-    page.get_by_label("Use embedded").click()
-    wait_for(lambda: "model: simulated" in page.locator("#eh-yaml").inner_text())
-    wait_for(lambda: "model: embedded" not in page.locator("#eh-yaml").inner_text())
-    wait_for(lambda: name in page.locator("#eh-yaml").inner_text())
+    page.get_by_label("Name of the study").press("Enter")
+    wait_for(lambda: page.locator("#eh-study input").input_value() == name)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -69,10 +69,10 @@ def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):
     page.wait_for_selector("#eh-matrix td button")
     assert page.locator("#eh-matrix table.wide tbody tr").count() >= 4
     page.wait_for_selector("#eh-slots .main-svg")
-    page.get_by_test_id("Ranking-radio-label").click()
+    open_view(page, "Ranking")
     page.wait_for_selector("#eh-elo .main-svg")
     assert "precise" in page.locator("#eh-leaders").inner_text()
-    page.get_by_test_id("Win rates-radio-label").click()
+    open_view(page, "Win rates")
     page.wait_for_selector("#eh-length .main-svg")
 
 
@@ -104,6 +104,7 @@ def test_a_filter_redraws_the_finding(visit):
     page = visit("tab=results&view=Position+bias")
     page.wait_for_selector("#eh-matrix td button")
     before = page.locator("#eh-matrix table.wide tbody tr").count()
+    open_filters(page)
     page.locator("#eh-filter-prompt input").click()
     said = page.evaluate(
         "() => new Promise(told => new MutationObserver(() => told("
@@ -122,7 +123,7 @@ def test_a_filter_redraws_the_finding(visit):
 def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
     page = visit("tab=study")
     use_simulated(page, "From the form")
-    assert "calls" in wait_for(lambda: page.locator("#eh-run").inner_text())
+    wait_for(lambda: "calls" in page.locator("#eh-run").inner_text())
     page.locator("#eh-run").click()
     wait_for(lambda: "From the form" in page.locator("#eh-run-finding").inner_text())
     done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)
@@ -130,7 +131,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     page.wait_for_selector("#eh-live-share .main-svg")
     page.wait_for_selector("#eh-live-elo .main-svg")
     tab(page, "Results")
-    page.get_by_test_id("Position bias-radio-label").click()
+    open_view(page, "Position bias")
     page.wait_for_selector("#eh-matrix td button")
     link = wait_for(lambda: "study=From" in page.url and "tab=results" in page.url and page.url)
     other = visit(link.split("?", 1)[1].replace("__theme=light&", ""))
@@ -153,10 +154,12 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     page = visit("tab=study")
     use_simulated(page, "Broken")
-    wait_for(page.get_by_label("Use firstish").is_checked)  # the form follows the file
-    page.get_by_label("Use firstish").click()
-    wait_for(lambda: "names no judge" in page.locator("#eh-study-said").inner_text())
-    wait_for(page.locator("#eh-run").is_disabled)
+    page.get_by_label("Change favours-first").click()
+    page.get_by_text("Remove this judge").click()
+    wait_for(lambda: "choose a judge" in page.locator("#eh-plan").inner_text())
+    assert not page.locator("#eh-run").is_visible()
+    page.locator("#eh-plan").get_by_text("Choose a judge").click()  # the strip holds the way out
+    page.locator(".eh-drawer.on").wait_for()
 
 
 @pytest.mark.embedded
@@ -188,3 +191,29 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
     store = Store(app.store)
     sql = "SELECT count(*) FROM (SELECT key FROM attempts GROUP BY key HAVING count(*) > 1)"
     assert store.read(sql).fetchone()[0] == 0
+
+
+def test_no_menu_opens_by_tab_and_the_content_can_be_skipped_to(visit):
+    page = visit("tab=results")
+    page.wait_for_selector("#eh-over-bias h2")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "eh-skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.classList.contains('tabitem')")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        assert page.locator("ul.option-list").count() == 0
+    page.locator("#eh-study input").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("ul.option-list")
+    page.keyboard.press("Tab")
+    wait_for(lambda: page.locator("ul.option-list").count() == 0)
+
+
+def test_a_view_chosen_in_the_first_second_stays(visit):
+    page = visit("tab=results")
+    page.get_by_test_id("Ranking-radio-label").click()
+    page.wait_for_selector("#eh-leaders table")
+    page.wait_for_timeout(3000)
+    assert page.get_by_test_id("Ranking-radio-label").locator("input").is_checked()
+    assert "view=Ranking" in page.url

@@ -9,6 +9,7 @@ import pytest
 
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
+from tests.ui.conftest import open_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 GRADE, CREATION = "Rotated options", "Against a baseline"
@@ -100,7 +101,7 @@ def test_protocol_and_win_rates_fit_a_phone(visit, filled, theme):
     page = visit(f"study={CREATION}&tab=results&view=Protocol", width=390, theme=theme)
     page.wait_for_selector("#eh-creation .eh-stack")
     assert overflow(page) <= 0
-    page.get_by_test_id("Win rates-radio-label").click()
+    open_view(page, "Win rates")
     page.wait_for_selector("#eh-rates .eh-grid")
     page.wait_for_selector("#eh-length .main-svg")
     assert overflow(page) <= 0

@@ -13,9 +13,18 @@ def test_a_rule_is_applied_and_taken_back(visit):
     advice = page.locator("#eh-remedy-advice")
     advice.get_by_role("button", name="Use this rule").click()
     advice.get_by_role("button", name="Undo").wait_for()
+    assert "one call, calibrated" in page.locator(".eh-src").last.inner_text()
+    advice.get_by_role("button", name="Use instead: Both orders, graded").click()
+    advice.get_by_role("button", name="Use this rule").wait_for()
     assert "graded replies decides" in page.locator(".eh-src").last.inner_text()
     advice.get_by_role("button", name="Undo").click()
-    advice.get_by_role("button", name="Use this rule").wait_for()
+    advice.get_by_role("button", name="Use instead").wait_for()
+
+
+def test_a_mark_and_its_row_are_highlighted_together(visit):
+    page = visit(QUERY)
+    page.locator("#eh-rules tr[data-rule='5']").hover()
+    assert page.locator("#eh-frontier .eh-only-wide g.twin").get_attribute("data-rule") == "5"
 
 
 def test_a_rule_opens_the_comparisons_that_it_changes(visit):

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from studies.store.store import Store
+from tests.ui.conftest import open_view
 from tests.voted_studies import six_items
 
 pytestmark = pytest.mark.browser
@@ -87,7 +88,7 @@ def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):
 def test_they_fit_a_phone(visit, study):
     page = view(visit, study, "People", width=390)
     for name, shown in SHOWN.items():
-        page.get_by_test_id(f"{name}-radio-label").click()
+        open_view(page, name)
         page.wait_for_selector(shown)
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name

@@ -11,13 +11,13 @@ from tests.ui.test_page import tab, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
 STUDY = """name: rubric walk
-data: {source: probe, count: 2, seed: 3}
+data: {source: probe, count: 1, seed: 3}
 contestants: [precise, flawed]
 judges: [{name: local, model: embedded}]
 prompts: [rubric]
 options: rotations
 """
-ARRANGEMENTS, CALLS = 3, 12
+ARRANGEMENTS, CALLS = 3, 6
 
 
 @pytest.mark.embedded
@@ -34,7 +34,7 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     wait_for(lambda: page.locator("#eh-run").is_enabled())
     page.locator("#eh-run").click()
     done = f"{CALLS} of {CALLS} calls done"
-    wait_for(lambda: done in page.locator("#eh-run-finding").inner_text(), 400)
+    wait_for(lambda: done in page.locator("#eh-run-finding").inner_text(), 900)
 
     tab(page, "Results")
     cells = page.locator("#eh-score-matrix table.wide td button")

@@ -14,7 +14,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
-from tests.ui.conftest import choose
+from tests.ui.conftest import choose, show_file, show_settings
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -31,6 +31,7 @@ def wait_for(check, seconds: float = 120.0):
 
 
 def file_of(page) -> str:
+    show_file(page)
     return page.locator("#eh-yaml .cm-content").inner_text()
 
 
@@ -40,28 +41,32 @@ def field(page, name: str):
 
 def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
     page = visit("tab=study")
-    page.get_by_label("Name of the study").fill("Burst")
+    show_settings(page)
     page.locator("#f-repeats + button").click()
     page.locator("#f-repeats + button").click()
     field(page, "labels").nth(1).check()
-    page.get_by_label("Use firstish").click()
-    page.locator("#eh-judges").get_by_text("Add a judge").click()
     page.locator("#f-data-count + button").click()
+    page.get_by_text("Add a second judge").click()
     wait_for(lambda: "count: 13" in file_of(page) and "gpt-4o-mini" in file_of(page))
     text = file_of(page)
-    for line in ("name: Burst", "repeats: 3", "labels: crossed", "first_bias: 0.3"):
+    for line in ("repeats: 3", "labels: crossed"):
         assert line in text, text
     assert page.locator("#f-repeats").input_value() == "3"
     assert field(page, "labels").nth(1).is_checked()
-    # 13 items x 2 orders x 3 repeats x 3 judges, and a noise floor
-    wait_for(lambda: "234 +" in page.locator("#eh-plan").inner_text())
+    # 13 items x 2 orders x 3 repeats x 2 judges
+    wait_for(lambda: "78 comparisons × 2 orders" in page.locator("#eh-plan").text_content())
+    assert "gpt-4o-mini has no key" in page.locator("#eh-plan").inner_text()
+    assert not page.locator("#eh-run").is_visible()
+    assert page.locator("#eh-study input").input_value().startswith("My study")
 
 
 def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(visit):
     page = visit("tab=study")
+    show_file(page)
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("Control+End")
     page.keyboard.type("\n# by hand\nrepeats: 4")
+    show_settings(page)
     wait_for(lambda: page.locator("#f-repeats").input_value() == "4")
     field(page, "orders").nth(1).check()
     wait_for(lambda: "orders: one" in file_of(page))
@@ -79,20 +84,16 @@ def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(v
 def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
     with JudgeServer(behaviour=say("Overall, Response A is better.")) as server:
         page = visit("tab=study")
-        page.locator("#eh-judges").get_by_text("Add a judge").click()
+        page.get_by_text("Add a second judge").click()
         field(page, "judge.1.base_url").fill(server.base_url)
         page.locator("#f-judge-1-key").fill(CANARY)
-        wait_for(lambda: server.base_url in file_of(page))
         field(page, "judge.1.model").fill("judge")
         field(page, "judge.1.model").press("Tab")
-        wait_for(lambda: "name: judge" in file_of(page))
-        assert page.locator('[data-key-of="judge"]').inner_text() == "key set"
-        page.locator("""#eh-judges [data-errand*='"judge": "judge"']""").click()
-        shown = wait_for(
-            lambda: (
-                page.locator("#eh-judges .t").count() and page.locator("#eh-judges .t").inner_text()
-            )
-        )
+        drawer = page.locator(".eh-drawer.on")
+        wait_for(lambda: "Use judge" in drawer.inner_text())
+        assert "key set" in page.locator('#eh-judges [data-key-of="judge"]').inner_text()
+        drawer.locator(".ft").get_by_text("Test: 1 call").click()
+        shown = wait_for(lambda: drawer.locator(".t").count() and drawer.locator(".t").inner_text())
         assert "Overall, Response A is better." in shown and "ok" in shown
         assert CANARY not in page.content()
         kept = page.evaluate(
@@ -103,27 +104,44 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
 
 
-def test_an_unknown_table_is_mapped_and_a_bad_file_names_its_line(visit, tmp_path):
+def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(visit, tmp_path):
     table = tmp_path / "mine.csv"
     table.write_text("nr,question,m_response,n_response\n1,Why?,so it is,so be it\n", "utf-8")
     page = visit()
     choose(page, "answers", table)
-    page.get_by_text("Use these columns").click()
-    wait_for(lambda: "mapping:" in file_of(page) and "m_response: responses.m" in file_of(page))
-    wait_for(lambda: "1 of 1 items" in page.locator("#eh-source").inner_text())
+    wait_for(lambda: page.locator("#eh-study input").input_value() == "mine")
+    page.locator("#eh-columns").wait_for()
+    assert page.locator("#f-role-responses-m").input_value() == "m_response"
+    assert "so be it" in page.locator("#eh-records .eh-pv").inner_text()
     assert "mine.csv" in page.locator("#eh-study-title").inner_text()
     bad = tmp_path / "items.jsonl"
     line = {"id": "q1", "instruction": "Say hello.", "responses": {"x": 5, "y": "hello"}}
     bad.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    page.get_by_label("Clear").first.click()
-    page.locator("#eh-upload input[type=file]").set_input_files(bad)
-    wait_for(lambda: "cannot be used" in page.locator("#eh-records").inner_text())
-    assert "line 1" in page.locator("#eh-records").inner_text()
-    wait_for(page.locator("#eh-run").is_disabled)
-    assert "–" in page.locator("#eh-plan").inner_text()
-    assert "brief-letters" in file_of(page)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_text("Replace", exact=True).click()
+    chooser.value.set_files(str(bad))
+    wait_for(lambda: "line 1" in page.locator("#eh-plan").inner_text())
+    assert not page.locator("#eh-run").is_visible()
+    assert "Choose another file" in page.locator("#eh-plan").inner_text()
+    page.get_by_text("Other sources").click()
     field(page, "kind").nth(0).check()
-    wait_for(lambda: page.locator("#eh-run").is_enabled())
+    wait_for(page.locator("#eh-run").is_visible)
+
+
+def test_the_form_is_that_of_the_study_in_the_header(visit):
+    page = visit("tab=study")
+    page.locator('[data-field="data.count"][value="50"]').check()
+    mine = wait_for(page.locator("#eh-study input").input_value)
+    wait_for(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
+    for name, said in (("Probe set, four options", "again"), (mine, "50 questions")):
+        page.locator("#eh-study input").click()
+        page.get_by_role("option", name=name, exact=True).click()
+        place = "#eh-plan" if said == "again" else "#eh-steps"
+        wait_for(lambda place=place, said=said: said in page.locator(place).inner_text())
+    page.get_by_role("tab", name="Home", exact=True).click()
+    page.locator("#eh-home-new").click()
+    wait_for(lambda: page.locator("#eh-study input").input_value() not in ("", mine))
+    wait_for(lambda: "12 questions" in page.locator("#eh-steps").inner_text())
 
 
 @pytest.mark.core
@@ -155,18 +173,18 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     write_shard(folder / "0.parquet", [AskOutcome(j) for j in done.judgements("s")])
     done.close()
     page = visit("tab=study")
+    page.get_by_text("Other sources").click()
     field(page, "kind").nth(1).check()
-    field(page, "data.source").fill(str(folder))
-    field(page, "data.source").press("Tab")
+    page.locator('input[data-field="data.source"]').fill(str(folder))
+    page.locator('input[data-field="data.source"]').press("Tab")
     wait_for(lambda: "48 recorded verdicts" in page.locator("#eh-records").inner_text())
-    wait_for(page.locator("#eh-run").is_disabled)
-    assert "no questions and no answers" in page.locator("#eh-study-said").inner_text()
-    page.get_by_text("Open these verdicts as a study").click()
+    wait_for(lambda: "verdicts, no questions" in page.locator("#eh-plan").inner_text())
+    page.get_by_text("Open the verdicts").click()
     wait_for(lambda: page.locator("#eh-study input").input_value() == "many-shards")
     page.wait_for_selector("#eh-over-bias h2")
 
 
-def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):
+def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     page = visit("tab=study")
     page.get_by_label("Edit brief-letters").click()
     editor = page.locator("#eh-draft .cm-content")
@@ -178,21 +196,42 @@ def test_a_prompt_is_edited_checked_and_saved_as_a_version(visit):
     page.keyboard.type("\nextraction: visit-extraction")
     wait_for(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
     page.locator("#eh-save-prompt").click()
-    wait_for(lambda: "prompts/brief-letters-v2.yaml" in file_of(page))
-    assert "version 2, sha" in page.locator("#eh-study-said").inner_text()
+    wait_for(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
+    page.get_by_text("Compare with brief-letters on the same items").click()
+    wait_for(lambda: "version 2" in page.locator("#eh-judges").inner_text())
+    page.keyboard.press("Escape")
+    page.locator("#eh-prompt-drawer").wait_for(state="hidden")
+    wait_for(lambda: page.locator("#eh-judges .eh-jc").count() == 3)  # a judge, two prompts
 
 
 def test_on_a_phone_the_form_fits_and_run_is_at_hand(visit):
     page = visit("tab=study", width=390, theme="dark")
-    page.get_by_label("Edit embedded").click()
-    page.wait_for_selector('[data-field="judge.0.kind"]')
     page.evaluate("document.querySelector('#eh-protocol').scrollIntoView()")
     bar = page.locator("#eh-run-bar button")
     box = wait_for(bar.bounding_box)
     assert box["y"] + box["height"] <= 900 and "Run" in bar.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    show_settings(page)
+    page.get_by_label("Change embedded").click()
+    page.wait_for_selector('[data-field="judge.0.kind"]')
+    assert page.locator(".eh-drawer.on").bounding_box()["width"] == 390
     nameless = page.evaluate(
-        "[...document.querySelectorAll('#eh-form .eh-form :is(input, select, textarea)')].filter("
+        "[...document.querySelectorAll('.eh-form :is(input, select, textarea)')].filter("
         "n => !n.labels?.length && !n.ariaLabel && n.offsetParent).map(n => n.outerHTML)"
     )
     assert nameless == []
+
+
+def test_the_keyboard_reaches_a_drawer_and_comes_back(visit):
+    page = visit("tab=study")
+    page.get_by_label("Change embedded").focus()
+    page.keyboard.press("Enter")
+    page.locator(".eh-drawer.on").wait_for()
+    inside = "document.activeElement.closest('.eh-drawer') !== null"
+    wait_for(lambda: page.evaluate(inside))
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        assert page.evaluate(inside)
+    page.keyboard.press("Escape")
+    page.locator(".eh-drawer.on").wait_for(state="detached")
+    wait_for(lambda: page.evaluate("document.activeElement.ariaLabel") == "Change embedded")

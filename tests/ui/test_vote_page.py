@@ -11,7 +11,7 @@ from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, read_ballots, read_voting_rules
 from studies.store.store import Store
-from tests.ui.conftest import App, outside
+from tests.ui.conftest import App, open_view, outside
 from tests.ui.wiretap import Wiretap
 
 pytestmark = pytest.mark.browser
@@ -239,7 +239,7 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
         page.wait_for_timeout(100)
     assert read_voting_rules(store.read_connection, "rules").choose == "flipped"
     page.get_by_role("tab", name="Results", exact=True).click()
-    page.get_by_test_id("People-radio-label").click()
+    open_view(page, "People")
     page.wait_for_function(
         "document.querySelector('#eh-agree')?.textContent.toLowerCase().includes('people')"
     )

@@ -18,6 +18,7 @@ from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.conftest import open_filters, open_view
 from tests.ui.test_page import asked, tab, wait_for
 from tests.ui.visitors import Visitor
 
@@ -64,10 +65,11 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
 
     tab(page, "Results")
     page.get_by_text("Does the ranking hold?").first.wait_for()
-    page.get_by_test_id("Position bias-radio-label").click()
+    open_view(page, "Position bias")
     table = "#eh-matrix table.wide" if width > 760 else "#eh-matrix table.tall"
     page.wait_for_selector(f"{table} td button")
     before = page.locator(f"{table} td button").count()
+    open_filters(page)
     page.locator("#eh-filter-prompt input").click()
     page.get_by_role("option", name="brief-letters").click()
     wait_for(lambda: page.locator(f"{table} td button").count() < before)
@@ -107,7 +109,7 @@ def test_a_link_to_results_opens_the_same_panels(visit, width, theme):
     assert page.locator("#eh-filter-prompt input").input_value() == "brief-numbers"
     wait_for(lambda: address(page).get("contestants") == "padded")
     assert address(page)["measure"] == "Entropy"
-    page.get_by_test_id("Ranking-radio-label").click()
+    open_view(page, "Ranking")
     page.wait_for_selector("#eh-elo .main-svg")
     wait_for(lambda: address(page).get("view") == "Ranking")
     assert overflow(page) == []

@@ -272,7 +272,8 @@ def show_merged_orders(data: Agreement) -> Markup:
         rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
     heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
     sentence = fill('<p class="eh-small eh-under">{}</p>', inline_markup(_merging_sentence(data)))
-    table = range_table(heads, rows, "short", "One order and both, against people", axis)
+    label = "Agreement with people: one order and both orders"
+    table = range_table(heads, rows, "short", label, axis)
     return table + wrap(sentence)
 
 

@@ -43,7 +43,8 @@ MEASURES: Final = {
     "Grade": MatrixMeasure(
         "grade",
         heat.GRADE_SCALE,
-        f"harmonic mean of entropy and choice per item, mean over items; {_CI_TEXT}",
+        f"harmonic mean of an item's position entropy and the share of its most chosen answer, "
+        f"mean over items; {_CI_TEXT}",
         "options",
     ),
     "Consistency": MatrixMeasure(

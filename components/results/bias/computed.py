@@ -29,6 +29,7 @@ from metrics.position.order_effect import ORDER_EFFECT
 from metrics.position.order_tables import OrderTable, build_order_tables, pool_order_tables
 from metrics.protocols.grade_score import grade_measure
 from studies.domain import USABLE_STATUSES, Estimate
+from studies.frames.frame import RIGHT_OPTIONS_COLUMN
 from studies.store.store import Store
 
 Memoised = TypeVar("Memoised")
@@ -78,6 +79,16 @@ def _bias_measures(options: int) -> list[Measure]:
     return [*found, grade_measure(), grade_measure("entropy"), grade_measure("choice")]
 
 
+def _right_chance(rows: pd.DataFrame, options: int) -> float:
+    """Probability that a random choice is right; several options can be right."""
+    if RIGHT_OPTIONS_COLUMN not in rows:
+        return 1 / max(1, options)
+    known = rows[rows[RIGHT_OPTIONS_COLUMN] > 0]
+    if not len(known):
+        return 1 / max(1, options)
+    return float((known[RIGHT_OPTIONS_COLUMN] / known["options"]).mean())
+
+
 class BiasCounts:
     """Counts of the model judges' verdicts by judge, prompt and category."""
 
@@ -88,6 +99,7 @@ class BiasCounts:
         self.alternatives = alternatives
         self.options = int(rows["options"].max()) if len(rows) else 2
         self.orders = int(rows["orders"].max()) if len(rows) else 0
+        self.right_chance = _right_chance(rows, self.options)
         measures = _bias_measures(self.options)
         self.rows = MeasureCube(rows, ROW_COLUMNS, measures)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
@@ -140,6 +152,10 @@ class Bias:
     @property
     def options(self) -> int:
         return self.counts.options
+
+    @property
+    def right_chance(self) -> float:
+        return self.counts.right_chance
 
     @property
     def orders(self) -> int:

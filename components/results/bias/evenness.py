@@ -21,22 +21,25 @@ from components.results.bias.pair_tests import (
     load_option_rows,
 )
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
+from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import holm_adjust
 from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
 """A cell has the full colour when its entropy is this many widths of the chance band below 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    f"of the chosen position, 1 = all equally often; colour: widths of the chance band; "
+    f"of the chosen position, 1 = all equally often; colour: distance from 1 in widths of the "
+    f"chance band; "
     f"95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
-    "Among N options by prompt: “within chance”, the entropy lies inside the middle 95 % of its "
-    "values when the choices of each item are permuted over its orders. “≠ even”: it lies below, "
-    "and the permutation test has p < .05 after Holm's adjustment over the cells shown. The colour "
-    f"is the distance from 1 in widths of that band, full at {FULL_COLOUR_BANDS}."
+    "Chance band, for N options by prompt: the choices of each item are permuted over its orders; "
+    "the band reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: "
+    "the entropy lies in the band. “≠ even”: it lies below, and the permutation test has p < .05 "
+    "after Holm's adjustment over the cells shown. “Not significant”: it lies below, with a larger "
+    "p. Colour of entropies below the band: their distance from 1 in widths of the band, full at "
+    f"{FULL_COLOUR_BANDS} widths."
 )
 
 

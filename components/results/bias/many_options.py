@@ -19,7 +19,7 @@ from components.results.bias.pair_tests import (
     sort_option_rows,
 )
 from components.results.bias.sentences import ORDINALS, SIGNIFICANCE_LEVEL, number_word, row_noun
-from metrics.position.order_tables import holm_adjust
+from metrics.estimation.intervals import holm_adjust
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from components.html.pieces import empty_state
 from components.html.table import Cells, Table, TableCell, name_of_row
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
-from metrics.position.order_tables import holm_adjust
+from metrics.estimation.intervals import holm_adjust
 from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model

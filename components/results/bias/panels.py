@@ -259,7 +259,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
             after=f"; even {share(1 / bias.options, 0)}",
         ),
         _share_kpi(
-            "Correct", bias.whole("accuracy"), after=f"; chance {share(1 / bias.options, 0)}"
+            "Correct", bias.whole("accuracy"), after=f"; chance {share(bias.right_chance, 0)}"
         ),
         _failures_kpi(bias.failures, bias.calls),
     ]

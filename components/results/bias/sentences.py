@@ -11,8 +11,9 @@ from components.html.format import NARROW_SPACE, count, lean_text, number, share
 from components.html.heatmap import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.agreement.pairwise_agreement import PEOPLE
+from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import OrderTable, holm_adjust, pool_order_tables
+from metrics.position.order_tables import OrderTable, pool_order_tables
 from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
@@ -119,8 +120,9 @@ class FlipLean:
         """Whether order decides most pairs: the whole interval of the order effect is above one
         half.
 
-        Without repeats, flips may be noise. Noise has no direction, so then the interval of the
-        lean is used.
+        Without repeats, flips may be noise, which has no direction. Then the lean (share of pairs
+        that flip toward the second position minus share toward the first) has to be significant,
+        with its whole interval above one half or below minus one half.
         """
         effect, lean = self.order_effect, self.lean
         if effect is not None and effect.low is not None:

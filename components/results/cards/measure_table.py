@@ -249,7 +249,7 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
 
 
 def _people_description(card: ReportCard) -> str:
-    text = "same verdict as their majority, ties included"
+    text = "same verdict as the majority of people, ties included"
     pair = card.among_voters.pair.share.value
     return text if pair is None else f"{text}; two people agree in {share(pair, 0)}"
 

@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from components.charts.slot_histogram import slot_name
 from components.filtering.raters import Raters
-from components.html.format import lean_text
+from components.html.format import lean_text, slot_name
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.agreement.pairwise_agreement import (
     PEOPLE,
@@ -24,6 +23,7 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import (
+    holm_adjust,
     proportion,
     proportions,
     simultaneous_interval,
@@ -33,7 +33,7 @@ from metrics.estimation.intervals import (
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
 from metrics.position.order_effect import order_effect
-from metrics.position.order_tables import build_order_tables, holm_adjust
+from metrics.position.order_tables import build_order_tables
 from metrics.position.position_measures import (
     CONSISTENCY,
     flip_counts,

@@ -67,10 +67,14 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
         "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
-    "known": CardFact("right on known answers", _whole_percent),
+    "known": CardFact("right where the better answer is known", _whole_percent),
     "chance_right": CardFact("right by chance", _whole_percent),
-    "known_low": CardFact("right on known answers minus chance, lower end of CI", _points),
-    "known_high": CardFact("right on known answers minus chance, upper end of CI", _points),
+    "known_low": CardFact(
+        "right where the better answer is known, minus chance, lower end of CI", _points
+    ),
+    "known_high": CardFact(
+        "right where the better answer is known, minus chance, upper end of CI", _points
+    ),
     "people": CardFact("same verdict as people", _whole_percent),
     "stand_in_low": CardFact("judge's minus a person's agreement, lower end of CI", _points),
     "stand_in_high": CardFact("judge's minus a person's agreement, upper end of CI", _points),
@@ -251,15 +255,16 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "as people",
-        "It agrees with people in **{people}** of verdicts, within 10 points of another person.",
+        "It agrees with people in **{people}** of verdicts, at most 10 points more or less often "
+        "than another person does.",
         _conditions(
             ("people", "known", 0), ("stand_in_low", "≤", 0), ("stand_in_reach", "≤", 0.10)
         ),
     ),
     SentenceRule(
         "unclear to people",
-        "It agrees with people in **{people}** of verdicts; no significant difference to another "
-        "person [{stand_in_low}, {stand_in_high}].",
+        "It agrees with people in **{people}** of verdicts; the difference from another person's "
+        "agreement [{stand_in_low}, {stand_in_high}] is not significant.",
         _conditions(("people", "known", 0), ("stand_in_low", "≤", 0)),
     ),
     SentenceRule(

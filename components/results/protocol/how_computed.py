@@ -27,7 +27,8 @@ HOW_COMPUTED: Final = {
         "of the measure; the stored records do not change."
     ),
     "skills": (
-        "`(wins + ties/2) / head-to-heads` per skill, both orders combined by the active rule. "
+        "`(wins + ties/2) / head-to-heads` per skill, both orders combined by the counting rule "
+        "in use. "
         "Intervals: Wilson at the effective n of the items. Cells with fewer than five items are "
         "not coloured."
     ),
@@ -71,7 +72,8 @@ HOW_COMPUTED: Final = {
     ),
     "wins": (
         "`(wins + ties/2) / all`. A game is one order of a pair; the two games of a pair are "
-        "combined by the active rule. Pairs with an unusable game are dropped. Interval: Wilson "
+        "combined by the counting rule in use. Pairs with an unusable game are dropped. Interval: "
+        "Wilson "
         "at the effective n of the items."
     ),
     "conflicts": (

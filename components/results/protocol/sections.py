@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import combine_text
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.markup import Markup, escape, fill, inline_markup
@@ -104,7 +105,7 @@ class ProtocolRule:
     on: str
     other: str
     published: bool = True
-    """Whether the published numbers were computed with the active rule."""
+    """Whether the published numbers were computed with the counting rule in use."""
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
@@ -134,13 +135,19 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
         "graded": "the mean of both orders' graded replies (this app)",
     }
     others = {
-        "strict": "README: one win and one tie is a win. This app: each order counts.",
-        "majority": "Code: a win needs both orders. This app: each order counts.",
-        "pooled": "Code: a win needs both orders. README: one win and one tie is a win.",
-        "graded": "Code: a win needs both orders. README: one win and one tie is a win.",
+        "strict": "Authors' README: one win and one tie is a win. "
+        "This app: each order counts separately.",
+        "majority": "Authors' code: a win needs both orders. "
+        "This app: each order counts separately.",
+        "pooled": "Authors' code: a win needs both orders. Their README: one win and one tie is a "
+        "win.",
+        "graded": "Authors' code: a win needs both orders. Their README: one win and one tie is a "
+        "win.",
     }
     combine = filtered.rule[0]
-    return ProtocolRule("Two orders of a pair", on[combine], others[combine], combine == "strict")
+    used = on.get(combine) or f"{combine_text(combine)} (this app)"
+    other = others.get(combine, others["pooled"])
+    return ProtocolRule("Two orders of a pair", used, other, combine == "strict")
 
 
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
@@ -218,7 +225,8 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
     combine = filtered.rule[0]
     code = "Code: unequal games are a tie."
     other = "Change it with the filter above." if combine == "strict" else code
-    return ProtocolRule("Two games of a pair", on[combine], other, combine == "strict")
+    used = on.get(combine) or f"{combine_text(combine)} (this app)"
+    return ProtocolRule("Two games of a pair", used, other, combine == "strict")
 
 
 def rules_table(rules: Sequence[ProtocolRule]) -> Markup:

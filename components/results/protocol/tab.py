@@ -101,7 +101,7 @@ def _build_visit(shown: dict[str, Any]) -> None:
             shown,
             "skills",
             "Win rate by skill",
-            f"%, ties count half, by the active rule; {CI_TEXT}",
+            f"%, ties count half, by the counting rule in use; {CI_TEXT}",
         )
 
 

@@ -238,8 +238,8 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 
 def convergence_badge(ranking: Ranking) -> Markup:
-    """HTML badge on convergence: whether every Bradley–Terry rating is inside the band at the end
-    of the curves."""
+    """HTML badge on whether Elo has converged: whether each model's Bradley–Terry rating lies in
+    the range of its final Elo over shuffled orders of the battles."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY

@@ -69,7 +69,13 @@ def compare_orders(ranking: Ranking) -> RankingStability:
 def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
     above, below = pairs[0]
     more = len(pairs) - 1
-    others = f" So do {more} more pairs." if more > 1 else " So does one more pair." if more else ""
+    others = (
+        f" The same holds for {more} more pairs."
+        if more > 1
+        else " The same holds for one more pair."
+        if more
+        else ""
+    )
     return f"{above} is significantly above {below} in one order and below it in the other.{others}"
 
 
@@ -82,7 +88,7 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
     if len(unclear) == 1:
         above, below = unclear[0]
         return f"; {above} and {below} do not differ significantly"
-    return f"; {len(unclear)} of {len(order) - 1} neighbours do not differ significantly"
+    return f"; {len(unclear)} of {len(order) - 1} neighbouring pairs do not differ significantly"
 
 
 def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: Leaderboard) -> str:

@@ -13,13 +13,23 @@ from metrics.remedies.order_identity import OrderPatterns, order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
 from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
+from metrics.remedies.rule_names import join_names
 from metrics.remedies.rule_table import RuleEstimate
-from metrics.summary.remedy_section import RemedyInputs, rule_dollars
+from metrics.summary.remedy_section import RemedyInputs, rule_cost
 from metrics.summary.study_inputs import remedy_inputs
 from studies.store.store import Store
 
 PILOT_MARK: Final = ", pilot: "
 """Text between the study's name and the kind of pilot, in a pilot's name."""
+
+
+@dataclass(frozen=True, eq=False)
+class PilotLine:
+    """A rule of a finished pilot, estimated on the pilot's comparisons, with the pilot's prices."""
+
+    kind: str
+    line: RuleEstimate
+    inputs: RemedyInputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +65,20 @@ class RemedyView:
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 
     @property
-    def pilot_lines(self) -> list[tuple[str, RuleEstimate]]:
-        """The rules tested in this study's finished pilots as (pilot, estimate), estimated on the
-        pilots' comparisons."""
+    def pilot_lines(self) -> list[PilotLine]:
+        """Rules of the finished pilots of this study that its own table does not have.
+
+        Read anew each time: a pilot is another study and ends after this view was computed.
+        """
         known = {line.rule.id for line in self.table if line.complete}
         start = f"{self.filtered.name}{PILOT_MARK}"
         found = []
         for name in pilot_names(self.filtered.store, self.filtered.name):
-            lines = _pilot_tables(FilteredStudy(self.filtered.store, name)).get(self.judge, [])
+            tables, inputs = _pilot_tables(FilteredStudy(self.filtered.store, name))
             kind = name.removeprefix(start)
-            found += [(kind, one) for one in lines if one.rule.id not in known]
+            for one in tables.get(self.judge, []):
+                if one.rule.id not in known:
+                    found.append(PilotLine(kind, one, inputs))
         return found
 
     @cached_property
@@ -108,13 +122,31 @@ class RemedyView:
 
     def dollars(self, line: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""
-        one = rule_dollars(line, self.inputs.prices)
-        return None if one is None else 1000 * one
+        return line_dollars(line, self.inputs)
+
+    def tokens(self, line: RuleEstimate) -> float | None:
+        """Tokens per comparison; None where a judge reports none."""
+        return rule_cost(line, self.inputs.tokens)
+
+    @property
+    def no_dollars(self) -> str:
+        """Reason why rules cannot be compared in dollars; empty where they can."""
+        asked = dict.fromkeys(cell for line in self.table for cell in line.rule.calls)
+        unknown = dict.fromkeys(judge for judge, _ in asked if not self._has_price(judge))
+        if unknown:
+            named = join_names(list(unknown)) if len(unknown) < 4 else f"{len(unknown)} judges"
+            return f"no price is known for {named}"
+        if not any(self.inputs.prices.get(cell) for cell in asked):
+            return "these judges are local and cost nothing"
+        return ""
+
+    def _has_price(self, judge: str) -> bool:
+        return all(cell in self.inputs.prices for cell in self.study.cells if cell[0] == judge)
 
     @property
     def priced(self) -> bool:
-        """Whether the price in dollars is known for every rule in the table."""
-        return bool(self.table) and all(self.dollars(line) is not None for line in self.table)
+        """Whether the rules can be compared in dollars."""
+        return bool(self.table) and not self.no_dollars
 
     def frontier(self, by_dollars: bool) -> list[RuleEstimate]:
         """The rules that agree more than every rule that costs no more (Pareto frontier), cheapest
@@ -128,6 +160,12 @@ class RemedyView:
 
     def cost(self, line: RuleEstimate, by_dollars: bool) -> float:
         return (self.dollars(line) or 0.0) if by_dollars else line.rule.price
+
+
+def line_dollars(line: RuleEstimate, inputs: RemedyInputs) -> float | None:
+    """Dollars per 1,000 comparisons of a rule; None where a price is unknown."""
+    one = rule_cost(line, inputs.prices)
+    return None if one is None else 1000 * one
 
 
 def _gain(one: PriceGain) -> float:
@@ -177,10 +215,12 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 
 @memoise_by_study
-def _pilot_tables(pilot: FilteredStudy) -> dict[str, list[RuleEstimate]]:
-    """Estimates of the rules in a pilot for each judge, with the judge's first prompt."""
+def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
+    """Estimates of the rules in a pilot for each judge, with the judge's first prompt; and the
+    prices and tokens of the pilot."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}
     cells = {judge: study.index(judge) for judge in judges}
-    return {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}
+    tables = {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}
+    return tables, inputs

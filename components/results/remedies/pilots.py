@@ -57,7 +57,9 @@ def pilot_name(study: str, kind: str) -> str:
 
 def offered_pilots(view: RemedyView) -> list[Pilot]:
     """Pilots for remedies that cannot be computed from the store, for the judge shown."""
-    return list(_pilots(view)) if view.cell is not None else []
+    done = {one.kind for one in view.pilot_lines}
+    found = _pilots(view) if view.cell is not None else ()
+    return [pilot for pilot in found if pilot.kind not in done]
 
 
 def pilot_file(filtered: FilteredStudy, kind: str) -> str:
@@ -93,9 +95,9 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
         )  # fmt: skip
     for kind, prompt, title, detail in (
         ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
-         "consistency of gpt-4: 65.0 to 77.5 % at four times the price (arXiv 2306.05685)"),
+         "gpt-4 rose from 65.0 to 77.5 % consistency at four times the price (arXiv 2306.05685)"),
         ("warning", WARNING_PROMPT, "Another prompt: brief-warning",
-         "warned against position; under one call and both orders"),
+         "the prompt warns against position bias; measured with one call and with both orders"),
     ):  # fmt: skip
         if prompt not in study.prompts:
             changed = replace(study, judges=(judge,), prompts=(*_prompts(view), prompt))

@@ -7,15 +7,12 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, join
 from components.html.panel import finding_html
+from components.results.remedies.advice_panel import remedy_finding
 from components.results.remedies.computed import load_remedies
-from components.results.remedies.panels import (
-    panel,
-    patterns_panel,
-    remedy_finding,
-    rules_table,
-    wrapped,
-)
-from components.results.remedies.svg_charts import frontier_chart
+from components.results.remedies.frontier_svg import frontier_chart
+from components.results.remedies.panel_pieces import panel, wrapped
+from components.results.remedies.reason_panels import patterns_panel
+from components.results.remedies.remedy_table import rules_table
 
 
 def remedies_report(filtered: FilteredStudy) -> Markup:

@@ -12,17 +12,14 @@ from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, fill, join
 from components.html.panel import empty_state, how_computed, panel_heading
 from components.layout.widgets import ClickableHTML, Switch
+from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
 from components.results.remedies.computed import RemedyView, load_remedies
-from components.results.remedies.panels import (
-    other_judges_panel,
-    patterns_panel,
-    pilots_panel,
-    recommendation_panel,
-    remedy_finding,
-    rules_table,
-    wrapped,
-)
-from components.results.remedies.svg_charts import frontier_chart, risk_chart
+from components.results.remedies.frontier_svg import frontier_chart
+from components.results.remedies.panel_pieces import wrapped
+from components.results.remedies.pilot_panel import pilots_panel
+from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
+from components.results.remedies.remedy_table import rules_table
+from components.results.remedies.risk_svg import risk_chart
 from components.results.view_contract import ViewParts, pick_choice
 
 NAME: Final = "Remedies"
@@ -114,8 +111,6 @@ def _frontier_outputs(view: RemedyView, cost: str) -> list[Any]:
         f"% agreement with {what}, undecided counts half; 95{NARROW_SPACE}% CI, "
         f"n {count(view.comparisons)}"
     )
-    if cost == DOLLARS and not view.priced:
-        subtitle += "; dollars: the price of a judge is unknown, so calls are shown"
     return [
         panel_heading("What each remedy costs and gains", subtitle),
         wrapped(frontier_chart(view, by_dollars)),

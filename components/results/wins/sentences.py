@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import combine_text
 from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, kpi_strip
@@ -20,6 +21,7 @@ from metrics.win_rates.length_effects import length_preference
 from metrics.win_rates.win_rates import win_rates_by_cell
 from studies.domain import Estimate
 
+MERGED_RULES: Final = ("strict", "majority", "graded")
 MIN_ITEMS: Final = 5
 """Minimum items of a category for a statement about its leader."""
 
@@ -97,8 +99,10 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
     if not known:
         combine, unreadable = filtered_study.rule
         lead = "(Wins + half the ties) / usable verdicts"
-        if combine != "pooled":
+        if combine in MERGED_RULES:
             lead = "(Wins + half the ties) / head-to-heads, both orders merged"
+        elif combine != "pooled":
+            lead = f"(Wins + half the ties) / outcomes; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"
         return f"{lead}; unusable replies {how}."
     who, got = largest_gap(known)

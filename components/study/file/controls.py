@@ -14,6 +14,7 @@ from typing import Any
 
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import (
+    EMPTY,
     Markup,
     attributes,
     escape,
@@ -42,11 +43,20 @@ def form_part(*parts: str, seen: int = 0) -> Markup:
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
-def step_heading(number: int, title: str, aside: str = "") -> Markup:
-    """HTML heading of a numbered step of the form."""
+def step_heading(number: int, title: str, aside: Markup = EMPTY) -> Markup:
+    """Heading of a numbered step of the form, with a control beside it."""
     head = fill('<h2><span class="eh-step">{}</span>{}</h2>', number, title)
-    right = fill('<span class="eh-small eh-mute">{}</span>', inline_markup(aside)) if aside else ""
-    return fill('<header class="eh-head">{}{}</header>', head, right)
+    return fill('<header class="eh-head">{}{}</header>', head, aside)
+
+
+def drawer_head(title: str) -> Markup:
+    """Title of a drawer and the button that closes it; Escape presses the button too."""
+    close = fill(
+        '<button type="button" class="eh-btn ghost" data-close data-do="{}">Close '
+        "<kbd>Esc</kbd></button>",
+        json.dumps({"do": "close"}),
+    )
+    return fill('<header class="eh-dhead"><h2 tabindex="-1">{}</h2>{}</header>', title, close)
 
 
 def action_checkbox(label: str, action: Mapping[str, Any], on: bool) -> Markup:

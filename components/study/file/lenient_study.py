@@ -14,7 +14,7 @@ from components.study.file import yaml_edit as study_edit
 from components.study.file.controls import Hint
 from components.study.file.yaml_edit import get_value
 from judges.rendering.prompt_library import LibraryPrompt, list_prompts, prompts_folder
-from studies.spec.keys import DATA, JUDGE, SIMULATION, STUDY, default_values
+from studies.spec.keys import DATA, JUDGE, STUDY, default_values
 from studies.spec.presets import PRESETS, Preset
 
 NEW_STUDY_NAME: Final = "My study"
@@ -33,17 +33,6 @@ noise_floor: 0.2
 """
 """The study a new page starts with; it runs on this machine in a minute."""
 
-OFFERED_JUDGES: Final[tuple[Mapping[str, Any], ...]] = (
-    {
-        JUDGE.name.name: "firstish",
-        JUDGE.model.name: "simulated",
-        SIMULATION.first_bias.name: 0.3,
-        SIMULATION.accuracy.name: 0.8,
-        JUDGE.seed.name: 1,
-    },
-)
-"""Deselected judges of a new page: a simulated judge with known bias and accuracy."""
-
 STUDY_DEFAULTS: Final[Mapping[str, Any]] = default_values()
 
 
@@ -51,8 +40,16 @@ STUDY_DEFAULTS: Final[Mapping[str, Any]] = default_values()
 class FormState:
     """State of the form that is not in the study file: open panel, selected item, last notice."""
 
+    study: str = ""
+    """Study of the store that the form shows; the header names it."""
+    opened: str = ""
+    """Study-file text with which the study was opened."""
+    unsaved: Mapping[str, str] = field(default_factory=dict)
+    """Texts of studies that were changed in the form and then left, by study."""
     last_change: int = 0
-    """Number of the last applied change among those that this page sent."""
+    """Number of the last change of this page that was applied."""
+    panel: str = ""
+    """Open drawer: "judge", "prompts", or none."""
     kind: str = ""
     """Selected kind of data source, until a source of that kind is chosen."""
     item: int = 0
@@ -60,10 +57,9 @@ class FormState:
     """Prompt in the panel, as study files name it; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """What the prompt panel shows: "side", "editor" or "compare"."""
+    """Page of the prompt drawer: library | side | editor | compare."""
     judge: str = ""
-    """Judge with open settings: its index in the list, or "extraction"."""
-    deselected_judges: tuple[Mapping[str, Any], ...] = OFFERED_JUDGES
+    """Index of the judge in the drawer."""
     describer: str = ""
     """Name of the judge that describes images."""
     describing: str = ""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any, Final
 
 from components.html.format import count
-from components.html.markup import Markup, fill, join
+from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import (
     form_button,
     form_row,
@@ -23,7 +22,8 @@ from components.study.file.lenient_study import FormState, LenientStudy, as_list
 from components.study.plan.public_checks import is_public
 from components.study.plan.study_preview import StudyPreview
 from studies.domain import REFERENCE
-from studies.sources.catalogue import HUB_SETS, find_hub_set
+from studies.files.upload_names import UPLOADS_FOLDER, original_name
+from studies.sources.catalogue import find_hub_set, hub_sets
 from studies.sources.load import BUILT_IN_SOURCES
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.keys import DATA, STUDY
@@ -36,8 +36,8 @@ SOURCE_KINDS: Final = (
     (HUB, "Hub"),
     (RECORDED, "Recorded"),
 )
-UPLOADS_FOLDER: Final = "uploads"
-"""Folder beside the store for uploaded files, named by the hash of their content."""
+SMALL_SAMPLE: Final = 50
+"""Items of the cheap choice beside all items."""
 
 HUB_TOKEN_NAME: Final = "@hub"
 """Name under which the browser stores a Hub token."""
@@ -60,38 +60,63 @@ def source_kind(source: str) -> str:
     return UPLOAD if source.startswith(f"{UPLOADS_FOLDER}/") else FILE
 
 
-def original_file_name(source: str) -> str:
-    """File name of a source; for an upload, its name before it was stored under the hash of its
-    content."""
-    name = PurePath(source).name
-    return name.partition("-")[2] or name if source_kind(source) == UPLOAD else name
-
-
 def current_source_kind(study: LenientStudy, view: FormState) -> str:
     return view.kind or source_kind(study.source)
 
 
-def item_count_text(preview: StudyPreview) -> str:
+def sample_switch(preview: StudyPreview) -> Markup:
+    """Choice between all items and a seeded sample."""
     if preview.records is None:
-        return ""
-    return f"{count(len(preview.items))} of {count(len(preview.records.items))} items"
+        return EMPTY
+    total = len(preview.records.items)
+    drawn = int(preview.lenient_study.text_value(*DATA.count) or 0)
+    sizes = sorted({size for size in (SMALL_SAMPLE, drawn) if 0 < size < total})
+    options = [("0", f"All {count(total)}"), *((str(n), f"Random {count(n)}") for n in sizes)]
+    chosen = str(drawn) if drawn in sizes else "0"
+    return fill(
+        '<span id="f-data-count-l" hidden>Questions</span>{}',
+        segmented_switch(str(DATA.count), options, chosen),
+    )
 
 
-def source_form(preview: StudyPreview, view: FormState) -> Markup:
-    """HTML controls for the study's name, the kind of source, and the source."""
+def source_card(preview: StudyPreview, view: FormState) -> Markup:
+    """The source with its size, a button that replaces it, and the other kinds of sources."""
     study = preview.lenient_study
     kinds = [kind for kind in SOURCE_KINDS if kind[0] != FILE or not is_public()]
     kind = current_source_kind(study, view)
-    name = form_row(
-        "Name",
-        text_input(str(STUDY.name), study.raw(*STUDY.name) or "", label="Name of the study"),
-        to=str(STUDY.name),
-    )
     switch = fill(
         '<span id="f-kind-l" hidden>Source</span><div class="eh-kinds">{}</div>',
         segmented_switch("kind", kinds, kind),
     )
-    return name + switch + _source_control(study, kind)
+    words = "Replace" if source_kind(study.source) == UPLOAD else "Choose a file"
+    card = fill(
+        '<div class="eh-filec"><span class="eh-mono">{}</span><span class="eh-small eh-mute">{}'
+        '</span><span class="eh-grow"></span><button type="button" class="eh-btn small"'
+        ' data-press="#eh-upload">{}</button></div>',
+        source_title(study.source),
+        _source_size(preview),
+        words,
+    )
+    return fill(
+        "{}<details class='eh-how eh-other' data-keep='source'><summary>Other sources: built-in, "
+        "Hub, recorded verdicts</summary>{}{}</details>",
+        card,
+        switch,
+        _source_control(study, kind),
+    )
+
+
+def source_title(source: str) -> str:
+    if source == "probe":
+        return "Probe set"
+    return source.removeprefix("hub:") if source_kind(source) == HUB else original_name(source)
+
+
+def _source_size(preview: StudyPreview) -> str:
+    if preview.records is None:
+        return ""
+    items, models = len(preview.records.items), len(preview.contestants)
+    return f"{count(items, 'question')}, answers of {count(models, 'model')}"
 
 
 def _source_control(study: LenientStudy, kind: str) -> Markup:
@@ -114,12 +139,21 @@ def _source_control(study: LenientStudy, kind: str) -> Markup:
         )
         return form_row("Path", box, hint, to=str(DATA.source))
     if kind == UPLOAD:
-        name = original_file_name(source)
+        name = original_name(source)
         hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz; several answer files are joined"
-        return fill('<p class="hint">{}{}</p>', f"In use: {name}. " if name else "", hint)
+        told = fill('<p class="hint">{}{}</p>', f"In use: {name}. " if name else "", hint)
+        return told + _upload_button("Choose files")
     return Markup(
         '<p class="hint">Published verdicts (MT-Bench, Arena, AlpacaEval, LLMBar, PRD …) '
         "open as a study without a key or a call. You can add live judges afterwards.</p>"
+    ) + _upload_button("Choose files of verdicts")
+
+
+def _upload_button(words: str) -> Markup:
+    return fill(
+        '<div class="eh-row"><button type="button" class="eh-btn" data-press="#eh-upload">{}'
+        "</button></div>",
+        words,
     )
 
 
@@ -132,7 +166,7 @@ def _hub_controls(study: LenientStudy, name: str) -> Markup:
         mono=True,
         placeholder="owner/name[:config][@revision]",
         slow=True,
-        suggestions=[(one.hub, one.summary) for one in HUB_SETS],
+        suggestions=[(one.hub, one.summary) for one in hub_sets()],
     )
     hint = known.summary if known else "a Hugging Face dataset, read at a pinned commit"
     splits = [(split, "") for split in (known.splits if known else ())]
@@ -187,7 +221,7 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
     parts = [
         form_row(
             DATA.where.rule.label,
-            select_menu(DATA.where.name, _filter_options(study), _filter_text(study)),
+            select_menu(DATA.where.name, _filter_options(study), filter_text(study)),
             study.hint(_filter_hint(preview), *DATA.where),
             to=DATA.where.name,
         ),
@@ -233,13 +267,13 @@ def _all_label(many: int) -> str:
 
 
 def _filter_options(study: LenientStudy) -> list[tuple[str, str]]:
-    value = _filter_text(study)
+    value = filter_text(study)
     known = [choice for choice, _ in _COMMON_FILTERS]
     return [*_COMMON_FILTERS, *([] if value in known else [(value, value.replace("=", " is "))])]
 
 
-def _filter_text(study: LenientStudy) -> str:
-    """The study's filters in one line: field=value,value; field=value."""
+def filter_text(study: LenientStudy) -> str:
+    """The filters of a study in one line: field=value,value; field=value."""
     where = study.value(*DATA.where)
     if not isinstance(where, Mapping):
         return ""
@@ -253,7 +287,7 @@ def _yaml_word(value: Any) -> str:
 
 
 def _filter_hint(preview: StudyPreview) -> str:
-    if preview.records is None or not _filter_text(preview.lenient_study):
+    if preview.records is None or not filter_text(preview.lenient_study):
         return ""
     return "filters apply before sampling"
 
@@ -296,7 +330,7 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
         form_row(
             "Custom filter",
             text_input(
-                "filter", _filter_text(study), mono=True, placeholder="category=writing,math"
+                "filter", filter_text(study), mono=True, placeholder="category=writing,math"
             ),
             f"field=value; fields: id, images, reference, {', '.join(fields)}, checks.follows",
             to="filter",

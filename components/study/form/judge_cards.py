@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from components.html.format import count, dollars
+from components.html.format import dollars
 from components.html.markup import Markup, escape, fill, join
 from components.html.pieces import status_badge
 from components.study.file.controls import (
-    action_checkbox,
     form_button,
-    form_link,
     form_row,
     select_menu,
 )
-from components.study.file.lenient_study import FormState, LenientStudy, judge_name
+from components.study.file.lenient_study import LenientStudy, judge_name
 from components.study.form.judge_settings import (
     EMBEDDED,
+    ENDPOINT,
     SIMULATED,
     judge_address,
     judge_form,
@@ -28,58 +27,60 @@ from components.study.form.judge_settings import (
 from judges.money.costs import listed_prices
 from judges.operations.check_judge import JudgeCheck
 from studies.spec.keys import EXTRACTION, JUDGE, PRICE, SIMULATION, STUDY
+from studies.spec.provider_presets import provider_presets
 
 
-def judge_cards(study: LenientStudy, view: FormState, tested: Mapping[str, JudgeCheck]) -> Markup:
-    """HTML cards of the study's judges, then of the deselected judges."""
+def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
+    """Cards of the judges of the study, and the button that adds one."""
     cards = [
-        _judge_card(judge, str(place), view, tested.get(str(judge.get(JUDGE.name.name, ""))))
+        _judge_card(judge, str(place), tested.get(str(judge.get(JUDGE.name.name, ""))))
         for place, judge in enumerate(study.judges)
     ]
-    cards += [_deselected_card(judge, place) for place, judge in enumerate(view.deselected_judges)]
-    add = form_button("Add a judge", {"do": "add judge"})
-    return (
-        join(cards) + fill('<div class="eh-row">{}</div>', add) + _extraction_settings(study, view)
+    words = "Add a second judge" if len(cards) == 1 else "Add a judge"
+    hint = "for a jury or a comparison" if cards else "a model that compares the answers"
+    return join(cards) + fill(
+        '<div class="eh-row">{}<span class="eh-small eh-mute">{}</span></div>',
+        form_button(words, {"do": "add judge"}),
+        hint,
     )
 
 
-def _judge_card(
-    judge: Mapping[str, Any], place: str, view: FormState, check: JudgeCheck | None
-) -> Markup:
+def _judge_card(judge: Mapping[str, Any], place: str, check: JudgeCheck | None) -> Markup:
     name = judge_name(judge)
-    open_ = view.judge == place
-    words = "Test again" if check else "Test this judge"
-    buttons = form_button(words, {"do": "test", "judge": name}, kind="small", errand=True)
-    edit = form_button(
-        "Close" if open_ else "Edit",
-        {"do": "open judge", "judge": "" if open_ else place},
+    words = "Test again" if check else "Test: 1 call"
+    buttons = form_button(
+        words,
+        {"do": "test", "judge": name},
         kind="small",
-        label=f"{'Close' if open_ else 'Edit'} {name}",
+        errand=True,
+        label=f"{words} of {name}",
     )
-    box = action_checkbox(f"Use {name}", {"do": "park", "judge": int(place), "name": name}, True)
+    change = form_button(
+        "Change", {"do": "open judge", "judge": place}, kind="small", label=f"Change {name}"
+    )
     head = fill(
-        '<header>{}<b>{}</b><span class="eh-grow"></span>{}{}</header>', box, name, buttons, edit
-    )
-    result = _test_result(check) if check else ""
-    form = judge_form(judge, f"judge.{place}", name) if open_ else ""
-    summary = fill('<div class="d">{}</div>', _judge_summary(judge, name))
-    return fill('<div class="eh-jc">{}{}{}{}</div>', head, summary, result, form)
-
-
-def _deselected_card(judge: Mapping[str, Any], place: int) -> Markup:
-    name = judge_name(judge)
-    remove = form_link(
-        "Remove", {"do": "drop", "judge": place, "name": name}, label=f"Remove {name}"
-    )
-    box = action_checkbox(f"Use {name}", {"do": "unpark", "judge": place, "name": name}, False)
-    head = fill(
-        '<header>{}<b>{}</b><span class="eh-grow"></span><span class="eh-small">{}</span></header>',
-        box,
+        '<header><b>{}</b><span class="eh-small eh-mute">{}</span><span class="eh-grow"></span>'
+        "{}{}</header>",
         name,
-        remove,
+        provider_title(judge),
+        buttons,
+        change,
     )
-    summary = fill('<div class="d">{}, not selected</div>', _judge_summary(judge, name))
-    return fill('<div class="eh-jc off">{}{}</div>', head, summary)
+    result = test_result(check) if check else ""
+    summary = fill('<div class="d">{}</div>', _judge_summary(judge, name))
+    return fill('<div class="eh-jc">{}{}{}</div>', head, summary, result)
+
+
+def provider_title(judge: Mapping[str, Any]) -> str:
+    """Provider of a judge: of the provider it names, else of its address, else its kind."""
+    kind = judge_kind(judge)
+    if kind != ENDPOINT:
+        return {EMBEDDED: "built in", SIMULATED: "simulated"}[kind]
+    presets = provider_presets()
+    if named := presets.get(str(judge.get(JUDGE.provider.name))):
+        return named.title
+    url = judge_address(judge)
+    return next((one.title for one in presets.values() if one.serves(url)), "other address")
 
 
 def _judge_summary(judge: Mapping[str, Any], name: str) -> Markup:
@@ -124,9 +125,8 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
     return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
 
 
-def _test_result(check: JudgeCheck) -> Markup:
-    """HTML result of a judge's test: status, duration, reading rule, reply and label
-    probabilities."""
+def test_result(check: JudgeCheck) -> Markup:
+    """Result of a test: status, duration, reading rule, reply and label probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
     quoted = f"“{end}”" if end else check.read.detail or "no reply"
@@ -151,8 +151,8 @@ def _test_result(check: JudgeCheck) -> Markup:
     )
 
 
-def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
-    """HTML choice of a second judge that extracts verdicts from unreadable replies."""
+def extraction_settings(study: LenientStudy) -> Markup:
+    """Choice of a second judge that extracts verdicts from unreadable replies."""
     entry = study.raw(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
     names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]
@@ -163,7 +163,3 @@ def _extraction_settings(study: LenientStudy, view: FormState) -> Markup:
     if own:
         made += judge_form(dict(entry), STUDY.extraction.name, str(entry.get(JUDGE.name.name, "")))
     return fill('<div class="eh-jx">{}</div>', made)
-
-
-def judge_count_text(study: LenientStudy) -> str:
-    return f"{count(len(study.judges), 'judge')} × {count(len(study.prompts), 'prompt')}"

@@ -7,9 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.study.file.typed_values import parse_number
-from components.study.form.judge_settings import JUDGE_TEMPLATES, judge_kind, simulation_default
+from components.study.form.judge_settings import (
+    JUDGE_TEMPLATES,
+    SIMULATED_JUDGES,
+    judge_kind,
+    simulation_default,
+)
 from studies.spec.judge_spec import default_read
 from studies.spec.keys import JUDGE, PRICE, SIMULATION, StudyKey
+from studies.spec.provider_presets import provider_presets
 
 _NAME, _MODEL = JUDGE.name.name, JUDGE.model.name
 
@@ -18,6 +24,21 @@ def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") ->
     """A new judge from the template of its kind, named after its model unless `name` is given."""
     made = dict(JUDGE_TEMPLATES[kind])
     return {_NAME: unique_name(name or str(made[_MODEL]), judges), **made}
+
+
+def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A judge of a provider ("openai"), of this machine ("embedded"), or simulated ("first")."""
+    if template in SIMULATED_JUDGES:
+        name, settings = SIMULATED_JUDGES[template]
+        return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}
+    if template in JUDGE_TEMPLATES:
+        return new_judge(template, judges)
+    if template not in provider_presets():
+        raise ValueError(f"no judge or provider named {template!r}; reload the page")
+    start = dict(JUDGE_TEMPLATES["endpoint"]) if template == "openai" else {_MODEL: ""}
+    named = str(start[_MODEL]) or provider_presets()[template].title
+    start.pop(JUDGE.base_url.name, None)  # the provider has it
+    return {_NAME: unique_name(named, judges), **start, JUDGE.provider.name: template}
 
 
 def unique_name(name: str, judges: Sequence[Mapping[str, Any]]) -> str:

@@ -44,6 +44,19 @@ JUDGE_TEMPLATES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Starting values of a new judge of each kind."""
 
+SIMULATED_JUDGES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "even": ("even-handed", {SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1}),
+    "first": (
+        "favours-first",
+        {SIMULATION.first_bias.name: 0.3, SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1},
+    ),
+    "long": (
+        "favours-length",
+        {SIMULATION.length_preference.name: 0.5, SIMULATION.accuracy.name: 0.8, JUDGE.seed.name: 1},
+    ),
+    "chance": ("chance", {SIMULATION.accuracy.name: 0.5, JUDGE.seed.name: 1}),
+}
+"""Simulated judges of the drawer: name and settings of each."""
 _EFFORT_OPTIONS: Final = (
     ("", "not sent"),
     *((word, word) for word in ("minimal", "low", "medium", "high")),
@@ -163,19 +176,24 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     return form_row("or Space's key", box, hint, to=f"{field}.{key}")
 
 
+def key_row(field: str, name: str, url: str) -> Markup:
+    """Field for the key of an endpoint, with the host to which it goes."""
+    return form_row(
+        "Key",
+        key_input(name, html_id(f"{field}.key"), url),
+        f"goes to {origin_of(url) or 'this address'} only; held by this page and the run, "
+        "never in a file, link or export",
+        to=f"{field}.key",
+    )
+
+
 def _endpoint_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
     url = judge_address(judge)
     variable, vision = JUDGE.api_key_env, JUDGE.vision
     return [
         _text_row(field, JUDGE.base_url, url, mono=True),
         form_row(JUDGE.model.rule.label, _model_input(field, judge, name), to=f"{field}.{_MODEL}"),
-        form_row(
-            "Key",
-            key_input(name, html_id(f"{field}.key"), url),
-            f"goes to {origin_of(url) or 'this address'} only; held by this page and the run, "
-            "never in a file, link or export",
-            to=f"{field}.key",
-        ),
+        EMPTY if field.startswith("judge.") else key_row(field, name, url),
         _host_key_row(judge, field)
         if is_public()
         else _text_row(field, variable, judge_variable(judge), mono=True),

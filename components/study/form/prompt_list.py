@@ -13,41 +13,80 @@ from judges.rendering.prompt import load_prompt
 from judges.rendering.prompt_library import LibraryPrompt
 from studies.errors import EvenhandError
 
-_VISIBLE_PROMPTS: Final = 4
-"""Number of unselected prompts shown; the others are folded."""
+
+def prompt_cards(study: LenientStudy) -> Markup:
+    """Cards of the prompts of the study; their editor opens in a drawer."""
+    offered = available_prompts(study.folder)
+    named = {one.reference_from(study.folder): one for one in offered}
+    cards = join(_prompt_card(name, named.get(name)) for name in study.prompts)
+    library = {"do": "mode", "mode": "library"}
+    words = "Add another" if study.prompts else "Choose a prompt"
+    first = study.prompts[0] if study.prompts else ""
+    buttons = form_button(words, library)
+    if first in named:
+        shown = {"do": "show prompt", "prompt": first}
+        buttons = (
+            form_button("Preview as sent", {**shown, "mode": "side"})
+            + form_button("Edit", {**shown, "mode": "editor"}, label=f"Edit {first}")
+            + buttons
+        )
+    many = sum(1 for _ in _sort_names(named))
+    head = subheading(
+        "Prompt" if len(study.prompts) == 1 else "Prompts", f"{count(many)} in the library"
+    )
+    return fill('{}{}<div class="eh-row">{}</div>', head, cards, buttons)
 
 
-def prompt_list(study: LenientStudy) -> Markup:
-    """HTML list of prompts: selected ones first, then the user's own, then the other built-in
-    ones."""
+def _prompt_card(name: str, one: LibraryPrompt | None) -> Markup:
+    if one is None:
+        title, version = name, ""
+        details = "not found: no prompt of this name and no file at this path"
+    else:
+        title, version = one.prompt.name, f"version {one.prompt.version}"
+        details = f"{_protocol_text(one.prompt.protocol)}; the reply "
+        details += verdict_ending(one.prompt.verdict)
+    remove = form_link(
+        "Remove", {"do": "prompt", "prompt": name, "on": False}, label=f"Remove {title} {version}"
+    )
+    change = form_button(
+        "Change",
+        {"do": "show prompt", "prompt": name, "mode": "library"},
+        kind="small",
+        label=f"Change {title} {version}".strip(),
+    )
+    return fill(
+        '<div class="eh-jc"><header><b class="eh-mono">{}</b><span class="eh-small eh-mute">{}'
+        '</span><span class="eh-grow"></span>{} {}</header><div class="d">{}</div></div>',
+        title,
+        version,
+        fill('<span class="eh-small">{}</span>', remove),
+        change,
+        details,
+    )
+
+
+def _protocol_text(protocol: str) -> str:
+    return {
+        "pairwise": "two answers",
+        "five-level": "two answers, five levels",
+        "choice": "all answers at once",
+        "single": "one answer",
+        "factuality": "two answers, facts only",
+    }.get(protocol, protocol)
+
+
+def prompt_library(study: LenientStudy) -> Markup:
+    """All prompts with a box each: those of the study first, then the user's own."""
     offered = available_prompts(study.folder)
     chosen = study.prompts
     named = {one.reference_from(study.folder): one for one in offered}
-    selected = [_prompt_row(name, named.get(name), study, True) for name in chosen]
-    unselected = [name for name in _sort_names(named) if name not in chosen]
-    kinds = {named[name].prompt.protocol for name in chosen if name in named}
-    visible = [n for n in unselected if not named[n].built_in or named[n].prompt.protocol in kinds][
-        :_VISIBLE_PROMPTS
+    rows = [_prompt_row(name, named.get(name), True) for name in chosen]
+    rows += [
+        _prompt_row(name, named[name], False) for name in _sort_names(named) if name not in chosen
     ]
-    others = [
-        _prompt_row(name, named[name], study, False) for name in unselected if name not in visible
-    ]
-    shown = [*selected, *(_prompt_row(name, named[name], study, False) for name in visible)]
-    more = (
-        fill(
-            "<details class='eh-how eh-all' data-keep='all prompts'><summary>{} "
-            "more</summary>{}</details>",
-            count(len(others)),
-            join(others),
-        )
-        if others
-        else ""
-    )
-    buttons = form_button("New prompt", {"do": "new prompt"}) + form_button(
-        "Compare two", {"do": "mode", "mode": "compare"}, kind="ghost"
-    )
-    head = subheading("Prompts", "each prompt defines its protocol")
-    return fill('{}{}{}<div class="eh-row">{}</div>', head, join(shown), more, buttons)
+    new = form_button("New prompt", {"do": "new prompt"})
+    note = "Several prompts are compared on the same questions. Each defines its protocol."
+    return fill('<p class="hint">{}</p>{}<div class="eh-row">{}</div>', note, join(rows), new)
 
 
 def _sort_names(named: Mapping[str, LibraryPrompt]) -> list[str]:
@@ -77,7 +116,7 @@ def verdict_ending(verdict: str) -> str:
     return VERDICT_ENDINGS.get(verdict, f"has the format {verdict}")
 
 
-def _prompt_row(name: str, one: LibraryPrompt | None, study: LenientStudy, on: bool) -> Markup:
+def _prompt_row(name: str, one: LibraryPrompt | None, on: bool) -> Markup:
     if one is None:
         details, title = "not found: no prompt of this name and no file at this path", name
     else:

@@ -11,7 +11,12 @@ from components.html.format import count, tokens
 from components.html.markup import Markup, escape, fill, join
 from components.html.pieces import notice_html, status_badge
 from components.inspect.word_diff import word_difference
-from components.study.file.controls import previous_next, segmented_switch, select_menu
+from components.study.file.controls import (
+    drawer_head,
+    previous_next,
+    segmented_switch,
+    select_menu,
+)
 from components.study.file.lenient_study import (
     FormState,
     LenientStudy,
@@ -36,7 +41,12 @@ from studies.errors import EvenhandError
 from studies.spec.keys import JUDGE, STUDY
 from studies.spec.presentations import resolve_contestants
 
-PANEL_MODES: Final = (("side", "Side by side"), ("editor", "Editor"), ("compare", "Compare"))
+PANEL_MODES: Final = (
+    ("library", "Library"),
+    ("side", "As sent"),
+    ("editor", "Editor"),
+    ("compare", "Compare two"),
+)
 NEW_PROMPT_YAML: Final = """\
 name: my-prompt
 version: 1
@@ -104,9 +114,11 @@ def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None
     item = preview.items[at] if n else None
     if view.mode == "compare":
         title, item = "Two prompts side by side", None
+    if view.mode == "library":
+        title, item = "Choose prompts", None
     sent = preview_messages(preview, prompt, item)
     summary = _item_summary(item, sent, prompt) if item and prompt else ""
-    navigation = previous_next(at, n, "item") if n > 1 and view.mode != "compare" else ""
+    navigation = previous_next(at, n, "item") if n > 1 and item is not None else ""
     switch = fill(
         '<span id="f-mode-l" hidden>View</span>{}', segmented_switch("mode", PANEL_MODES, view.mode)
     )
@@ -121,14 +133,13 @@ def prompt_heading(preview: StudyPreview, view: FormState, prompt: Prompt | None
         other = select_menu("prompt", options, first, label="First prompt") + select_menu(
             "other", [("", "choose another"), *options], view.other, label="Second prompt"
         )
-    return fill(
-        '<header class="eh-head"><div><h2>{}</h2><p>{}</p></div>'
-        '<div class="eh-row">{}{}{}</div></header>',
-        title,
+    return drawer_head(title) + fill(
+        '<p class="eh-small eh-mute">{}</p><div class="eh-row eh-modes">{}{}{}</div>{}',
         summary,
+        switch,
         navigation,
         other,
-        switch,
+        view.notice_html,
     )
 
 
@@ -180,7 +191,7 @@ def template_and_preview(
     preview: StudyPreview, view: FormState, shown: LibraryPrompt | None
 ) -> Markup:
     if shown is None:
-        return notice_html("warn", "No prompt.", "Tick a prompt in step 2, or write your own.")
+        return notice_html("warn", "No prompt.", "Choose one in the library, or write your own.")
     prompt = shown.prompt
     return fill(
         '<div class="eh-ed"><div class="eh-box">{}</div><div class="eh-box well">{}</div></div>{}',

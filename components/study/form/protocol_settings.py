@@ -22,10 +22,11 @@ from components.study.file.controls import (
     text_input,
 )
 from components.study.file.lenient_study import LenientStudy, normalise_value
+from metrics.remedies.rule_names import words_of_id
 from studies.domain import REFERENCE
+from studies.spec.combine_rules import COMBINE_RULES, REMEDY_RULES, parse_remedy
 from studies.spec.keys import PROTOCOL_KEYS, STUDY, StudyKey
 from studies.spec.presets import PRESETS
-from studies.spec.study_fields import COMBINE_RULES, REMEDY_RULES
 
 PRESET_SUBTITLES: Final = {
     "visit-bench": "pairs on images, Elo",
@@ -184,7 +185,9 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
     """The rules for combining both orders, plus a remedy if the study file names one."""
     used = study.text_value(*STUDY.combine)
-    return COMBINE_RULES | {k: v for k, v in REMEDY_RULES.items() if k == used}
+    remedy = parse_remedy(used)
+    named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})
+    return COMBINE_RULES | {k: v for k, v in named.items() if k == used}
 
 
 def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:

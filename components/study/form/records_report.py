@@ -22,7 +22,6 @@ from components.study.file.controls import (
     subheading,
 )
 from components.study.file.lenient_study import FormState
-from components.study.form.data_source import original_file_name
 from components.study.form.mapping_preview import column_names, comparisons_html, source_table
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.eligibility import count_skipped
@@ -31,6 +30,7 @@ from studies.domain import Item
 from studies.errors import EvenhandError
 from studies.files.nested_columns import expand_columns
 from studies.files.tables import SourceTable, text_of
+from studies.files.upload_names import original_name
 from studies.sources.detect import matching_formats
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
@@ -48,19 +48,32 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, view: FormState) -> Markup:
-    """HTML of the report below the slice: errors, detected format, missing answers, one item."""
-    parts = [_error_notice(preview), _detected_format(preview), mapping_form(preview)]
+    """The report below the comparisons: errors, detected format, columns, gaps and one item."""
+    parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
         parts.append(_join_report(found) if found else _coverage(preview))
         parts.append(_skipped_notice(preview))
-        parts.append(item_html(preview, view))
+        parts.append(_item_details(preview, view))
     return join(parts)
+
+
+def _item_details(preview: StudyPreview, view: FormState) -> Markup:
+    item = item_html(preview, view)
+    if not item:
+        return EMPTY
+    return fill(
+        "<details class='eh-how' data-keep='one item'><summary>One question in full</summary>{}"
+        "</details>",
+        item,
+    )
 
 
 def _error_notice(preview: StudyPreview) -> Markup:
     if not preview.data_error:
         return EMPTY
+    if has_roles(preview):
+        return EMPTY  # the strip below names the column that is missing
     if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
         advice = "Check the guessed meaning of its columns below and confirm it."
         details = escape(with_original_name(preview, preview.data_error))
@@ -77,7 +90,7 @@ def _error_notice(preview: StudyPreview) -> Markup:
 def with_original_name(preview: StudyPreview, words: str) -> str:
     """Replace the stored name of an uploaded file in a text by its original name."""
     stored = PurePath(preview.lenient_study.source).name
-    return words.replace(stored, original_file_name(preview.lenient_study.source))
+    return words.replace(stored, original_name(preview.lenient_study.source))
 
 
 def _detected_format(preview: StudyPreview) -> Markup:
@@ -132,11 +145,39 @@ def mapping_form(preview: StudyPreview) -> Markup:
         _column_row(table, column, mapping.get(column, "")) for column in column_names(table)
     )
     state = "saved with the study" if saved else "a guess, not applied yet"
-    head = subheading("Meaning of the columns", state)
     use = "" if saved else form_button("Use these columns", {"do": "map", "mapping": guess})
-    shown = comparisons_html(study, table, mapping)
     reading = _reading_row(preview, mapping)
-    return fill('{}{}{}{}<div class="eh-row">{}</div>', head, rows, reading, shown, use)
+    roles = has_roles(preview)
+    shown = "" if roles else comparisons_html(study, table, mapping)
+    return fill(
+        "<details class='eh-how' id='eh-all-columns' data-keep='columns'{}><summary>"
+        'Meaning of the columns: {}</summary>{}{}</details>{}<div class="eh-row">{}</div>',
+        EMPTY if saved or roles else Markup(" open"),
+        state,
+        rows,
+        reading,
+        shown,
+        use,
+    )
+
+
+ANSWER_FIELD: Final = "responses."
+_ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
+"""Fields of tables with one answer, or one verdict, in a row: their columns are mapped singly."""
+
+
+def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
+    """The mapping of the study file; the guess until there is one."""
+    saved = preview.lenient_study.raw(*DATA.mapping)
+    if isinstance(saved, Mapping):
+        return {str(column): str(field) for column, field in saved.items()}
+    return guess_mapping(table.columns, table.rows)
+
+
+def has_roles(preview: StudyPreview) -> bool:
+    """Whether the source is a table whose rows hold a question and the answers to it."""
+    table = table_to_map(preview)
+    return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
 def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:

@@ -27,12 +27,6 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
             "profile", options, "all" if whole else "slice"
         )
     subtitle = f"the {count(found.items)} items and their answers at a glance, before any call"
-    head = fill(
-        '<header class="eh-head"><div><h2>Profile of the slice</h2>'
-        '<p>{}</p></div><div class="eh-row">{}</div></header>',
-        subtitle,
-        switch,
-    )
     parts = [
         _categories(found),
         _lengths(found),
@@ -40,8 +34,10 @@ def profile_html(found: SliceProfile, *, whole: bool, slice_size: int, total: in
     ]
     columns = join(fill("<div>{}</div>", part) for part in parts)
     return fill(
-        '{}<div class="eh-three">{}</div>{}{}',
-        head,
+        '<details class="eh-fold" data-keep="profile"><summary><b>Your sample at a glance</b>'
+        '<span class="eh-small">{}</span></summary>{}<div class="eh-three">{}</div>{}{}</details>',
+        subtitle,
+        switch,
         columns,
         _profile_footer(found),
         suspects_list(found),

@@ -206,12 +206,6 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     return Kpi(label, share(found, 0), f"from {share(0.5, 0)}", note)
 
 
-def empty_plan_kpis() -> Markup:
-    """HTML row of key figures with dashes, for a study that cannot be run."""
-    names = ("Calls", "Tokens", "Dollars", "Time", "Detectable first-slot share")
-    return kpi_strip([Kpi(name, DASH, note="no plan yet") for name in names])
-
-
 def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
     cost, budget = numbers.dollars, study.budget_usd
     unknown = [name for name, one in numbers.by_judge.items() if one.dollars is None]

@@ -3,6 +3,7 @@ that occur at any load."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Final
 
@@ -15,11 +16,17 @@ CONGESTED_SHARE: Final = 0.3
 reduce."""
 OVERLOAD_SHARE: Final = 0.6
 """Share of failed calls that counts as congestion in any case."""
-MANY_REFUSALS: Final = 6
-MAX_MANY_REFUSALS: Final = 12
-REFUSAL_WINDOW: Final = 16
-"""Number of last calls examined for refusals: from MANY_REFUSALS on they mean a rate limit; fewer
-are transient."""
+MANY_REFUSALS: Final = 10
+MAX_MANY_REFUSALS: Final = 24
+REFUSAL_WINDOW: Final = 32
+"""A rate limit refuses many of the last calls; single refusals among them are transient."""
+CHANCE: Final = 1e-6
+"""Probability below which a number of refusals is not taken for chance."""
+MIN_ACCEPTED: Final = 4
+"""Accepted trial calls that end the hold of all others."""
+PRIOR_CALLS: Final = 50.0
+PRIOR_SHARE: Final = 0.02
+"""Share of refusals expected at any load, and the number of calls that it counts as."""
 
 
 class CongestionWindow:
@@ -84,24 +91,73 @@ def _share_between(share: float) -> float:
 
 
 class RefusalWindow:
-    """Refusals (HTTP 429) among the last calls. Few refusals count as transient, many as a rate
-    limit."""
+    """Refusals (429) among the last calls: a few are transient, many are a rate limit.
+
+    Many means: more than chance explains, given the share of refusals among the calls before.
+    """
 
     def __init__(self) -> None:
-        self.threshold = MANY_REFUSALS
         self._outcomes: deque[bool] = deque(maxlen=REFUSAL_WINDOW)
+        self._calls_before = PRIOR_CALLS
+        self._refusals_before = PRIOR_CALLS * PRIOR_SHARE
 
     def record(self, refused: bool) -> None:
+        if len(self._outcomes) == REFUSAL_WINDOW:
+            self._calls_before += 1
+            self._refusals_before += self._outcomes[0]
         self._outcomes.append(refused)
 
-    def raise_threshold(self) -> None:
-        """Require more refusals before they count as a rate limit, after transient refusals were
-        taken for one."""
-        self.threshold = min(self.threshold + 3, MAX_MANY_REFUSALS)
-
     def clear(self) -> None:
+        """Delete the last outcomes, which a measured rate limit explains."""
         self._outcomes.clear()
 
     @property
     def is_persistent(self) -> bool:
-        return sum(self._outcomes) >= self.threshold
+        return sum(self._outcomes) >= _unlikely_count(self._refusals_before / self._calls_before)
+
+
+def _unlikely_count(share: float) -> int:
+    """The least number of refusals in a window that chance almost never reaches, if each call is
+    refused with probability `share`."""
+    tail, count = 0.0, REFUSAL_WINDOW + 1
+    while count > MANY_REFUSALS and tail < CHANCE:
+        count -= 1
+        chosen = math.comb(REFUSAL_WINDOW, count)
+        tail += chosen * share**count * (1 - share) ** (REFUSAL_WINDOW - count)
+    return min(count + (tail >= CHANCE), MAX_MANY_REFUSALS)
+
+
+class TrialCalls:
+    """Calls made one at a time while the first refused call holds all others.
+
+    A rate limit refuses these calls too. If they are accepted, the first one was refused for
+    another reason, and only its own call has to wait.
+    """
+
+    def __init__(self) -> None:
+        self.active = False
+        self._in_flight: float | None = None
+        self._accepted = 0
+
+    @property
+    def may_start(self) -> bool:
+        return self.active and self._in_flight is None
+
+    def start(self) -> None:
+        """Begin trials, after the first refused call for a while."""
+        self.active, self._in_flight, self._accepted = True, None, 0
+
+    def stop(self) -> None:
+        self.active = False
+
+    def record_start(self, started: float) -> None:
+        self._in_flight = started
+
+    def record_end(self, started: float, *, accepted: bool) -> bool:
+        """Record the end of a call; return whether enough trials were accepted."""
+        if not self.active or started != self._in_flight:
+            return False
+        self._in_flight = None
+        self._accepted += accepted
+        self.active = self._accepted < MIN_ACCEPTED
+        return not self.active

@@ -20,7 +20,7 @@ class HedgeBudget:
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more second call; return False, without counting it, if the maximum is
+        """Count one more hedged call; return False, without counting it, if the maximum is
         reached."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
@@ -31,9 +31,10 @@ class HedgeBudget:
 class HedgeableCall(Protocol):
     """The methods that `race` needs from the attempts at one ask."""
 
-    slow_event: asyncio.Event
     attempt: int | None
 
+    @property
+    def slow_event(self) -> asyncio.Event: ...
     async def run(self) -> Any: ...
     async def run_hedge(self) -> Any: ...
     def abandon(self) -> None: ...

@@ -8,6 +8,7 @@ the time between them, therefore give its rate limit, whatever bursts it allows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 MIN_RATE: Final = 0.05
@@ -16,10 +17,15 @@ MAX_RATE: Final = 1000.0
 FIRST_DECREASE: Final = 0.85
 """Factor by which a refusal lowers a rate that is only a guess so far."""
 DECREASE: Final = 0.97
-"""Factor by which a refusal lowers a measured rate."""
-PROBE_AFTER: Final = 4
-"""Higher rates are tried when refusals below the measured rate outnumber those above it by this
-many."""
+"""Factor on a measured rate, after a refusal."""
+TRIAL_AFTER: Final = 10
+"""Refusals of a limited rate after which the rate before the limit is tried for the first time."""
+DOUBTFUL_SHARE: Final = 0.1
+"""Share of refused calls at a limited rate from which on the limit is doubtful."""
+TRIAL_FACTOR: Final = 0.7
+MIN_TRIAL_REFUSALS: Final = 4
+MIN_TRIAL_CALLS: Final = 32
+"""Accepted calls that show that an endpoint accepts a rate."""
 MIN_MEASURED_CALLS: Final = 5
 """Accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
@@ -45,17 +51,30 @@ class RateEstimate:
         self.rate: float | None = None
         """Calls per second; None: no limit found so far, or it was lifted."""
         self.probing = False
-        """Whether single refusals are ignored, because they also occurred at rates below the
-        measured limit and so do not depend on the rate."""
+        """Whether a much higher rate is tried and single refusals are ignored."""
         self._base = 0.0
         self._growth_calls = float(MIN_GROWTH_CALLS)
-        self._low_refusals = 0
+        self._unlimited_rate = 0.0
+        self._accepted = 0
+        self._refused = 0
+        self._trial_after = TRIAL_AFTER
         self._measured_calls = 0.0
         self._measured_seconds = 0.0
         self._idle_seconds = 0.0
         self._cooldown = 0.0
         self._window_start = -1.0
         self._window_successes = 0
+
+    def values(self) -> list[float]:
+        """All values as numbers, to be shared with other processes."""
+        return [math.nan if value is None else float(value) for value in vars(self).values()]
+
+    def load(self, values: Sequence[float]) -> None:
+        """Take over the values of another process."""
+        for name, value in zip(vars(self), values, strict=False):
+            setattr(self, name, value)
+        self.rate = None if math.isnan(values[0]) else values[0]
+        self.probing = bool(values[1])
 
     def start_window(self, now: float) -> None:
         if self._window_start < 0:
@@ -65,30 +84,37 @@ class RateEstimate:
         self._window_successes += 1
         if self.rate is None:
             return
+        if self.probing:
+            if self._window_successes >= MIN_TRIAL_CALLS:
+                self._lift()
+            return
         flat_part = (1 - DECREASE) ** (1 / 3)
         ahead = self._window_successes / self._growth_calls - flat_part
         self.rate = max(MIN_RATE, self._base * (1 + ahead**3))
         if self.rate > MAX_RATE:
-            self.rate, self.probing = None, False
-            self._clear_measurement()
+            self._lift()
 
-    def record_refusal(
-        self, now: float, guess: float, *, wait: float = 0.0, isolated: bool = False
-    ) -> None:
+    def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
         """Lower the rate after a refusal: to 97 % of the measured limit, or to 85 % of the lowest
-        guess if too few calls were accepted to measure it.
-
-        `wait`: the cool-down that follows, in seconds. `isolated`: few of the last calls were
-        refused.
-        """
+        guess if too few calls were accepted to measure it. `wait`: the cool-down that follows, in
+        seconds."""
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
-        if isolated and self._is_independent_of_rate():
+        if self.probing:
+            self._refused += 1
+            if self._refused >= MIN_TRIAL_REFUSALS and self._refused > calls:
+                self._end_trial(now)
             return
-        self._window_start, self._window_successes, self.probing = now, 0, False
+        self._window_start, self._window_successes = now, 0
         if self.rate is None:
+            self._unlimited_rate = calls / seconds if calls >= MIN_TRIAL_CALLS else guess
             measured = calls / seconds if calls >= MIN_MEASURED_CALLS else guess
             self._set_guess(min(guess, math.sqrt(guess * measured)))
             self._cooldown = wait
+            return
+        self._refused += 1
+        self._accepted += calls
+        if self._is_doubtful():
+            self._start_trial()
             return
         self._add_interval(calls, seconds)
         self._cooldown = wait
@@ -105,29 +131,31 @@ class RateEstimate:
         self._measured_seconds = weight * self._measured_seconds + seconds
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
-    def _is_independent_of_rate(self) -> bool:
-        """Return whether refusals seem not to depend on the rate: most came below the measured
-        limit. If so, start to try higher rates instead of lower ones."""
-        if self.probing:
-            return True
-        measured = self._measured_calls >= MIN_MEASURED_CALLS
-        below = measured and self.rate is not None and self.rate < self._base
-        self._low_refusals = max(0, self._low_refusals + (1 if below else -1))
-        if self._low_refusals < PROBE_AFTER:
-            return False
-        self._low_refusals, self.probing = 0, True
-        self._base, self._growth_calls = 2 * self._base, float(MIN_GROWTH_CALLS)
-        self._window_successes = 0
-        self._clear_measurement()
-        return True
+    def _is_doubtful(self) -> bool:
+        """Whether refusals go on at much lower rates than before, so that they may not depend on
+        the rate."""
+        assert self.rate is not None
+        calls = self._accepted + self._refused
+        often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)
+        return often and self.rate < self._unlimited_rate / 2
+
+    def _start_trial(self) -> None:
+        """Try a rate near the one before the limit was found. Each trial that fails doubles the
+        refusals before the next one."""
+        self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
+        self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
+
+    def _end_trial(self, now: float) -> None:
+        """Return to the measured limit: the higher rate was refused."""
+        self.probing, self.rate = False, DECREASE * self._base
+        self._window_start, self._window_successes, self._refused = now, 0, 0
 
     def _set_guess(self, rate: float) -> None:
         self._base = self.rate = max(MIN_RATE, FIRST_DECREASE * rate)
         self._growth_calls = float(MIN_GROWTH_CALLS)
 
     def _set_measured(self) -> None:
-        """Set the limit midway between the lowest and the highest rate that would explain the
-        refusals.
+        """Set the limit between the lowest and the highest rate that would explain the refusals.
 
         The lowest is the rate of accepted calls. The highest is that rate outside cool-downs, which
         is the limit of an endpoint without bursts: it accepts no extra calls after a cool-down.
@@ -135,14 +163,20 @@ class RateEstimate:
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
         idle_share = self._idle_seconds / self._measured_seconds
-        # At fast rates an estimate that is too high costs only a small share of the calls.
-        reach = 1.5 if accepted > 1 else 1.2
+        precise = self.rate < PRECISE_RATIO * accepted
+        # At a fast rate too high an estimate costs a small share of the calls. An imprecise one is
+        # too low if the calls were slow for most of the interval.
+        fast = accepted > 1
+        reach, part = (1.5 if fast else 1.2), (0.8 if fast and not precise else 0.5)
         highest = max(accepted, min(self.rate, reach * accepted / max(1 - idle_share, 0.1)))
-        self._base = max(MIN_RATE, (accepted + highest) / 2)
-        precision = GROWTH_FACTOR if self.rate < PRECISE_RATIO * accepted else 2
+        self._base = max(MIN_RATE, accepted + part * (highest - accepted))
+        precision = GROWTH_FACTOR if precise else 2
         longest = max(MAX_GROWTH_CALLS, GROWTH_SECONDS * accepted)
         self._growth_calls = min(max(precision * self._measured_calls, MIN_GROWTH_CALLS), longest)
         self.rate = DECREASE * self._base
 
-    def _clear_measurement(self) -> None:
+    def _lift(self) -> None:
+        """Limit the rate no longer."""
+        self.rate, self.probing = None, False
+        self._accepted, self._refused, self._trial_after = 0, 0, TRIAL_AFTER
         self._measured_calls = self._measured_seconds = self._idle_seconds = 0.0

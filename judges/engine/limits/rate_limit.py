@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from judges.engine.limits.congestion import CongestionWindow, RefusalWindow
+from judges.engine.limits.congestion import CongestionWindow, RefusalWindow, TrialCalls
+from judges.engine.limits.pace_file import PaceSlot
+from judges.engine.limits.paced_starts import PacedStarts
 from judges.engine.limits.provider_quota import QuotaBucket
 from judges.engine.limits.rate_estimate import RateEstimate
+from judges.engine.limits.turn_queue import TurnQueue
 from judges.models.rate_headers import RequestQuota
 
 START_LIMIT: Final = 20
@@ -28,18 +30,23 @@ class EndpointLimiter:
     by 1 per window and is multiplied by 0.7 at each congestion. Congestion means that the share of
     failures grows with the load; a constant share is treated as transient faults.
 
-    Refusals (HTTP 429): the first one stops all calls for the time that it demands. If further
-    refusals are rare among successful calls, each delays its own call only. If they are frequent,
-    the endpoint has a rate limit: each stops all calls again, and the calls per second are limited.
+    After the first 429 calls are made one at a time until four are accepted or the time it demands
+    is over; if one of them is refused too, no call starts until that time. If further refusals are
+    rare among successful calls, each holds only its own call. If they are many, the endpoint has a
+    rate limit: each holds all calls again, and the calls per second are limited.
     """
 
-    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        ceiling: int,
+        clock: Callable[[], float] = time.monotonic,
+        pace_slot: PaceSlot | None = None,
+    ) -> None:
         self.ceiling = ceiling
         self.limit = float(min(START_LIMIT, ceiling))
         self.in_flight = 0
         self.uncounted = 0
         """Open calls that are no longer counted as in flight, because they take very long."""
-        self.rate_estimate = RateEstimate()
         self._clock = clock
         self._doubling = True
         self._clean_calls = 0
@@ -47,20 +54,32 @@ class EndpointLimiter:
         self._clean_limit = self.limit
         self._congestion = CongestionWindow()
         self._refusals = RefusalWindow()
+        self._trials = TrialCalls()
         self._refusals_in_a_row = 0
         self._last_refusal = -QUIET_SECONDS
         self._quota = QuotaBucket()
         self._episode_start = -1.0
-        self._cooldown_end = 0.0
-        self._last_cooldown_start = -1.0
-        self._next_start = 0.0
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._pace = PacedStarts(pace_slot)
+        self._waiters = TurnQueue()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
+    def rate_estimate(self) -> RateEstimate:
+        return self._pace.estimate
+
+    @property
     def cooldown_left(self) -> float:
-        """Seconds until a call may start again."""
-        return max(0.0, self._cooldown_end - self._clock())
+        """Seconds until calls may start again, apart from trial calls."""
+        return max(0.0, self._pace.cooldown_end - self._clock())
+
+    def was_overtaken(self, started: float) -> bool:
+        """Whether a cool-down began after a call was allowed to start."""
+        return self.cooldown_left > 0 and started <= self._pace.cooldown_start
+
+    @property
+    def holds_refused_calls(self) -> bool:
+        """Whether a refused call need not wait by itself: a rate limit holds all calls."""
+        return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
     def throttled_rate(self) -> float | None:
@@ -68,8 +87,9 @@ class EndpointLimiter:
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 
-    async def acquire(self, closed: Callable[[], bool]) -> float | None:
-        """Wait until a call may start; return its start time, to be passed to `release`.
+    async def acquire(self, closed: Callable[[], bool], run: object = None) -> float | None:
+        """Wait until a call may start; return its start time, to be passed to `release`. Waiting
+        calls of several runs take turns.
 
         Returns None as soon as `closed()` is true, so that a cool-down of minutes does not delay a
         stop or a pause.
@@ -77,9 +97,13 @@ class EndpointLimiter:
         while not closed():
             if (started := self._try_acquire()) is not None:
                 return started
-            await self._wait_turn()
+            await self._wait_turn(run)
         self._wake_next()  # pass the unused turn to the next waiter
         return None
+
+    def close(self) -> None:
+        """Stop sharing the rate with other processes."""
+        self._pace.close()
 
     def raise_ceiling(self, ceiling: int) -> None:
         """Allow more calls in flight, because another run uses this endpoint too."""
@@ -128,6 +152,8 @@ class EndpointLimiter:
         refused = limited or bool(wait)
         if refused or not neutral:
             self._refusals.record(refused)
+        if self._trials.record_end(started, accepted=not (refused or neutral)):
+            self._pace.cooldown_end = self._clock()
         if refused:
             self._record_refusal(started, limited, wait)
         if congested:
@@ -139,29 +165,31 @@ class EndpointLimiter:
     def wake_waiters(self) -> None:
         """Wake all waiting calls to check again whether their run was stopped or paused."""
         while self._waiters:
-            _wake_waiter(self._waiters.popleft())
+            self._waiters.wake_next()
 
     def _try_acquire(self) -> float | None:
         now = self._clock()
-        if now < self._opens_at() or self.in_flight >= int(self.limit):
+        self._pace.refresh(now)
+        if self.in_flight >= int(self.limit) or now < self._opens_at(now):
             return None
         self.in_flight += 1
+        if now < self._pace.cooldown_end:
+            self._trials.record_start(now)
         self._limit_reached |= self.in_flight >= int(self.limit)
         self._quota.record_start(now)
-        self.rate_estimate.start_window(now)
+        self._pace.record_start(now)
         if self.rate_estimate.rate is not None:
-            self._next_start = max(now, self._next_start) + 1 / self.rate_estimate.rate
             self._wake_next()
         return now
 
-    def _opens_at(self) -> float:
-        next_start = self._next_start if self.rate_estimate.rate is not None else 0.0
-        return max(self._cooldown_end, next_start, self._quota.next_start(self._clock()))
+    def _opens_at(self, now: float) -> float:
+        cooldown_end = 0.0 if self._trials.may_start else self._pace.cooldown_end
+        return max(cooldown_end, self._pace.opens_at(now), self._quota.next_start(now))
 
     def _record_success(self, started: float) -> None:
         self._clean_calls += 1
         self._refusals_in_a_row = 0
-        self.rate_estimate.record_success(self._clock())
+        self._pace.record_success(self._clock())
         self._record_outcome(started, failed=False)
         grows = self._limit_reached and self.limit < self.ceiling  # an unused limit proves nothing
         if self._clean_calls >= self.limit and grows:
@@ -186,23 +214,30 @@ class EndpointLimiter:
         """Start a cool-down for all calls, unless the refusal is one of a few transient refusals;
         limit the rate if refusals are frequent."""
         now = self._clock()
-        estimate, many = self.rate_estimate, self._refusals.is_persistent
-        persistent = many or (estimate.rate is not None and not estimate.probing)
+        estimate = self.rate_estimate
+        if limited and estimate.probing:
+            self._pace.record_refusal(now, self.limit)
+        persistent = not estimate.probing and (
+            estimate.rate is not None or self._refusals.is_persistent
+        )
         first = now - self._last_refusal >= QUIET_SECONDS
-        same_burst = started <= self._last_cooldown_start
-        if not (persistent or first or same_burst):
+        same_burst = started <= self._pace.cooldown_start
+        in_trial = self._trials.active and now < self._pace.cooldown_end
+        if not (persistent or first or same_burst or in_trial):
             return
         self._last_refusal = now
+        if first and not persistent:
+            self._trials.start()
+        else:
+            self._trials.stop()
         if not same_burst:
-            self._last_cooldown_start = now
+            self._pace.cooldown_start = now
             wait = self._default_cooldown() if wait is None else wait
         if limited and persistent and (not same_burst or estimate.rate is None):
             wait = wait or 0.0
-            estimate.record_refusal(now, self.limit / max(wait, 1.0), wait=wait, isolated=not many)
+            self._pace.record_refusal(now, self.limit / max(wait, 1.0), wait)
             self._refusals.clear()
-            if estimate.probing:
-                self._refusals.raise_threshold()
-        self._cooldown_end = max(self._cooldown_end, now + (wait or 0.0))
+        self._pace.cooldown_end = max(self._pace.cooldown_end, now + (wait or 0.0))
 
     def _default_cooldown(self) -> float:
         """Return the cool-down in seconds after a 429 that names no time: half a second, doubled at
@@ -210,10 +245,10 @@ class EndpointLimiter:
         self._refusals_in_a_row += 1
         return float(min(MAX_COOLDOWN, FIRST_COOLDOWN * 2 ** (self._refusals_in_a_row - 1)))
 
-    async def _wait_turn(self) -> None:
-        future = asyncio.get_running_loop().create_future()
-        self._waiters.append(future)
-        if self._clock() < self._opens_at():
+    async def _wait_turn(self, run: object) -> None:
+        future = self._waiters.add(run)
+        now = self._clock()
+        if now < self._opens_at(now):
             self._wake_next()
         try:
             await future
@@ -226,15 +261,16 @@ class EndpointLimiter:
         """Wake as many waiting calls as may start now; one at a time under a rate limit."""
         if not self._waiters:
             return
-        wait = self._opens_at() - self._clock()
+        now = self._clock()
+        wait = self._opens_at(now) - now
         if wait > 0:
             self._wake_later(wait)
             return
         free = int(self.limit) - self.in_flight
-        if self.rate_estimate.rate is not None:
+        if self.rate_estimate.rate is not None or now < self._pace.cooldown_end:
             free = min(free, 1)
         while free > 0 and self._waiters:
-            free -= _wake_waiter(self._waiters.popleft())
+            free -= self._waiters.wake_next()
 
     def _wake_later(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -247,10 +283,3 @@ class EndpointLimiter:
     def _on_timer(self) -> None:
         self._timer = None
         self._wake_next()
-
-
-def _wake_waiter(future: asyncio.Future[None]) -> bool:
-    if future.done():  # cancelled meanwhile
-        return False
-    future.set_result(None)
-    return True

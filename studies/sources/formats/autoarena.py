@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from studies.files.tables import SourceTable, text_of
+from studies.files.upload_names import original_name
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import add_verdict, first_text, id_from_text, parse_winner, required_text
 from studies.sources.formats.arena import winner_words
@@ -57,7 +58,7 @@ def _read_battles(table: SourceTable) -> SourceBuilder:
 def _read_answers(source: OpenSource) -> SourceBuilder:
     """Read the answers in this file (its name is the model) and in the files of `data.files`."""
     builder, table = SourceBuilder(), source.rows
-    own_name = source.path.name.split(".")[0]
+    own_name = original_name(source.path).split(".")[0]
     files = {own_name: table}
     files |= {name: source.read_other_file(path) for name, path in source.spec.files.items()}
     questions = list(

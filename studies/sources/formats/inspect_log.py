@@ -120,8 +120,10 @@ def _parse(content: bytes, where: str) -> Mapping[str, Any]:
 def _load_json(content: bytes) -> Any:
     """Parse JSON with orjson, which is three times as fast; if it refuses (logs may contain NaN),
     with json."""
-    import orjson
-
+    try:
+        import orjson
+    except ModuleNotFoundError:  # installed without extras
+        return json.loads(content)
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:

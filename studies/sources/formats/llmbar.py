@@ -11,12 +11,15 @@ from typing import Any, Final
 
 from studies.domain import BY_DESIGN
 from studies.files.tables import Row, SourceTable, read_table, text_of
+from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.builder import OpenSource, Pick, SourceBuilder
 from studies.sources.cells import id_from_text, required_text
 
 CONTESTANTS: Final = ("output_1", "output_2")
 _ORDER_BY_SWAP: Final = {"swap = False": CONTESTANTS, "swap = True": CONTESTANTS[::-1]}
 _RESULT_FILE: Final = "result.json"
+UNNAMED_JUDGE: Final = "judge"
+"""Judge of a file of results whose name and folders do not name one."""
 _EVALUATORS: Final = "evaluators"
 _SET_FOLDERS: Final = ("", "*/", "*/*/")
 """Folders of a set, relative to the folder that is read."""
@@ -43,12 +46,12 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 
 def _result_files(folder: Path) -> list[Path]:
-    """Find <judge>/<prompt>/result.json, with at most one subset folder above.
+    """Find result.json, or <judge>/<prompt>/result.json with at most one subset folder above.
 
     In the authors' own layout these folders are in <set>/evaluators, and sets can be grouped in a
     folder.
     """
-    patterns = ["*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
+    patterns = ["", "*/*/", "*/*/*/", *(f"{above}{_EVALUATORS}/*/*/" for above in _SET_FOLDERS)]
     return sorted({path for above in patterns for path in folder.glob(above + _RESULT_FILE)})
 
 
@@ -59,20 +62,30 @@ def read(source: OpenSource) -> SourceBuilder:
         _add_table(builder, source.table, judge, prompt, subset)
         return builder
     for path in _dataset_files(source.path):
-        _add_table(builder, read_table(path), "", "", path.parent.name)
+        _add_table(builder, read_table(path), "", "", _subset_name(path.parent))
     for path in _result_files(source.path):
-        judge, prompt, subset = _names_from_path(path, path.parents[2])
+        beside = path.parent == source.path  # no folder names its judge
+        judge, prompt, subset = (
+            (UNNAMED_JUDGE, "llmbar", "") if beside else _names_from_path(path, path.parents[2])
+        )
         _add_table(builder, read_table(path), judge, prompt, subset)
     return builder
+
+
+def _subset_name(folder: Path) -> str:
+    """Name of a set from its folder; files that were uploaded together have no such name."""
+    return "" if folder.parent.name == UPLOADS_FOLDER else folder.name
 
 
 def _names_from_path(path: Path, above: Path) -> tuple[str, str, str]:
     """Return judge, prompt and subset from the folder names; for a single file, its name is the
     judge."""
-    if path.name == _RESULT_FILE and path.parent.name and path.parent.parent.name:
+    named = path.parent.name and path.parent.parent.name and path.parent.name != UPLOADS_FOLDER
+    if path.name == _RESULT_FILE and named:
         subset = above.parent if above.name == _EVALUATORS else above
         return path.parent.parent.name, path.parent.name, subset.name
-    return path.name.split(".")[0], "llmbar", ""
+    name = original_name(path).split(".")[0]
+    return UNNAMED_JUDGE if name == "result" else name, "llmbar", ""
 
 
 def _add_table(

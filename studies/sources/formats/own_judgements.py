@@ -9,7 +9,7 @@ from typing import Any, Final
 from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import SourceError
 from studies.files.items import drop_nulls, parse_items
-from studies.files.judgement_schema import without_flags
+from studies.files.suspect_flags import without_flags
 from studies.files.tables import SourceTable
 from studies.frames.frame import SUSPECT_COLUMN
 from studies.sources.builder import OpenSource, SourceBuilder

@@ -7,10 +7,10 @@ items.jsonl in the same folder.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from studies.domain import Item
 from studies.files.items import parse_items
-from studies.files.shards import ITEMS_FILE, summarise_shards
-from studies.files.shards import matches_folder as matches_folder
 from studies.files.tables import SourceTable, read_table
 from studies.sources.builder import OpenSource, SourceBuilder
 
@@ -20,7 +20,18 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
+def matches_folder(folder: Path) -> str:
+    """Explain why a folder is recognised as a folder of shards; empty if it is not."""
+    if next(folder.rglob("*.parquet"), None) is None:
+        return ""  # without a Parquet file pyarrow is not needed
+    from studies.files import shards
+
+    return shards.matches_folder(folder)
+
+
 def read(source: OpenSource) -> SourceBuilder:
+    from studies.files.shards import ITEMS_FILE, summarise_shards
+
     contents = summarise_shards(source.path)
     items_path = source.path / ITEMS_FILE
     items = parse_items(read_table(items_path)) if items_path.is_file() else []

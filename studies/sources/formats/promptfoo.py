@@ -1,7 +1,7 @@
 """Format of promptfoo's results, as `promptfoo eval --output` writes them (JSON or JSON lines).
 
-A model-graded assertion is a judge of one answer. `select-best` compares all answers of a test, in
-the order of the prompts and providers of the file.
+A model-graded assertion is a judge of one answer. `select-best` compares all answers of a test. Its
+judge sees them in the order in which they were finished, which is their order in the file.
 """
 
 from __future__ import annotations

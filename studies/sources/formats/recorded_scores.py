@@ -24,6 +24,10 @@ SCORE_BY_WORD: Final[Mapping[str, float]] = {
 """Words of passes and fails, and Inspect's grades: correct, incorrect, partial, no answer."""
 
 
+MODEL: Final = "model"
+"""Contestant of scores whose export does not name the model."""
+
+
 def score_of(value: Any) -> float | None:
     """Convert a score, pass or fail to a number; None if it is missing or an unknown label."""
     if isinstance(value, bool):
@@ -102,3 +106,17 @@ class ScoreLog:
                 "to use them, export them as numbers or as pass and fail"
             )
         return self.builder
+
+
+def score_or_label(score: Any, label: Any) -> Any:
+    """Return the score of an annotation, or its label if it has no score."""
+    return label if score is None or score != score else score
+
+
+def plain_text(value: Any) -> str:
+    """Return a text, the only text of an object, or all of its values with their names."""
+    if isinstance(value, dict):
+        if len(value) == 1:
+            return plain_text(next(iter(value.values())))
+        return "\n\n".join(f"{key}: {plain_text(one)}" for key, one in value.items())
+    return text_of(value)

@@ -62,3 +62,18 @@ def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], flo
         (study,),
     ).fetchall()
     return {(judge, prompt): float(dollars) for judge, prompt, dollars in rows}
+
+
+def mean_call_tokens(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
+    """Mean tokens of a call, prompt and reply, by (judge, prompt); over replies that report both.
+
+    A judge without such replies, or whose replies all report none, is left out.
+    """
+    rows = store.read(
+        "SELECT p.judge, p.prompt, avg(j.prompt_tokens + j.completion_tokens) AS tokens "
+        "FROM plan p JOIN judgements j USING(key) "
+        "WHERE p.study=(SELECT id FROM studies WHERE name=?) "
+        "GROUP BY p.judge, p.prompt HAVING tokens > 0",
+        (study,),
+    ).fetchall()
+    return {(judge, prompt): float(tokens) for judge, prompt, tokens in rows}

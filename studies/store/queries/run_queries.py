@@ -75,6 +75,12 @@ def finished_runs_stamp(store: StoreFile) -> object:
     return store.read("SELECT count(*), max(ended) FROM runs WHERE state!='running'").fetchone()
 
 
+def data_version(store: StoreFile) -> object:
+    """Return a number that changes with every write of another connection, also of votes and
+    links."""
+    return store.read("PRAGMA data_version").fetchone()
+
+
 def overlapping_runs(
     connection: sqlite3.Connection, study: str, owner: str
 ) -> list[tuple[str, float | None]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def remove_unused_rows(path: Path) -> None:
-    """Delete owners, links, and prompts, runs and attempts of studies that are not in the store.
+    """Delete all owners, share links and allowances of a copied store, and the prompts, runs and
+    attempts that none of its studies uses.
 
     Afterwards the store is a single file without free pages.
     """

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import sqlite3
 from pathlib import Path
 
-from studies.store.store_file import StoreFile
+from studies.store.recovery.damage import quick_check
 
 
 def copy_store(source: Path, target: Path) -> None:
     """Copy a store to one file without a write-ahead log.
 
-    SQLite's backup API copies a consistent state while judgements are being written.
+    SQLite's backup API copies a consistent state while judgements are being written. The copy gets
+    an identity of its own: a log of the source must not be applied to it.
     """
     with (
         contextlib.closing(
@@ -22,20 +24,17 @@ def copy_store(source: Path, target: Path) -> None:
     ):
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")
+        set_identity(new)
+
+
+def set_identity(connection: sqlite3.Connection) -> None:
+    """Write a new random identity into a store; see studies/store/recovery/wal_check.py."""
+    connection.execute(f"PRAGMA application_id={1 + secrets.randbelow(2**31 - 1)}")
 
 
 def find_damage(path: Path) -> str:
     """Return the first fault that SQLite finds in a database file; empty if there is none."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
-            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        return quick_check(path)
     except sqlite3.DatabaseError as error:
         return str(error)
-    return "" if result == "ok" else str(result)
-
-
-def data_version(store: StoreFile) -> object:
-    """Return a number that changes with every write by another connection, also of votes and
-    links."""
-    return store.read("PRAGMA data_version").fetchone()

@@ -25,14 +25,23 @@ SECRET = "traversal-canary-51c7"
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The page for strangers, with a file beside its store that nobody may have."""
-    folder = tmp_path_factory.mktemp("served")
+    yield from served(tmp_path_factory.mktemp("served"), public=True)
+
+
+@pytest.fixture(scope="module")
+def own_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The same page on the machine of its only user."""
+    yield from served(tmp_path_factory.mktemp("own"), public=False)
+
+
+def served(folder: Path, *, public: bool) -> Iterator[App]:
     (folder / "store").mkdir()
     (folder / "store" / "secret.txt").write_text(SECRET)
     (folder / "store" / "uploads").mkdir()
     (folder / "store" / "uploads" / "0a0a0a0a-theirs.csv").write_text(f"a\n{SECRET}\n")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("GRADIO_TEMP_DIR", str(folder / "tmp"))
-        environment.setenv("EVENHAND_PUBLIC", "1")
+        environment.setenv("EVENHAND_PUBLIC", str(int(public)))
         environment.setenv("SOME_SECRET", SECRET)
         running = App(folder / "store" / "evenhand.db")
     yield running
@@ -82,6 +91,15 @@ def paths(app: App) -> list[str]:
 
 
 def test_no_path_in_any_disguise_leads_to_a_file_of_the_machine(app):
+    refuses_every_path(app)
+
+
+@pytest.mark.extra
+def test_nor_on_one_s_own_machine(own_app):
+    refuses_every_path(own_app)
+
+
+def refuses_every_path(app: App) -> None:
     tried = paths(app)
     assert len(tried) > 300
     page = asked(app, "/")[1][:200]

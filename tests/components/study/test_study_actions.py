@@ -12,6 +12,9 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import read_mapping
 from components.study.form_changes import apply_changes
 from components.study.plan.study_preview import build_preview
+from components.study.steps.blockers import find_blockers
+from components.study.steps.judge_drawer import judge_drawer
+from components.study.steps.more_settings import more_settings
 from studies.spec.study import DataSpec, Study, parse_study
 
 HERE = Path()
@@ -81,7 +84,7 @@ def test_a_comment_and_an_unknown_key_survive_every_click():
     text = START_YAML + "# mine\nsponsor: us\n"
     made, _ = done(
         text, {"do": "preset", "preset": "visit-bench"}, {"set": "unreadable", "to": "exclude"},
-        {"do": "unpark", "judge": 0}, {"do": "prompt", "prompt": "mt-bench-pair", "on": True},
+        {"do": "add judge"}, {"do": "prompt", "prompt": "mt-bench-pair", "on": True},
     )  # fmt: skip
     assert "# mine\nsponsor: us\n" in made
 
@@ -113,9 +116,9 @@ def test_a_preset_is_one_word_and_what_it_sets_leaves_the_file():
 
 def test_a_setting_that_differs_has_a_dot_and_says_what_the_preset_has():
     text, view = done(START_YAML, {"do": "preset", "preset": "visit-bench"})
-    assert "as published" in study_draw.render_protocol(build_preview(text, HERE), view)
+    assert "as published" in more_settings(build_preview(text, HERE), view)
     text, view = apply_changes(text, view, [{"n": 9, "set": "unreadable", "to": "exclude"}], HERE)
-    html = study_draw.render_protocol(build_preview(text, HERE), view)
+    html = more_settings(build_preview(text, HERE), view)
     assert "1 change from the preset" in html
     assert '<span class="l changed" id="f-unreadable-l">Unreadable</span>' in html
     assert "preset: tie" in html
@@ -145,7 +148,8 @@ def test_a_filter_of_the_preset_can_be_taken_off():
 
 def test_several_judges_of_several_kinds_are_asked_at_once():
     text, view = done(
-        START_YAML, {"do": "unpark", "judge": 0}, {"do": "add judge"},
+        START_YAML, {"do": "add judge"}, {"do": "use judge", "judge": 1, "template": "first"},
+        {"do": "add judge"},
         {"set": "judge.2.base_url", "to": "http://127.0.0.1:9/v1"},
         {"set": "judge.2.model", "to": "gpt-4o"}, {"set": "judge.2.price.input", "to": "2.5"},
         {"set": "judge.2.price.output", "to": "10"}, {"set": "judge.2.vision", "to": True},
@@ -165,27 +169,30 @@ def test_several_judges_of_several_kinds_are_asked_at_once():
     assert not view.notice_html
 
 
-def test_a_judge_that_is_unticked_waits_and_comes_back_as_it_was():
-    text, view = done(START_YAML, {"do": "unpark", "judge": 0})
-    out, view = apply_changes(text, view, [{"n": 2, "do": "park", "judge": 1}], HERE)
-    assert read_mapping(out) == read_mapping(START_YAML)
-    back, _ = apply_changes(out, view, [{"n": 3, "do": "unpark", "judge": 0}], HERE)
-    assert read_mapping(back) == read_mapping(text)
-
-
-def test_a_click_on_a_card_that_is_older_than_the_file_means_its_judge_not_its_place():
-    # The card of firstish, not asked, stood in the first place; now embedded stands there.
-    first = {"do": "unpark", "judge": 0, "name": "firstish"}
-    text, view = done(START_YAML, first, {"do": "park", "judge": 0, "name": "embedded"})
-    again, seen = apply_changes(text, view, [{"n": 9, **first}], HERE)
-    assert [judge.name for judge in parse_study(again).judges] == ["firstish"]
-    assert seen.deselected_judges == view.deselected_judges and not seen.notice_html
-    gone, seen = apply_changes(
-        text, view, [{"n": 9, "do": "drop", "judge": 4, "name": "embedded"}], HERE
+@pytest.mark.parametrize(
+    ("template", "kind", "named"),
+    [
+        ("openai", "endpoint", "gpt-4o-mini"),
+        ("embedded", "embedded", "embedded-2"),
+        ("chance", "simulated", "chance"),
+    ],
+)
+def test_a_judge_is_chosen_from_the_tiles_of_the_drawer(template, kind, named):
+    text, view = done(
+        START_YAML, {"do": "add judge"}, {"do": "use judge", "judge": 1, "template": template}
     )
-    assert seen.deselected_judges == () and gone == text
-    moved = [{"n": 9, "do": "park", "judge": 1, "name": "firstish"}]
-    assert not parse_study(apply_changes(text, view, moved, HERE)[0]).judges
+    assert view.panel == "judge" and view.judge == "1"
+    judge = parse_study(text).judges[1]
+    assert (judge.kind, judge.name) == (kind, named)
+    closed, seen = apply_changes(text, view, [{"n": 9, "do": "close"}], HERE)
+    assert closed == text and seen.panel == ""
+
+
+def test_a_provider_without_a_model_names_the_model_as_what_is_missing():
+    text, _ = done(START_YAML, {"do": "use judge", "judge": 0, "template": "anthropic"})
+    blockers = find_blockers(build_preview(text, HERE))
+    assert [one.text for one in blockers] == ["Anthropic has no model"]
+    assert blockers[0].action == {"do": "open judge", "judge": "0"}
 
 
 def test_what_the_judge_form_does_not_show_stays_in_the_judge():
@@ -224,8 +231,8 @@ def test_the_extraction_judge_is_one_of_them_or_one_of_its_own():
 def test_every_setting_of_a_study_file_has_a_control():
     text, view = done(
         START_YAML, {"do": "preset", "preset": "visit-bench"}, {"set": "pairing", "to": "new"},
-        {"do": "prompt", "prompt": "brief-options", "on": True}, {"do": "open judge", "judge": "0"},
-        {"do": "prompt", "prompt": "pass-fail", "on": True},
+        {"do": "prompt", "prompt": "brief-options", "on": True},
+        {"do": "prompt", "prompt": "pass-fail", "on": True}, {"do": "open judge", "judge": "0"},
     )  # fmt: skip
     html = "".join(study_draw.render_form(build_preview(text, HERE), view, {}))
     elsewhere = {"judges": "add judge", "prompts": "prompt", "preset": "preset", "folder": ""}
@@ -246,7 +253,7 @@ def test_every_setting_of_a_study_file_has_a_control():
 
 def test_every_setting_of_an_endpoint_has_a_control():
     text, view = done(START_YAML, {"do": "add judge"})
-    html = study_draw.render_judges(build_preview(text, HERE), view, {})
+    html = judge_drawer(build_preview(text, HERE).lenient_study, view, {})
     for key in ("name", "kind", "base_url", "model", "api_key_env", "family", "temperature",
                 "top_p", "seed", "max_tokens", "reasoning_effort", "read", "vision", "price.input",
                 "price.output", "extra_body"):  # fmt: skip
@@ -258,7 +265,7 @@ def test_every_parameter_of_a_simulated_judge_has_a_control():
     text, view = done(
         START_YAML, {"set": "judge.0.kind", "to": "simulated"}, {"do": "open judge", "judge": "0"}
     )
-    html = study_draw.render_judges(build_preview(text, HERE), view, {})
+    html = judge_drawer(build_preview(text, HERE).lenient_study, view, {})
     for key in ("first_bias", "accuracy", "tie_rate", "length_preference", "self_preference",
                 "unreadable_rate", "slot_weights", "seed", "family"):  # fmt: skip
         assert f'data-field="judge.0.{key}"' in html, key

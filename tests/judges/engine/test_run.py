@@ -166,7 +166,7 @@ def test_two_runs_of_one_study_pay_once(store, tmp_path, made):
 
 def test_runs_side_by_side_share_a_gate_but_not_their_counts(store, tmp_path, made):
     refusal = Fault("rate_limit_seconds", retry_after=1.0)
-    with JudgeServer(latency=0.02, rules=[at(refusal, 5)], grace=0.3) as server:
+    with JudgeServer(latency=0.02, rules=[at(refusal, *range(3, 8))], grace=0.3) as server:
         plans = []
         for name in ("one", "two"):
             folder = tmp_path / name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import selectors
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -89,14 +89,15 @@ class SimulatedEndpoint:
 
 
 async def use_endpoint(
-    endpoint: SimulatedEndpoint,
+    endpoint: SimulatedEndpoint | _CountedEndpoint,
     *,
     workers: int,
     calls: int = 10**9,
     seconds: float = 10**9,
     limiter: EndpointLimiter | None = None,
+    max_attempts: int = 10**9,
 ) -> EndpointLimiter:
-    """Make calls with retries from several workers, as a run does, until `calls` succeeded."""
+    """Make so many calls with retries from several workers, as a run does."""
     loop = asyncio.get_running_loop()
     limiter = limiter or EndpointLimiter(workers, loop.time)
     rng, left = random.Random(0), iter(range(calls))
@@ -110,10 +111,10 @@ async def use_endpoint(
                 outcome = await endpoint.call()
                 limiter.release(started, **outcome)
                 attempts += 1
-                if not outcome.get("neutral"):
+                if not outcome.get("neutral") or attempts == max_attempts:
                     break
                 backoff = min(30, 0.5 * 2 ** (attempts - 1)) * (0.5 + rng.random() / 2)
-                held = outcome.get("limited") and limiter.cooldown_left
+                held = outcome.get("limited") and limiter.holds_refused_calls
                 await asyncio.sleep(0 if held else outcome.get("wait") or backoff)
             if loop.time() >= seconds:
                 return
@@ -132,3 +133,44 @@ class Unlimited(EndpointLimiter):
         return 0.0
 
     def release(self, started: float, **outcome: Any) -> None: ...
+
+
+@dataclass
+class _CountedEndpoint:
+    """One client's way to an endpoint that others use too."""
+
+    endpoint: SimulatedEndpoint
+    accepted: list[float] = field(default_factory=list)
+
+    async def call(self) -> dict[str, Any]:
+        outcome = await self.endpoint.call()
+        if not outcome.get("neutral"):
+            self.accepted.append(asyncio.get_running_loop().time())
+        return outcome
+
+
+def use_together(
+    endpoint: SimulatedEndpoint,
+    seconds: float,
+    *,
+    starts: Sequence[float] = (0.0, 0.0),
+    make_limiter: Callable[[], EndpointLimiter | None] = lambda: None,
+) -> list[int]:
+    """Use an endpoint from several clients that start at the given times; return the accepted
+    calls of each after the first minute."""
+    clients = [_CountedEndpoint(endpoint) for _ in starts]
+
+    async def use(client: _CountedEndpoint, start: float) -> None:
+        await asyncio.sleep(start)
+        await use_endpoint(client, workers=16, seconds=seconds, limiter=make_limiter())
+
+    async def main() -> None:
+        await asyncio.gather(*(use(client, at) for client, at in zip(clients, starts, strict=True)))
+
+    run_virtual(main)
+    return [sum(60 < t <= seconds for t in client.accepted) for client in clients]
+
+
+def jain_index(shares: Sequence[float]) -> float:
+    """Jain's index of fairness: 1 if all shares are equal, 1/n if one client has everything."""
+    return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))

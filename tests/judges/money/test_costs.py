@@ -1,12 +1,14 @@
 """The ledger equals the provider's bill, and the budget is reserved before each call."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
+import yaml
 
 from judges.engine.attempt import RunSettings
 from judges.judge_errors import PlanError
-from judges.money.costs import Ledger, cost_of, price_of
+from judges.money.costs import PRICES_FILE, Ledger, cost_of, listed_prices, price_of
 from judges.planning.plan import save_plan
 from studies.domain import JudgeSpec, Price, Usage
 from studies.store.queries.run_costs import attempt_totals, study_spending
@@ -32,6 +34,14 @@ from tests.judges.small_studies import (
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store.db")
+
+
+def test_every_listed_price_states_the_day_on_which_it_was_checked():
+    entries = yaml.safe_load(PRICES_FILE.read_text(encoding="utf-8"))["models"]
+    assert set(entries) == set(listed_prices())
+    assert all(isinstance(entry["checked"], date) for entry in entries.values())
+    for price in listed_prices().values():
+        assert price.cache_read is None or 0 < price.cache_read < price.input < price.output
 
 
 def test_cached_and_written_tokens_have_prices_of_their_own():

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metrics.estimation.intervals import holm_adjust
 from metrics.position import order_tests
 from metrics.position.order_tables import (
     OrderTable,
     build_order_tables,
-    holm_adjust,
     pool_order_tables,
 )
 from metrics.position.position_measures import flip_counts

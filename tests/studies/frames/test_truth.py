@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.domain import Preference
-from studies.frames.truth import best_answer, better_answer
+from studies.frames.truth import best_answer, best_answers, better_answer
 from tests.studies.small_items import prefers
 
 
@@ -97,3 +97,13 @@ def test_the_truth_hangs_neither_on_the_order_shown_nor_on_that_of_the_votes(
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert best_answer(votes, options) == best_answer(shuffled, options[::-1])
     assert best_answer(votes, options) in (*options, "tie", None)
+
+
+def test_two_answers_can_be_equally_right_among_four():
+    said = [ranks(precise=1, padded=1, flawed=2, offtopic=3)]
+    assert best_answers(said, ("flawed", "precise", "offtopic", "padded")) == ("precise", "padded")
+    assert best_answers(said, ("flawed", "precise", "offtopic")) == ("precise",)
+    assert best_answers(said, ("precise", "padded")) == ()  # a tie: no choice is wrong
+    assert best_answers([], ("precise", "padded", "flawed")) == ()
+    circle = [prefers("x", "x", "y"), prefers("y", "y", "z"), prefers("z", "z", "x")]
+    assert best_answers(circle, "xyz") == ()

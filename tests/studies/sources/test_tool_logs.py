@@ -252,6 +252,62 @@ def test_phoenix_experiments_and_spans(tmp_path: Path) -> None:
     assert (found.format, scores(found, "Quality")) == ("phoenix", [0.5])
 
 
+def test_langfuse_scores_of_version_3_name_a_subject(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "name": "helpful", "value": 0.5, "dataType": "NUMERIC", "source": "EVAL",
+         "subject": {"kind": "trace", "id": "t1"}},
+        {"id": "2", "name": "helpful", "value": "pass", "dataType": "CATEGORICAL",
+         "source": "ANNOTATION", "subject": {"kind": "observation", "id": "o1", "traceId": "t1"}},
+        {"id": "3", "name": "helpful", "value": 1.0, "dataType": "BOOLEAN", "source": "EVAL",
+         "subject": {"kind": "trace", "id": "t2"}},
+    ]  # fmt: skip
+    found = loaded(write_json(tmp_path / "scores.json", {"data": rows, "meta": {}}))
+    assert found.format == "langfuse"
+    assert scores(found, "helpful") == [0.5, 1.0]
+    assert scores(found, "human:annotator") == [1.0]
+    assert [item.id for item in found.items] == ["t1", "t1/o1", "t2"]
+
+
+def test_phoenix_experiments_as_csv(tmp_path: Path) -> None:
+    def row(example: str, repetition: int, output: str, **annotation: object) -> dict[str, object]:
+        return {
+            "example_id": example, "repetition_number": repetition,
+            "input": '{"question": "why?"}', "reference_output": '{"answer": "so"}',
+            "output": output, "metadata": "{}",
+            **{f"annotation_correct_{key}": value for key, value in annotation.items()},
+            "annotation_length_score": 3, "annotation_length_annotator_kind": "CODE",
+        }  # fmt: skip
+
+    rows = [
+        row("e1", 1, "so", score=1.0, label="correct", annotator_kind="LLM", error=""),
+        row("e1", 2, "so", score=0.0, label="incorrect", annotator_kind="LLM", error=""),
+        row("e1", 3, "not so", score=0.0, label="", annotator_kind="LLM", error=""),
+        row("e2", 1, "thus", score="", label="", annotator_kind="LLM", error="timed out"),
+    ]
+    found = loaded(table(tmp_path / "experiment.csv", rows))
+    assert (found.format, scores(found, "correct")) == ("phoenix", [1.0, 0.0, 0.0, "error"])
+    assert [item.responses for item in found.items] == [
+        {"model": "so"}, {"model": "not so"}, {"model": "thus"},
+    ]  # fmt: skip
+    assert found.items[0].instruction == "why?"
+    assert found.items[0].ground_truth == "so"
+
+
+def test_phoenix_annotations_of_spans(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "name": "correct", "annotator_kind": "LLM", "span_id": "s1",
+         "result": {"score": 1.0, "label": "correct", "explanation": "because"}},
+        {"id": "2", "name": "correct", "annotator_kind": "HUMAN", "span_id": "s1",
+         "user_id": "ann", "result": {"label": "incorrect"}},
+        {"id": "3", "name": "length", "annotator_kind": "CODE", "span_id": "s1",
+         "result": {"score": 7}},
+    ]  # fmt: skip
+    found = loaded(write_json(tmp_path / "annotations.json", {"data": rows, "next_cursor": None}))
+    assert (found.format, scores(found, "correct")) == ("phoenix", [1.0])
+    assert scores(found, "human:ann") == [0.0]
+    assert len(found.judgements) == 2
+
+
 def test_langsmith_feedback_and_experiments(tmp_path: Path) -> None:
     feedback = [
         {"run_id": "r1", "key": "correctness", "score": 1, "comment": "yes",

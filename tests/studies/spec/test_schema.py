@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from studies.spec.judge_spec import parse_judge
 from studies.spec.keys import DATA, JUDGE, PROTOCOL_KEYS, SIMULATION, STUDY, StudyKey
 from studies.spec.presets import PRESETS
 from studies.spec.schema import SCHEMA_FILE, schema_text
-from studies.spec.study import parse_study, study_from_mapping
+from studies.spec.study import dump_study, parse_study, study_from_mapping
 from tests.studies.spec.test_field_reader import anything
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +46,8 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
         if not any(isinstance(value, JSON_TYPES[kind]) for kind in kinds):
             return False
     if value not in schema.get("enum", [value]) or value != schema.get("const", value):
+        return False
+    if "pattern" in schema and not re.search(schema["pattern"], str(value)):
         return False
     if isinstance(value, (int, float)):
         return schema.get("minimum", value) <= value <= schema.get("maximum", value)
@@ -106,12 +109,25 @@ def test_the_values_of_a_preset_fit_the_schema(name: str) -> None:
         "name: s\njudges: [{model: simulated, accuracy: 2}]",
         "name: s\njudges: [{model: embedded, price: {in: 1}}]",
         "name: s\nextraction: {juge: a}",
+        "name: s\ncombine: coin",
+        "name: s\ncombine: jury-both|alone",
+        "name: s\ncombine: margin(2)",
     ],
 )
 def test_what_the_parser_refuses_the_schema_refuses(text: str) -> None:
     assert not fits(load_yaml(text), SCHEMA)
     with pytest.raises(StudyError):
         parse_study(text)
+
+
+@pytest.mark.parametrize(
+    "rule", ["pool", "calibrated", "margin(0.25)", "repeats(3)-both", "prompt:x", "jury|a b|c/d"]
+)
+def test_remedies_are_values_of_combine(rule: str) -> None:
+    text = f"name: s\ncombine: '{rule}'"
+    assert fits(load_yaml(text), SCHEMA)
+    assert parse_study(text).combine == rule
+    assert parse_study(dump_study(parse_study(text))).combine == rule
 
 
 @given(st.sampled_from([*STUDY, *DATA]), anything)

@@ -11,8 +11,9 @@ import pytest
 from judges.rendering.prompt import parse_prompt
 from studies.errors import SourceError
 from studies.sources.hub_files import card_data_files
-from studies.spec.field_reader import MAX_YAML_CHARS, MAX_YAML_VALUES, load_yaml
+from studies.spec.field_reader import load_yaml
 from studies.spec.study import parse_study
+from studies.spec.yaml_text import MAX_YAML_CHARS, MAX_YAML_VALUES
 
 
 def laughs(levels: int = 9, wide: int = 9, indent: str = "") -> str:

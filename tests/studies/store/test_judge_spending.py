@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studies.domain import Ask, Item, Judgement, Usage, Verdict
 from studies.spec.study import Study
-from studies.store.queries.judge_spending import judge_spending
+from studies.store.queries.judge_spending import judge_spending, mean_call_tokens
 
 
 def judgement(item: str, **more) -> Judgement:
@@ -24,6 +24,7 @@ def test_tokens_and_dollars_are_added_and_seconds_have_a_median(store):
     assert (got.replies, got.prompt_tokens, got.completion_tokens) == (3, 300, 40)
     assert (round(got.dollars, 6), got.unpriced, got.median_seconds) == (0.04, 1, 2.0)
     assert judge_spending(store, "s", "j").replies == 3
+    assert mean_call_tokens(store, "s") == {("j", "p"): 170.0}  # of the two that report tokens
 
 
 def test_what_nobody_recorded_is_not_zero(store):
@@ -34,3 +35,4 @@ def test_what_nobody_recorded_is_not_zero(store):
     got = judge_spending(store, "s", "j", "p")
     assert (got.prompt_tokens, got.dollars, got.median_seconds) == (None, None, None)
     assert judge_spending(store, "s", "nobody").replies == 0
+    assert mean_call_tokens(store, "s") == {}

@@ -12,7 +12,7 @@ from studies.domain import Item
 from studies.frames.frame import SUSPECT_COLUMN
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
-from studies.store.rows import _item_facts
+from studies.store.rows import item_facts
 from studies.store.store import Store
 from studies.texts.injection import (
     INSTRUCTION,
@@ -181,7 +181,7 @@ def test_an_item_says_whose_text_it_is():
         (INSTRUCTION, ("marker",)),
         ("y", ("override",)),
     ]
-    assert suspect_places(item) == [INSTRUCTION, "y"] == _item_facts(item)["suspects"]
+    assert suspect_places(item) == [INSTRUCTION, "y"] == item_facts(item)["suspects"]
     assert "Ignore all previous" in find_suspects(item)[1].quote
 
 

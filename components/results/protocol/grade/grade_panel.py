@@ -44,7 +44,8 @@ GRADE_MEASURES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
 }
 _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
-    "Grade": f"harmonic mean of entropy and choice, mean over items; {_CI}",
+    "Grade": f"harmonic mean of an item's position entropy and the share of its most chosen "
+    f"option, mean over items; {_CI}",
     "Entropy": f"of an item's chosen slots, divided by log2 N; 1 = no preferred slot; {_CI}",
     "Choice": f"share of an item's most chosen option; {_CI}",
     "Above chance": f"(grade − chance) / (1 − chance); not comparable across N; {_CI}",

@@ -177,7 +177,8 @@ def _flips_hint(side: str, one: GameConflicts) -> str:
     """Hover text of a count; its link opens all flips toward one position, including those with one
     tie."""
     leaning = one.toward_first if side == "first" else one.toward_second
-    return f"the answer shown {side} won both games\nopens all {leaning} flips toward the {side}"
+    won = f"the answer shown {side} won both games"
+    return f"{won}\nclick: all {leaning} flips toward the {side} position"
 
 
 def _percent_html(part: int, whole: int) -> Markup:

@@ -121,7 +121,7 @@ def _doubtful_list() -> Markup:
         ColumnHead("Upper bound"),
         ColumnHead("Excess"),
     ]
-    body = value_table(heads, rows, label="Cells above their upper bound")
+    body = value_table(heads, rows, label="Published grades above their upper bound")
     title = f"Show the {len(rows)} cells"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 

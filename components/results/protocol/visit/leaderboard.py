@@ -89,7 +89,10 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("Elo"),
         ColumnHead("", axis=axis),
         ColumnHead("Over orders", tip="95 % range over other orders of the items; not a CI"),
-        ColumnHead("# matches", tip="head-to-heads by the active rule, ties included"),
+        ColumnHead(
+            "# matches",
+            tip="head-to-heads, ties included; orders combined by the counting rule in use",
+        ),
         ColumnHead("Ties"),
     ]
     if played:

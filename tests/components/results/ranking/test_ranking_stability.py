@@ -39,7 +39,7 @@ def test_the_same_ranking_names_the_neighbours_that_do_not_differ():
     said = sentence(Board("abc"), Board("abc"), Board("abc", "ab", "ac"))
     assert said == "Yes: both orders give the same ranking; b and c do not differ significantly."
     said = sentence(Board("abc"), Board("abc"), Board("abc"))
-    assert said.endswith("2 of 2 neighbours do not differ significantly.")
+    assert said.endswith("2 of 2 neighbouring pairs do not differ significantly.")
 
 
 def test_only_a_reversal_significant_in_both_orders_is_a_no():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,23 @@ from components.filtering.filters import Filter
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
 from components.inspect.url_selection import Selection
 from components.results.remedies import tab
+from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
 from components.results.remedies.computed import load_remedies
-from components.results.remedies.panels import (
-    other_judges_panel,
-    patterns_panel,
-    pilots_panel,
-    recommendation_panel,
-    remedy_finding,
-    rules_table,
+from components.results.remedies.frontier_svg import frontier_chart
+from components.results.remedies.mark_layout import (
+    RADIUS,
+    Box,
+    circle_box,
+    place_marks,
+    place_name,
 )
+from components.results.remedies.pilot_panel import pilots_panel
 from components.results.remedies.pilots import offered_pilots, pilot_file
+from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
 from components.results.remedies.remedies_report import remedies_report
-from components.results.remedies.svg_charts import frontier_chart, risk_chart
+from components.results.remedies.remedy_table import rules_table
+from components.results.remedies.risk_svg import risk_chart
+from components.results.remedies.svg_pieces import LEFT, Canvas
 from components.share.paper_text import methods_paragraph, remedies_table
 from judges.engine.engine import Engine
 from judges.planning.plan import asks_of, make_plan, save_plan
@@ -121,7 +127,7 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 def test_every_output_is_filled(prd):
     parts = tab.render(shown(prd, "gpt-4"), "Dollars")
     assert len(parts) == 8 and all(parts)
-    assert "price of a judge is unknown" in parts[1]
+    assert "Dollars are off: no price is known for" in parts[2]
     assert parts[2].count("<svg") == 2  # a wide and a narrow drawing
 
 
@@ -130,6 +136,24 @@ def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
     rules = [line for line in view.table if line.complete and not line.rule.votes]
     assert frontier_chart(view, by_dollars=False).count("<circle") == 2 * len(rules)
     assert risk_chart(view).count('class="d"') == 2 * 6
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_no_mark_covers_another_and_none_leaves_the_drawing(narrow):
+    canvas = Canvas(340, 300, narrow=narrow)
+    wanted = [(300.0, 100.0 + 2 * k) for k in range(9)]
+    placed = place_marks(wanted, [True] + [False] * 8, canvas)
+    assert placed[0] == wanted[0]
+    for one, other in combinations(placed, 2):
+        assert not circle_box(one).overlaps(circle_box(other))
+    assert all(LEFT <= x <= 340 - RADIUS for x, _ in placed)
+
+
+def test_a_name_without_room_is_left_out():
+    canvas, taken = Canvas(340, 300), [Box(0, 0, 340, 300)]
+    assert place_name("75.8 One call", (100, 100), (80, 120), taken, canvas) is None
+    free = place_name("75.8 One call", (100, 100), (80, 120), [], canvas)
+    assert free is not None and free.anchor == "start" and free.y < 80
 
 
 def test_report_and_paper_have_the_table(prd):
@@ -156,6 +180,23 @@ def test_an_applied_rule_is_followed_and_named(prd):
     assert FilteredStudy(prd, "prd").rule[0] == "pooled"
 
 
+def test_a_jury_is_applied_and_named(prd):
+    rule = "jury-both|gpt-4|gpt-3.5-turbo"
+    prd.set_combine("prd", rule)
+    everyone, alone = FilteredStudy(prd, "prd"), shown(prd, "gpt-4")
+    assert everyone.rule[0] == rule
+    assert rule_clause(everyone) == (
+        "; two judges, both orders (gpt-4 and gpt-3.5-turbo; four verdicts added up)"
+    )
+    assert "four verdicts added up" in methods_paragraph(everyone)
+    outcomes = everyone.outcomes
+    assert {str(name) for name in outcomes["judge"]} == {"gpt-4 + gpt-3.5-turbo"}
+    assert len(outcomes) == 800  # one for each comparison
+    assert alone.rule[0] == "majority"  # one judge is shown: its own two orders
+    assert "Undo" in recommendation_panel(load_remedies(alone))
+    prd.set_combine("prd", "single")
+
+
 def test_an_unknown_rule_is_refused(prd):
     with pytest.raises(StudyError):
         prd.set_combine("prd", "coin")
@@ -180,9 +221,13 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     text = pilot_file(filtered, "repeats")
     assert run_text(store, engine, text) == 240
     view = load_remedies(filtered)
-    kinds = {(kind, line.rule.id) for kind, line in view.pilot_lines}
+    kinds = {(one.kind, one.line.rule.id) for one in view.pilot_lines}
     assert ("repeats", "repeats(3)-both") in kinds
     assert "From pilots" in rules_table(view)
+    chart = frontier_chart(view, by_dollars=False)
+    for place in range(1, len(view.pilot_lines) + 1):
+        assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
+        assert f'data-rule="P{place}"' in rules_table(view)
 
 
 def test_names_from_data_stay_text(simulated):
@@ -213,6 +258,27 @@ def test_a_budget_is_given_in_comparisons(prd):
     prices = dict.fromkeys(known.study.cells, 0.021)
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     text = recommendation_panel(view)
-    assert "952 comparisons with this rule, 1,904 with one call" in text
+    assert "952 comparisons with this rule (78\u202f% right)" in text
+    assert "or 1,904 with one call (76\u202f% right)" in text
     assert view.priced and "$42" in rules_table(view)
-    assert "buys" not in recommendation_panel(known)  # unknown prices
+    unknown = recommendation_panel(known)
+    assert "No price is known" in unknown and "half as many comparisons" in unknown
+    tokens = dict.fromkeys(known.study.cells, 500.0)
+    counted = replace(known, inputs=replace(known.inputs, tokens=tokens))
+    text = recommendation_panel(counted)
+    assert "At $1 per million tokens" in text
+    assert "40,000 comparisons with this rule" in text and "or 80,000 with one call" in text
+    assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
+    nothing = load_remedies(shown(prd, "vicuna-13b"))
+    free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
+    assert "with $40, ask once on 1,904 comparisons" in remedy_finding(free)[1]
+
+
+def test_dollars_are_off_with_a_reason(prd, simulated):
+    assert load_remedies(shown(prd, "vicuna-13b")).no_dollars == (
+        "no price is known for vicuna-13b"
+    )
+    store, _ = simulated
+    local = load_remedies(FilteredStudy(store, "one judge"))
+    assert not local.priced and "cost nothing" in local.no_dollars
+    assert "eh-no-dollars" in frontier_chart(local, by_dollars=False)

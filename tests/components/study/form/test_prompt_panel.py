@@ -14,7 +14,7 @@ from components.study.file.lenient_study import (
     available_prompts,
     read_lenient_study,
 )
-from components.study.form.prompt_list import prompt_list, prompt_protocols
+from components.study.form.prompt_list import prompt_library, prompt_protocols
 from components.study.form.prompt_panel import (
     NEW_PROMPT_YAML,
     compare_prompts,
@@ -29,6 +29,7 @@ from judges.planning.plan import asks_of
 from judges.rendering.prompt_library import check_prompt
 
 HERE = Path()
+OPEN = FormState(panel="prompts")
 
 
 def test_what_is_shown_as_sent_is_what_is_sent():
@@ -51,13 +52,13 @@ def test_an_embedded_judge_is_shown_the_turn_it_continues():
 
 
 def test_variables_are_chips_and_the_item_stands_out_from_the_template():
-    html = study_draw.render_prompt_body(build_preview(START_YAML, HERE), FormState())
+    html = study_draw.render_prompt_body(build_preview(START_YAML, HERE), OPEN)
     assert '<span class="eh-var">$first</span>' in html
     assert '<span class="eh-own">Question: </span>Write a Python' in html
 
 
 def test_a_warning_about_a_built_in_prompt_is_shown_as_a_note(tmp_path):
-    html = study_draw.render_prompt_body(build_preview(START_YAML, tmp_path), FormState())
+    html = study_draw.render_prompt_body(build_preview(START_YAML, tmp_path), OPEN)
     assert '<p class="hint">Note: without $fence' in html and "eh-notice" not in html
     mine = (tmp_path / "prompts" / "mine-v1.yaml").resolve()
     mine.parent.mkdir()
@@ -65,13 +66,13 @@ def test_a_warning_about_a_built_in_prompt_is_shown_as_a_note(tmp_path):
     mine.write_text(ours.replace("name: brief-letters", "name: mine"), encoding="utf-8")
     html = study_draw.render_prompt_body(
         build_preview(START_YAML.replace("brief-letters", "prompts/mine-v1.yaml"), tmp_path),
-        FormState(),
+        OPEN,
     )
     assert "<b>Warning:</b>" in html and "without $fence" in html and "Note:" not in html
 
 
 def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
-    html = prompt_list(read_lenient_study(START_YAML, HERE))
+    html = prompt_library(read_lenient_study(START_YAML, HERE))
     assert 'aria-checked="true" aria-label="Use brief-letters"' in html
     assert 'aria-checked="false" aria-label="Use mt-bench-pair"' in html
     assert "visit-extraction" not in html and "creation-describe" not in html  # these judge nothing
@@ -79,7 +80,9 @@ def test_a_prompt_from_the_list_is_ticked_by_its_name_and_says_its_protocol():
 
 
 def test_a_missing_prompt_is_reported_in_the_list():
-    html = prompt_list(read_lenient_study(START_YAML.replace("brief-letters", "gone.yaml"), HERE))
+    html = prompt_library(
+        read_lenient_study(START_YAML.replace("brief-letters", "gone.yaml"), HERE)
+    )
     assert "not found: no prompt of this name" in html
 
 
@@ -113,7 +116,7 @@ def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     assert {one.name for one in plan.prompts} == {"brief-letters@1", "brief-letters@2"}
     look = build_preview(text, tmp_path)
     assert look.plan is not None and "clearer" in look.plan.prompts[0].yaml
-    assert "yours, sha" in prompt_list(look.lenient_study)
+    assert "yours, sha" in prompt_library(look.lenient_study)
     again, _ = save_draft(draft, text, view, tmp_path)
     assert (
         read_lenient_study(again, tmp_path).prompts == study.prompts

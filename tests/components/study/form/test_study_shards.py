@@ -50,8 +50,8 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     assert "A run of this study calls its own judges" in html
     assert look.plan is not None and look.contestants == ["flawed", "offtopic", "padded", "precise"]
     store = Store(shards.parent / "evenhand.db")
-    strip, run, *_ = plan_updates(look, FormState(), store)
-    assert "no plan yet" not in strip and run.interactive
+    _, strip, run, *_ = plan_updates(look, FormState(), store)
+    assert "Nothing to run yet" not in strip and run.visible
     asked = prepare_run(text, store)
     assert store.counts(asked.study.name)["pending"] > 0 and not asked.recorded
     store.close()
@@ -76,14 +76,14 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     (shards / "items.jsonl").unlink()
     text, look = typed(shards)
     assert look.plan is None and look.data_error == ""
-    said = study_draw.render_notices(look, FormState())
-    assert "from-the-cluster holds verdicts, but no questions and no answers" in said
-    assert "put the items into items.jsonl beside the verdict files" in said
+    assert "put the items into items.jsonl beside the verdict files" in look.plan_error
     store = Store(shards.parent / "evenhand.db")
-    strip, run, *_ = plan_updates(look, FormState(), store)
-    assert "no plan yet" in strip and not run.interactive
+    _, strip, run, *_ = plan_updates(look, FormState(), store)
+    assert "hold verdicts, no questions" in strip and not run.visible
+    assert "Open the verdicts" in strip
     assert OFFERED in records_html(look, FormState())
-    assert "This item has no answers" in study_draw.render_prompt_body(look, FormState())
+    opened = FormState(panel="prompts")
+    assert "This item has no answers" in study_draw.render_prompt_body(look, opened)
     assert "These records contain no answers." in study_draw.render_slice_profile(look, FormState())
     assert store.counts(open_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
     store.close()

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from components.share.paper_text import source_name
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import HUB_URL
 from components.study.form.key_consent import allow_key
-from components.study.form_html import render_judges, render_notices, render_records
+from components.study.form_html import render_judges, render_notices
 from components.study.jobs import (
     describe_images,
     fetch_private,
+    judge_models,
     open_recorded_verdicts,
     prepare_run,
     store_upload,
@@ -24,10 +26,13 @@ from components.study.jobs import (
 )
 from components.study.plan import demo_studies
 from components.study.plan.study_preview import build_preview
+from components.study.steps.judge_drawer import judge_drawer, models_key
+from components.study.steps.more_settings import more_settings
 from judges.engine.engine import Engine
 from judges.security.key_consents import NO_CONSENTS, Pair, consents_in, origin_of
 from judges.security.key_origins import TypedKey, read_typed
 from studies.errors import EvenhandError
+from studies.files.upload_names import hide_hashes, original_name
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.canary_forms import CANARY
@@ -167,7 +172,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     name = open_recorded_verdicts(text, store)
     assert name == "battles"
     assert store.counts(name, recorded=True)["planned"] == 3
-    html = render_records(build_preview(text, tmp_path), FormState())
+    html = more_settings(build_preview(text, tmp_path), FormState())
     assert "Open these verdicts as a study" in html and "3 recorded verdicts" in html
     again = stored_study_yaml(store, name)
     assert (
@@ -233,7 +238,7 @@ def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
         eye = {"name": "eye", "model": "judge", "base_url": server.base_url, "vision": True,
                "price": {"input": 2.0, "output": 8.0}}  # fmt: skip
         text = put_value(text, ("judges",), [eye])
-        assert "Describe 2 items, $" in render_records(build_preview(text, tmp_path), FormState())
+        assert "Describe 2 items, $" in more_settings(build_preview(text, tmp_path), FormState())
         errand = {"judge": "eye", "prompt": "creation-describe"}
         went = describe_images(text, store, engine, errand, {})
     engine.close()
@@ -247,15 +252,63 @@ def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
 
 def test_without_a_judge_that_sees_the_page_says_what_is_missing():
     text = START_YAML.replace("  count: 12\n", "  categories: [visual]\n")
-    assert "add an endpoint judge with Vision" in render_records(
+    assert "add an endpoint judge with Vision" in more_settings(
         build_preview(text, Path()), FormState()
     )
-    assert "Image descriptions" not in render_records(
-        build_preview(START_YAML, Path()), FormState()
-    )
+    assert "Image descriptions" not in more_settings(build_preview(START_YAML, Path()), FormState())
 
 
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
     assert "needs your token" in fetch_private(text, store, {}).notice_html
     assert "this is not a Hub dataset" in fetch_private(START_YAML, store, TOKEN).notice_html
+
+
+RESULT = {
+    "input": "Name a prime.", "output_1": "23", "output_2": "21", "label": 1,
+    "results": [{"swap = False": {"winner": "1", "completion": "a"},
+                 "swap = True": {"winner": "2", "completion": "b"}}],
+}  # fmt: skip
+
+
+def test_the_two_files_of_llmbar_open_together_and_no_hash_is_shown(tmp_path):
+    data = tmp_path / "dataset.json"
+    result = tmp_path / "result.json"
+    data.write_text(json.dumps([{k: v for k, v in RESULT.items() if k != "results"}]), "utf-8")
+    result.write_text(json.dumps([RESULT]), "utf-8")
+    store = Store(tmp_path / "evenhand.db")
+    text = use_upload(START_YAML, [data, result], tmp_path)
+    name = open_recorded_verdicts(text, store, "gpt-4")
+    assert name == "llmbar" and set(store.frame(name)["judge"]) == {"gpt-4"}
+    alone = use_upload(START_YAML, [result], tmp_path)
+    assert open_recorded_verdicts(alone, store) == "result"
+    assert set(store.frame("result")["judge"]) == {"judge"}
+    # another file of that name is another study
+    result.write_text(json.dumps([{**RESULT, "input": "Name another."}]), "utf-8")
+    other = use_upload(START_YAML, [result], tmp_path)
+    assert open_recorded_verdicts(other, store, "claude") == "result 2"
+    assert open_recorded_verdicts(other, store, "claude") == "result 2"  # the same file again
+    store.close()
+
+
+def test_an_upload_is_named_without_its_hash_everywhere():
+    assert original_name("uploads/49785f15-result.json") == "result.json"
+    assert original_name("/data/uploads/49785f15-2-files/result.json") == "result.json"
+    assert original_name("data/49785f15-result.json") == "49785f15-result.json"
+    assert source_name("uploads/a8b38480-answers.csv") == "answers.csv"
+    assert hide_hashes("a8b38480-answers.csv: no format") == "answers.csv: no format"
+    assert hide_hashes("sha 49785f15-") == "sha 49785f15-"
+
+
+def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_reported():
+    keys = {"sk-wrong-0123456789abcdef": "No list of models.", CANARY: "2 models from the provider"}
+    with JudgeServer(models=("judge-a", "judge-b"), api_keys={CANARY}) as server:
+        text = endpoint_study(server.base_url)
+        study, view = build_preview(text, Path()).lenient_study, FormState(panel="judge", judge="0")
+        for key, said in keys.items():
+            typed = {"gpt": TypedKey(key, server.base_url)}
+            found = judge_models(text, Path(), 0, typed, NO_CONSENTS)
+            html = judge_drawer(study, view, {models_key(found.address): found})
+            assert said in html and key not in html
+        assert "<b>judge-b</b>" in html
+    assert judge_models(text, Path(), 7, {}, NO_CONSENTS).error

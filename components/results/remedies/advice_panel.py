@@ -1,0 +1,148 @@
+"""Recommendation of the Remedies view: gain on held-out items, a budget, Apply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import NARROW_SPACE, count
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join
+from components.results.remedies.budget_text import budget_text, once_text
+from components.results.remedies.computed import RemedyView
+from components.results.remedies.panel_pieces import (
+    button,
+    calls_text,
+    interval_text,
+    percent_text,
+    wrapped,
+)
+from metrics.remedies.changed_comparisons import rule_key
+from metrics.remedies.recommendation import PriceGain, points
+from metrics.remedies.rule_names import join_names, rule_words, words_of_id
+from metrics.remedies.rule_sets import SINGLE, Rule
+from studies.spec.combine_rules import is_combine_rule, parse_remedy
+
+COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
+"""For older values of `combine`, the rule with the same meaning."""
+
+
+def remedy_finding(view: RemedyView) -> tuple[str, str]:
+    """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
+    rule (undecided unless both orders agree); or the reason why no rule is recommended."""
+    advice = view.advice
+    if advice is None:
+        return "Remedies need known answers or a majority of people.", (
+            "Every judge must have judged the same comparisons in both orders."
+        )
+    if advice.chosen is None:
+        reason = (
+            "one call is not distinguishable from a coin"
+            if advice.coin
+            else "no difference to one call is significantly above zero"
+        )
+        return (
+            f"No remedy helps {view.judge} here.",
+            f"{view.judge}: {reason}. Asking twice would double the price and change little: "
+            f"{once_text(view)}.",
+        )
+    agree = next(line for line in view.table if line.rule.id == "agree")
+    lead = ""
+    if advice.chosen.rule.id != "agree" and agree.difference is not None:
+        value = round(agree.difference.value or 0.0, 3)
+        gain = f"{'loses' if value < 0 else 'gains'} {points(abs(value)).lstrip('+')} points"
+        lead = (
+            "The usual rule, undecided unless both orders agree, needs 2 calls and "
+            f"{gain if value else 'gains nothing'}."
+        )
+    return advice.sentence, lead
+
+
+def recommendation_panel(view: RemedyView) -> Markup:
+    """HTML of the recommendation: gain on held-out items, gain of the next more expensive rule,
+    agreement of one call, and the buttons that apply the rules."""
+    advice = view.advice
+    if advice is None or advice.chosen is None:
+        return EMPTY
+    rules = [advice.chosen.rule]
+    figures = [_gain_figure(f"Recommended at {calls_text(advice.chosen.rule)}", advice.chosen)]
+    if view.next_price is not None:
+        rule = view.next_price.rule
+        rules.append(rule)
+        more = "With more judges" if len(rule.members) > 1 else "With more calls"
+        figures.append(_gain_figure(f"{more}, {calls_text(rule)}", view.next_price, name=True))
+    single = view.table[0].agreement
+    chance = f"{interval_text(single)}, n {count(single.n)}; chance: 50{NARROW_SPACE}%"
+    figures.append(_figure("One call today", percent_text(single), "", chance))
+    return wrapped(
+        fill(
+            '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div>{}</section>',
+            join(figures),
+            _apply_buttons(view, rules),
+            fill('<p class="eh-small budget">{}</p>', inline_markup(budget_text(view, rules))),
+        )
+    )
+
+
+def _gain_figure(label: str, one: PriceGain, name: bool = False) -> Markup:
+    where = "on items not used to choose it"
+    note = f"{interval_text(one.gain)} {where if not name else ''}".strip()
+    if name:
+        note += f"; {rule_words(one.rule).title.lower()}: {_members(one.rule)}"
+    return _figure(label, points(one.gain.value), "points", note)
+
+
+def _members(rule: Rule) -> str:
+    return join_names([judge for judge, _ in rule.members])
+
+
+def _figure(label: str, value: str, unit: str, note: str) -> Markup:
+    return fill(
+        '<li><div class="k">{}</div><div class="v">{} <small>{}</small></div>'
+        '<div class="n">{}</div></li>',
+        label,
+        value,
+        unit,
+        note,
+    )
+
+
+def _apply_buttons(view: RemedyView, rules: Sequence[Rule]) -> Markup:
+    """HTML buttons that apply the recommended and the next more expensive rule; Undo for the rule
+    in use."""
+    used = rule_in_use(view)
+    parts = [_apply_button(rule, used, first=not place) for place, rule in enumerate(rules)]
+    known = [*(rule_key(rule) for rule in rules), SINGLE]
+    if used not in known:
+        parts.append(_in_use(used))
+    return join(parts)
+
+
+def _apply_button(rule: Rule, used: str, first: bool) -> Markup:
+    key, title = rule_key(rule), rule_words(rule).title
+    if key == used:
+        return _in_use(key)
+    if not is_combine_rule(key):
+        return fill("<p>{}</p>", _not_applicable(title))
+    words = "Use this rule" if first else f"Use instead: {title}"
+    apply = button(words, {"use": key}, primary=first)
+    note = fill("<p>{}</p>", f"{title}. No new call: the replies are stored") if first else EMPTY
+    return join([apply, note])
+
+
+def _not_applicable(title: str) -> str:
+    """Reason why a rule has no button, and the next step."""
+    return f"{title}: a judge's name contains “|”. Rename the judge, then use the rule."
+
+
+def _in_use(key: str) -> Markup:
+    remedy = parse_remedy(key)
+    title = words_of_id(remedy.id, remedy.judges).title if remedy else words_of_id(key, ()).title
+    where = f"{title}: in Ranking, Win rates and Share"
+    undo = button("Undo", {"use": SINGLE})
+    return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
+
+
+def rule_in_use(view: RemedyView) -> str:
+    """The rule by which the study now combines both orders."""
+    combine = view.filtered.study.combine
+    return COMBINED_AS.get(combine, combine)

@@ -1,0 +1,219 @@
+"""Frontier of remedies as SVG: agreement against price, rules of pilots beside it.
+
+The narrow drawing has a logarithmic axis and no names.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from components.html.format import count, number
+from components.html.markup import EMPTY, Markup, fill, join
+from components.results.remedies.computed import RemedyView, line_dollars
+from components.results.remedies.mark_layout import (
+    RADIUS,
+    NamePlace,
+    circle_box,
+    place_marks,
+    place_name,
+)
+from components.results.remedies.svg_pieces import (
+    Canvas,
+    Point,
+    Scale,
+    axes,
+    known_or,
+    round_shares,
+    svg,
+    svg_line,
+    wide_and_narrow,
+)
+from metrics.remedies.changed_comparisons import rule_key
+from metrics.remedies.rule_names import rule_words
+from metrics.remedies.rule_table import RuleEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class _Spot:
+    """A rule to draw: its number in the table, its cost, and whether it is on the frontier."""
+
+    number: str
+    line: RuleEstimate
+    cost: float
+    best: bool = False
+    pilot: str = ""
+
+    @property
+    def agreement(self) -> float:
+        return self.line.agreement.value or 0.0
+
+    @property
+    def kind(self) -> str:
+        return "on" if self.best else "p" if self.pilot else ""
+
+    @property
+    def tip(self) -> str:
+        words = f"{number(100 * self.agreement, 1)} {rule_words(self.line.rule).title}"
+        n = count(self.line.agreement.n, "comparison")
+        return f"{words}; pilot {self.pilot}, {n}" if self.pilot else words
+
+
+def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
+    """SVG chart of each rule's agreement against its price, wide and narrow; below it, the reason
+    if dollars cannot be shown."""
+    spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
+    wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
+    narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))
+    drawn = wide_and_narrow(wide, narrow, "Agreement of each rule by its price")
+    return join([drawn, _pilot_key(spots), _no_dollars(view)])
+
+
+def _own_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
+    best = view.frontier(by_dollars)
+    return [
+        _Spot(str(place), line, view.cost(line, by_dollars), line in best)
+        for place, line in enumerate(view.table, start=1)
+        if line.complete and not line.rule.votes
+    ]
+
+
+def _pilot_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
+    """Rules of finished pilots; without those whose dollars are unknown, if dollars are drawn."""
+    found = []
+    for place, one in enumerate(view.pilot_lines, start=1):
+        cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
+        if cost is not None:
+            found.append(_Spot(f"P{place}", one.line, cost, pilot=one.kind))
+    return found
+
+
+def _pilot_key(spots: Sequence[_Spot]) -> Markup:
+    if not any(spot.pilot for spot in spots):
+        return EMPTY
+    text = "from pilots, on their own comparisons: compare with one call there, in the table"
+    return fill(
+        '<p class="eh-small eh-pilot-key"><span class="eh-key"><i class="ring p"></i>{}</span></p>',
+        f"P1 … {text}",
+    )
+
+
+def _no_dollars(view: RemedyView) -> Markup:
+    """Reason for the disabled choice Dollars; its class disables the choice (style.css)."""
+    if view.priced:
+        return EMPTY
+    local = "cost nothing" in view.no_dollars
+    step = "" if local else " Set it in Study, step Judges."
+    text = f"Dollars are off: {view.no_dollars}.{step}"
+    return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
+
+
+def _frontier(view: RemedyView, spots: Sequence[_Spot], by_dollars: bool, canvas: Canvas) -> Markup:
+    rows = round_shares(*_bounds([spot.line for spot in spots]))
+    y = canvas.vertical(rows[0], rows[-1])
+    x, columns = _cost_axis(canvas, [spot.cost for spot in spots], by_dollars)
+    wanted = [(x(spot.cost), y(spot.agreement)) for spot in spots]
+    at = place_marks(wanted, [spot.best for spot in spots], canvas)
+    name = "dollars per 1,000 comparisons" if by_dollars else "judge calls per comparison"
+    parts = axes(canvas, rows, y, columns, name)
+    joined = sorted(
+        (spot.cost, spot.agreement, where)
+        for spot, where in zip(spots, at, strict=True)
+        if spot.best
+    )
+    corners = " ".join(f"{px:.1f},{py:.1f}" for *_, (px, py) in joined)
+    parts.append(fill('<polyline class="f" points="{}"/>', corners))
+    drawn = list(zip(spots, at, strict=True))
+    parts += [_whisker(spot, place[0], y) for spot, place in drawn]
+    parts += [_mark(view, spot, place) for spot, place in drawn]
+    if not canvas.narrow:
+        parts += _names(canvas, drawn, y)
+    return svg(canvas, parts)
+
+
+def _bounds(lines: Sequence[RuleEstimate]) -> tuple[float, float]:
+    lows = [known_or(line.agreement.low, line.agreement.value) for line in lines]
+    highs = [known_or(line.agreement.high, line.agreement.value) for line in lines]
+    return min(lows), max(highs)
+
+
+def _cost_axis(
+    canvas: Canvas, costs: Sequence[float], by_dollars: bool
+) -> tuple[Scale, list[tuple[float, str]]]:
+    """The scale of the cost axis (from a cost to its x coordinate), and its tick labels as (x
+    coordinate, text); logarithmic on narrow screens."""
+    known = sorted({round(cost, 2) for cost in costs if cost > 0} or {1.0})
+    if canvas.narrow and known[0] > 0:
+        log = canvas.horizontal(math.log(known[0]), math.log(known[-1]), pad=26)
+        place: Scale = lambda cost: log(math.log(max(cost, known[0])))  # noqa: E731
+    else:
+        place = canvas.horizontal(0.0, known[-1] * 1.04, pad=6)
+    labelled: list[tuple[float, str]] = []
+    for cost in known:
+        if not labelled or place(cost) - labelled[-1][0] > 34:
+            text = number(cost, 2) if by_dollars else f"{cost:g}"
+            labelled.append((place(cost), text))
+    return place, labelled
+
+
+def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
+    got = spot.line.agreement
+    if got.low is None or got.high is None:
+        return EMPTY
+    return svg_line(x, y(got.low), x, y(got.high), f"w {spot.kind}".strip())
+
+
+def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
+    """Circle with the rule's number; a click opens the comparisons that the rule changed.
+
+    Those of a pilot are in another study, so its marks open none.
+    """
+    x, y = at
+    select = {"rule": rule_key(spot.line.rule), "judge": view.judge, "prompt": view.prompt}
+    opens = spot.line.changed and not spot.pilot
+    return fill(
+        '<g class="{}" tabindex="0" data-rule="{}" data-tip="{}"{}>'
+        '<circle cx="{:.1f}" cy="{:.1f}" r="{}"/><text x="{:.1f}" y="{:.1f}">{}</text></g>',
+        f"k {spot.kind}".strip(),
+        spot.number,
+        spot.tip,
+        fill(' data-select="{}"', json.dumps(select)) if opens else EMPTY,
+        x,
+        y,
+        RADIUS,
+        x,
+        y + 4.5,
+        spot.number,
+    )
+
+
+def _names(canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale) -> list[Markup]:
+    """SVG texts with value and name of each rule on the frontier, where they cover nothing.
+
+    A name without room is left out: the table has it.
+    """
+    taken = [circle_box(place) for _, place in drawn]
+    parts = []
+    for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
+        if not spot.best:
+            continue
+        got, title = spot.line.agreement, rule_words(spot.line.rule).title
+        value = number(100 * spot.agreement, 1)
+        ends = (y(known_or(got.high, got.value)), y(known_or(got.low, got.value)))
+        place = place_name(f"{value} {title}", mark, ends, taken, canvas)
+        if place is not None:
+            parts.append(_name(place, value, title))
+    return parts
+
+
+def _name(place: NamePlace, value: str, title: str) -> Markup:
+    return fill(
+        '<text class="n" x="{:.1f}" y="{:.1f}" text-anchor="{}"><tspan>{}</tspan> {}</text>',
+        place.x,
+        place.y,
+        place.anchor,
+        value,
+        title,
+    )

@@ -1,0 +1,34 @@
+"""Panel of the pilots: remedies that need new replies, each with its calls, price and a button."""
+
+from __future__ import annotations
+
+from components.html.markup import EMPTY, Markup, fill, join
+from components.results.remedies.computed import RemedyView
+from components.results.remedies.panel_pieces import button, panel
+from components.results.remedies.pilots import Pilot, offered_pilots
+from metrics.remedies.rule_names import number_word
+
+
+def pilots_panel(view: RemedyView) -> Markup:
+    """HTML of the remedies that need new replies, each with its calls, its price and a button."""
+    found = offered_pilots(view)
+    if not found:
+        return EMPTY
+    items = number_word(len(found))
+    rows = join(map(_pilot_item, found))
+    return panel(
+        "Worth a pilot",
+        f"{items} rules that need replies of another kind; one comparison for each of 40 items",
+        rows,
+    )
+
+
+def _pilot_item(pilot: Pilot) -> Markup:
+    return fill(
+        '<div class="eh-pilot"><div><b>{}</b><div class="d">{}</div></div>'
+        '<div class="c">{}</div>{}</div>',
+        pilot.title,
+        pilot.detail,
+        pilot.price,
+        button("Open pilot", {"pilot": pilot.kind}),
+    )

@@ -1,0 +1,110 @@
+"""Reasons of the Remedies view: patterns of the two verdicts, and what another judge would do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import NARROW_SPACE, count, number
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join
+from components.results.remedies.computed import RemedyView
+from components.results.remedies.panel_pieces import (
+    Axis,
+    axis_place,
+    button,
+    interval_text,
+    panel,
+)
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_table import RuleEstimate
+
+HALF_SIGNS: Final = {1.0: "1", 0.75: "¾", 0.5: "½", 0.25: "¼", 0.0: "0"}
+
+
+def patterns_panel(view: RemedyView) -> Markup:
+    """HTML table of the patterns of two verdicts (same winner, opposite, ties), with the credit
+    that each rule gives to them."""
+    found = view.patterns
+    if found is None:
+        return EMPTY
+    rows = (
+        ("Same winner twice, and right", found.same_right, (1.0, 1.0, 1.0), False),
+        ("Same winner twice, and wrong", found.same_wrong, (0.0, 0.0, 0.0), False),
+        ("Opposite winners", found.opposite, (0.5, 0.5, 0.5), False),
+        ("Tie twice", found.tie_twice, (0.5, 0.5, 0.5), False),
+        ("Tie once, the other right", found.tie_once_right, (0.75, 1.0, 0.5), True),
+        ("Tie once, the other wrong", found.tie_once_wrong, (0.25, 0.0, 0.5), True),
+    )
+    body = join(_pattern_row(*row) for row in rows)
+    table = fill(
+        '<table class="eh-rules tight"><thead><tr><th class="l">In the two orders {} gave</th>'
+        "<th>Cases</th><th>One call</th><th>Added up</th><th>Must agree</th></tr></thead>"
+        "<tbody>{}</tbody></table>",
+        view.judge,
+        body,
+    )
+    sentence = (
+        f"Only the two bold rows differ: ({count(found.tie_once_right)} − "
+        f"{count(found.tie_once_wrong)}) ÷ 4 ÷ {count(found.comparisons)} = "
+        f"**{points(found.gain)} points** for adding up, and {points(-found.gain)} for “must "
+        "agree”. More accuracy needs graded replies or another judge."
+    )
+    return panel(
+        "Why asking twice gains so little",
+        f"credit per comparison, {count(found.comparisons, 'comparison')} of {view.judge}",
+        table,
+        fill('<p class="eh-small eh-after">{}</p>', inline_markup(sentence)),
+    )
+
+
+def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) -> Markup:
+    cells = join(fill("<td>{}</td>", HALF_SIGNS[value]) for value in credits)
+    kind = fill(' class="b"') if bold else EMPTY
+    return fill('<tr{}><td class="l">{}</td><td>{}</td>{}</tr>', kind, name, count(cases), cells)
+
+
+# -- other judges ----------------------------------------------------------------------------------
+
+
+def other_judges_panel(view: RemedyView) -> Markup:
+    """HTML comparison of one call of every judge; another judge is the remedy if no rule helps."""
+    if len(view.others) < 2:
+        return EMPTY
+    ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))
+    bounds = [line.agreement for line in ranked]
+    axis = (
+        min([0.45, *(one.low or 0.5 for one in bounds)]),
+        max([0.8, *(one.high or 0.5 for one in bounds)]),
+    )
+    rows = join(_judge_row(view, line, axis) for line in ranked)
+    best = ranked[0]
+    offer = EMPTY
+    name = best.rule.members[0][0]
+    if best.difference is not None and (best.difference.low or 0) > 0:
+        title = f"{name} with one call: {points(best.difference.value)} points"
+        text = f"{interval_text(best.difference)}, against one call of {view.judge}."
+        show = button(f"Show remedies for {name}", {"show": name})
+        offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
+    return panel(
+        "What would help: another judge",
+        f"one call each, same comparisons; 95{NARROW_SPACE}% CI; dashed: chance",
+        fill('<div class="eh-judges">{}</div>', rows),
+        offer,
+    )
+
+
+def _judge_row(view: RemedyView, line: RuleEstimate, axis: Axis) -> Markup:
+    name, got = line.rule.members[0][0], line.agreement
+    low, high = got.low or got.value or 0.5, got.high or got.value or 0.5
+    return fill(
+        '<span class="{}">{}</span><div class="dd"><i class="z" style="left:{}"></i>'
+        '<i class="w" style="left:{};width:{:.2f}%"></i><i class="p" style="left:{}"></i></div>'
+        "<b>{}</b>",
+        "me" if name == view.judge else "",
+        name,
+        axis_place(axis, 0.5),
+        axis_place(axis, low),
+        100 * (high - low) / (axis[1] - axis[0]),
+        axis_place(axis, got.value or 0.5),
+        number(100 * (got.value or 0), 1),
+    )

@@ -1,0 +1,189 @@
+"""Table of the Remedies view: all rules on the same comparisons, then votes, parts and pilots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import count, dollars, number
+from components.html.markup import EMPTY, Markup, fill, join
+from components.results.remedies.computed import PilotLine, RemedyView, line_dollars
+from components.results.remedies.panel_pieces import Axis, axis_place, interval_text
+from metrics.remedies.changed_comparisons import rule_key
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_names import rule_words
+from metrics.remedies.rule_table import RuleEstimate
+from metrics.summary.remedy_section import RemedyInputs, rule_cost
+
+
+def rules_table(view: RemedyView) -> Markup:
+    """HTML table of all rules on the same comparisons; below it, rules outside the adjustment, and
+    pilots."""
+    groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
+    for line in view.table:
+        part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""
+        groups[part].append(line)
+    axis = _difference_axis(view.table)
+    best = view.frontier(by_dollars=False)
+    rows: list[Markup] = []
+    place = 0
+    for part, lines in groups.items():
+        if part and lines:
+            rows.append(_divider(view, part))
+        for line in lines:
+            place += 1
+            rows.append(_row(view, line, place, axis, line in best))
+    if view.pilot_lines:
+        rows.append(_divider(view, PILOT_PART))
+        rows += [
+            _pilot_row(view, one, place, axis)
+            for place, one in enumerate(view.pilot_lines, start=1)
+        ]
+    return fill(
+        '<div class="eh-tbl-box"><table class="{}"><thead><tr>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>",
+        "eh-rules many" if _columns(view) > 10 else "eh-rules",
+        _heads(view, axis),
+        join(rows),
+    )
+
+
+PEOPLE_PART: Final = "With votes of people, outside the adjustment"
+FEWER_PART: Final = "On fewer comparisons, outside the adjustment"
+PILOT_PART: Final = "From pilots, on their own comparisons"
+
+
+def _difference_axis(lines: Sequence[RuleEstimate]) -> Axis:
+    known = [line.adjusted for line in lines if line.adjusted is not None]
+    lows = [one.low for one in known if one.low is not None]
+    highs = [one.high for one in known if one.high is not None]
+    return min([-0.02, *lows]) - 0.005, max([0.02, *highs]) + 0.005
+
+
+def _heads(view: RemedyView, axis: Axis) -> Markup:
+    zero = fill('<div class="eh-axis"><span style="left:{}">0</span></div>', axis_place(axis, 0))
+    money = fill("<th>$ per<br>1,000</th>") if view.priced else EMPTY
+    tokens = fill("<th>Tokens</th>") if view.inputs.tokens else EMPTY
+    return join(
+        [
+            fill('<th class="l"></th><th class="l">Rule</th><th>Calls</th>'),
+            tokens,
+            money,
+            fill("<th>Agreement,<br>95 % CI</th>"),
+            fill('<th class="l trk">{}</th>', zero),
+            fill("<th>Difference to one call,<br>adjusted CI, points</th>"),
+            fill("<th>Decided,<br>%</th><th>Right when<br>decided, %</th>"),
+            fill('<th><span class="eh-vh">Comparisons</span></th>'),
+        ]
+    )
+
+
+def _divider(view: RemedyView, text: str) -> Markup:
+    return fill('<tr class="part"><td colspan="{}">{}</td></tr>', _columns(view), text)
+
+
+def _columns(view: RemedyView) -> int:
+    return 9 + view.priced + bool(view.inputs.tokens)
+
+
+def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: bool) -> Markup:
+    words = rule_words(line.rule)
+    chosen = view.advice.chosen if view.advice else None
+    picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
+    detail = words.explanation + (" (best partners here)" if line.rule.picked else "")
+    note = line.agreement.note
+    return fill(
+        '<tr class="{}" data-rule="{}"><td class="l c1"><span class="no{}">{}</span></td>'
+        '<td class="l c2"><b>{}</b><small>{}</small></td>{}<td class="op">{}</td></tr>',
+        "pick" if picked else "",
+        place,
+        fill(" f") if best else EMPTY,
+        place,
+        words.title,
+        f"{detail}; {note}" if note else detail,
+        _number_cells(view, line, axis, view.inputs),
+        _open_link(view, line),
+    )
+
+
+def _pilot_row(view: RemedyView, pilot: PilotLine, place: int, axis: Axis) -> Markup:
+    detail = f"{pilot.kind}: {count(pilot.line.agreement.n, 'comparison')}"
+    return fill(
+        '<tr data-rule="P{}"><td class="l c1"><span class="no p">P{}</span></td>'
+        '<td class="l c2"><b>{}</b><small>{}</small></td>{}<td></td></tr>',
+        place,
+        place,
+        rule_words(pilot.line.rule).title,
+        detail,
+        _number_cells(view, pilot.line, axis, pilot.inputs),
+    )
+
+
+def _number_cells(view: RemedyView, line: RuleEstimate, axis: Axis, inputs: RemedyInputs) -> Markup:
+    money = tokens = EMPTY
+    if view.priced:
+        price = line_dollars(line, inputs)
+        money = fill('<td class="wide">{}</td>', "–" if price is None else dollars(price))
+    if view.inputs.tokens:
+        used = rule_cost(line, inputs.tokens)
+        tokens = fill('<td class="wide">{}</td>', "–" if used is None else count(round(used)))
+    votes = f" + {line.rule.votes:g} vote" if line.rule.votes else ""
+    return join(
+        [
+            fill('<td class="wide">{}{}</td>', f"{line.rule.price:g}", votes),
+            tokens,
+            money,
+            fill(
+                '<td class="c3"><b>{}</b> <span class="ci">{}</span></td>',
+                number(100 * (line.agreement.value or 0), 1),
+                interval_text(line.agreement),
+            ),
+            fill('<td class="wide trk">{}</td>', _track(line, axis)),
+            fill('<td class="c4">{}</td>', _difference(line)),
+            fill('<td class="wide">{}</td>', number(100 * (line.decided.value or 0))),
+            fill('<td class="wide">{}</td>', _right(line)),
+        ]
+    )
+
+
+def _right(line: RuleEstimate) -> str:
+    value = line.right_when_decided.value
+    return "–" if value is None else number(100 * value)
+
+
+def _difference(line: RuleEstimate) -> Markup:
+    if line.adjusted is None:
+        return fill('<span class="eh-mute">{}</span>', "baseline")
+    same = (line.adjusted.low or 0) <= 0 <= (line.adjusted.high or 0)
+    badge = fill(' <span class="eh-badge s-unreadable">≈ same</span>') if same else EMPTY
+    bounds = line.adjusted
+    ends = [points(value).replace("+", "") for value in (bounds.low, bounds.high)]
+    return fill('<b>{}</b> <span class="ci">[{}, {}]</span>{}', points(bounds.value), *ends, badge)
+
+
+def _track(line: RuleEstimate, axis: Axis) -> Markup:
+    zero = fill('<i class="z" style="left:{}"></i>', axis_place(axis, 0))
+    got = line.adjusted
+    if got is None or got.low is None or got.high is None or got.value is None:
+        return fill('<div class="dd">{}</div>', zero)
+    width = 100 * (got.high - got.low) / (axis[1] - axis[0])
+    return fill(
+        '<div class="dd">{}<i class="w" style="left:{};width:{:.2f}%"></i>'
+        '<i class="p" style="left:{}"></i></div>',
+        zero,
+        axis_place(axis, got.low),
+        width,
+        axis_place(axis, got.value),
+    )
+
+
+def _open_link(view: RemedyView, line: RuleEstimate) -> Markup:
+    if not line.changed:
+        return EMPTY
+    send = {"rule": rule_key(line.rule), "judge": view.judge, "prompt": view.prompt}
+    return fill(
+        '<button type="button" class="eh-link" data-select="{}">Open {}</button>',
+        json.dumps(send),
+        count(line.changed),
+    )

@@ -1,0 +1,101 @@
+"""Pieces of the drawings of the Remedies view: canvas, scales, lines, texts, axes.
+
+SVG in the page keeps the colours of the theme, and a mark is a button that opens the comparisons
+behind it. Every drawing has a wide and a narrow form; the narrow one is for phones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from components.html.format import number
+from components.html.markup import Markup, fill, join
+
+LEFT, RIGHT, TOP, BOTTOM = 34.0, 16.0, 14.0, 42.0
+CHARACTER_WIDTH: Final = 7.2
+"""Mean width of a character of a name, in pixels of the drawing."""
+STEPS: Final = (0.05, 0.1, 0.2)
+Scale = Callable[[float], float]
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Canvas:
+    width: float
+    height: float
+    narrow: bool = False
+
+    @property
+    def floor(self) -> float:
+        return self.height - BOTTOM
+
+    def vertical(self, low: float, high: float) -> Scale:
+        return lambda value: TOP + (self.floor - TOP) * (high - value) / (high - low)
+
+    def horizontal(self, low: float, high: float, pad: float = 0.0) -> Scale:
+        room = self.width - LEFT - RIGHT - 2 * pad
+        return lambda value: LEFT + pad + room * (value - low) / max(high - low, 1e-9)
+
+
+def wide_and_narrow(wide: Markup, narrow: Markup, label: str) -> Markup:
+    return fill(
+        '<div class="eh-svg eh-only-wide" role="img" aria-label="{}">{}</div>'
+        '<div class="eh-svg eh-only-narrow" aria-hidden="true">{}</div>',
+        label,
+        wide,
+        narrow,
+    )
+
+
+def svg(canvas: Canvas, parts: Sequence[Markup]) -> Markup:
+    return fill('<svg viewBox="0 0 {} {}">{}</svg>', canvas.width, canvas.height, join(parts))
+
+
+def svg_line(x1: float, y1: float, x2: float, y2: float, kind: str = "g") -> Markup:
+    return fill(
+        '<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>', kind, x1, y1, x2, y2
+    )
+
+
+def svg_text(x: float, y: float, text: str, kind: str = "m", anchor: str = "middle") -> Markup:
+    return fill(
+        '<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>',
+        kind,
+        x,
+        y,
+        anchor,
+        text,
+    )
+
+
+def axes(
+    canvas: Canvas,
+    rows: Sequence[float],
+    y: Scale,
+    columns: Sequence[tuple[float, str]],
+    name: str,
+) -> list[Markup]:
+    """SVG of gridlines with percentages, and of the axis with its labels and name."""
+    parts = []
+    for tick in rows:
+        parts.append(svg_line(LEFT, y(tick), canvas.width - RIGHT, y(tick)))
+        parts.append(svg_text(LEFT - 8, y(tick) + 5, number(100 * tick), "m", "end"))
+    parts.append(svg_line(LEFT, canvas.floor, canvas.width - RIGHT, canvas.floor, "x"))
+    parts += [svg_text(x, canvas.floor + 20, label) for x, label in columns]
+    return [*parts, svg_text((LEFT + canvas.width - RIGHT) / 2, canvas.height - 4, name)]
+
+
+def round_shares(low: float, high: float) -> list[float]:
+    """At most six round values that enclose a range of shares."""
+    for step in STEPS:
+        first, last = math.floor(low / step), math.ceil(high / step)
+        if last - first <= 5:
+            break
+    return [round(k * step, 4) for k in range(first, last + 1)]
+
+
+def known_or(value: float | None, other: float | None) -> float:
+    return value if value is not None else other if other is not None else 0.5

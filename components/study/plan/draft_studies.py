@@ -1,0 +1,76 @@
+"""Studies begun in the form that have no calls yet, saved so that the header can name them.
+
+A study without calls has a study file and nothing else: no items, no plan. Run saves its plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.plan import demo_studies
+from judges.engine.engine import Engine
+from judges.planning.plan import free_name
+from studies.errors import EvenhandError, StudyError
+from studies.spec.keys import STUDY
+from studies.spec.study import parse_study
+from studies.store.store import Store
+
+MAX_NAME = 120
+"""Characters of a study's name that the page accepts."""
+
+
+def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
+    """Save a study file as a study without calls, under a free name; return the name and the file.
+
+    The name is empty if the file is not a valid study: it then stays in the form only.
+    """
+    try:
+        wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
+        free = store.name_for_owner(free_name(store, wanted))
+        made = put_value(text, STUDY.name.path, free)
+        store.save_study(parse_study(made, "study.yaml", store.folder), (), ())
+    except (EvenhandError, ValueError):
+        return "", text
+    return free, made
+
+
+def is_without_calls(store: Store, name: str) -> bool:
+    """Whether a study has neither calls nor recorded verdicts."""
+    line = next((line for line in store.studies() if line.name == name), None)
+    return line is not None and not line.recorded and not line.planned
+
+
+def keep_changes(store: Store, name: str, text: str) -> None:
+    """Save changes of the form in a study without calls; others are saved by Run."""
+    if not name or not is_without_calls(store, name) or not store.owns(name):
+        return
+    try:
+        study = parse_study(text, "study.yaml", store.folder)
+    except EvenhandError:
+        return  # the form shows the error; the last valid file stays
+    store.save_study(replace(study, name=name), (), ())
+
+
+def is_renamable(store: Store, engine: Engine, name: str) -> bool:
+    """Whether a new name in the form renames the study, instead of naming a copy."""
+    line = next((line for line in store.studies() if line.name == name), None)
+    run = engine.latest_run(name)
+    return (
+        line is not None
+        and not line.recorded
+        and store.owns(name)
+        and name not in demo_studies.DEMO_STUDIES
+        and (run is None or run.finished.is_set())
+    )
+
+
+def rename_from_form(store: Store, name: str, wanted: str) -> str:
+    """Rename a study; return its new name."""
+    other = " ".join(wanted.split())
+    if not other or len(other) > MAX_NAME:
+        raise StudyError(f"A name has 1 to {MAX_NAME} characters.")
+    if other in demo_studies.DEMO_STUDIES:
+        raise StudyError("The recorded demo has this name; choose another name.")
+    store.rename_study(name, other)
+    return other

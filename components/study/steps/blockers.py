@@ -1,0 +1,118 @@
+"""Reasons why a study cannot be run yet, each with the button that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.study.file.lenient_study import LenientStudy, judge_name
+from components.study.form.data_source import filter_text
+from components.study.form.judge_settings import ENDPOINT, judge_kind
+from components.study.form.records_report import table_to_map, with_original_name
+from components.study.plan.study_preview import StudyPreview
+from components.study.steps.column_roles import missing_roles
+from studies.spec.keys import DATA, JUDGE
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """One reason: step, short text, whole sentence, and the button that leads to its end.
+
+    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of
+    a panel to show.
+    """
+
+    step: int
+    text: str
+    sentence: str
+    button: str
+    action: Mapping[str, Any] | None = None
+    press: str = ""
+    goto: str = ""
+    errand: Mapping[str, Any] | None = None
+    """A slow job that the button starts."""
+
+
+def find_blockers(preview: StudyPreview) -> list[Blocker]:
+    """All reasons, those of the first step first; empty if the study can be run."""
+    study = preview.lenient_study
+    if study.parse_error:
+        return [
+            Blocker(1, "study.yaml cannot be read", f"study.yaml: {study.parse_error}.",
+                    "Open study.yaml", press="#eh-show-file")
+        ]  # fmt: skip
+    found = [*_data_blockers(preview), *_judge_blockers(study)]
+    if not study.prompts:
+        found.append(
+            Blocker(2, "no prompt is chosen", "choose a prompt.", "Choose a prompt",
+                    {"do": "mode", "mode": "library"})
+        )  # fmt: skip
+    if not found and preview.plan is None and _has_only_verdicts(preview):
+        found.append(
+            Blocker(1, "verdicts without questions", "these records hold verdicts, no questions "
+                    "and no answers.", "Open the verdicts", errand={"do": "recorded"})
+        )  # fmt: skip
+    if not found and preview.plan is None:
+        why = with_original_name(preview, preview.plan_error)
+        found.append(Blocker(3, "see below", why, "More settings", press="#eh-more summary"))
+    return found
+
+
+def _has_only_verdicts(preview: StudyPreview) -> bool:
+    found = preview.records
+    return found is not None and bool(found.verdicts) and not any(
+        item.responses for item in found.items
+    )  # fmt: skip
+
+
+def _data_blockers(preview: StudyPreview) -> list[Blocker]:
+    study = preview.lenient_study
+    if not preview.data_error:
+        return []
+    if preview.records is not None and not preview.items:
+        return [_empty_slice(study, len(preview.records.items))]
+    if missing := missing_roles(preview):
+        return [
+            Blocker(1, f"column of {missing[0]} to choose", f"choose the column of {missing[0]}.",
+                    "Choose the column", goto="#eh-columns .need select")
+        ]  # fmt: skip
+    if (table := table_to_map(preview)) is not None:
+        columns = len(table.columns)
+        return [
+            Blocker(1, f"{columns} columns to name", f"say what the {columns} columns are.",
+                    "Name the columns", goto="#eh-columns, #eh-all-columns")
+        ]  # fmt: skip
+    why = with_original_name(preview, preview.data_error)
+    return [
+        Blocker(1, "the data cannot be read", why, "Choose another file", press="#eh-upload")
+    ]  # fmt: skip
+
+
+def _empty_slice(study: LenientStudy, total: int) -> Blocker:
+    where = filter_text(study)
+    short = "no question passes the filter"
+    if where:
+        sentence = f"none of {total:,} questions passes the filter “{where}”."
+        return Blocker(1, short, sentence, "Clear the filter", {"set": DATA.where.name, "to": ""})
+    if study.value(*DATA.categories):
+        sentence = f"none of {total:,} questions is in the chosen categories."
+        clear = {"set": str(DATA.categories), "to": []}
+        return Blocker(1, "no question is in the categories", sentence, "All categories", clear)
+    sentence = f"none of {total:,} questions has the number of answers set under Options."
+    clear = {"set": str(DATA.options), "to": "0"}
+    return Blocker(1, short, sentence, "Any number of answers", clear)
+
+
+def _judge_blockers(study: LenientStudy) -> list[Blocker]:
+    if not study.judges:
+        return [
+            Blocker(2, "no judge is chosen", "choose a judge.", "Choose a judge",
+                    {"do": "add judge"})
+        ]  # fmt: skip
+    return [
+        Blocker(2, f"{judge_name(judge)} has no model", f"choose a model for {judge_name(judge)}.",
+                "Choose the model", {"do": "open judge", "judge": str(place)})
+        for place, judge in enumerate(study.judges)
+        if judge_kind(judge) == ENDPOINT and not judge.get(JUDGE.model.name)
+    ]  # fmt: skip

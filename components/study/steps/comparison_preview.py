@@ -1,0 +1,116 @@
+"""The first comparisons of a study as its judges will read them, three at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from components.html.format import count
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.pieces import verdict_chip
+from components.study.file.controls import form_button
+from components.study.file.lenient_study import FormState
+from components.study.plan.study_preview import StudyPreview
+from judges.planning.plan import Plan
+from judges.planning.plan_checks import showings_for
+from studies.domain import REFERENCE, UNRELATED, Item
+from studies.spec.presentations import Presentation, resolve_contestants
+
+PAGE_SIZE: Final = 3
+_MAX_TEXT: Final = 320
+
+
+def comparisons_html(preview: StudyPreview, view: FormState, why_none: str = "") -> Markup:
+    """Question and answers in the order of the first call; `why_none`: what a preview needs."""
+    items = preview.items
+    if not items:
+        return (
+            _no_preview(why_none or "Choose data with questions and answers.")
+            if why_none
+            else (EMPTY)
+        )
+    first = min(view.item, max(0, len(items) - 1)) // PAGE_SIZE * PAGE_SIZE
+    shown = [
+        _comparison_html(at, item, _first_showing(preview, item))
+        for at, item in enumerate(items[first : first + PAGE_SIZE], first + 1)
+    ]
+    return _heading(preview, first) + join(shown)
+
+
+def _no_preview(why: str) -> Markup:
+    return fill('<div class="eh-empty eh-nopv"><b>No preview yet.</b><p>{}</p></div>', why)
+
+
+def _heading(preview: StudyPreview, first: int) -> Markup:
+    n = len(preview.items)
+    many = min(PAGE_SIZE, n - first)
+    title = "One comparison" if many == 1 else f"{('Two', 'Three')[many - 2]} comparisons"
+    both = preview.plan is not None and preview.plan.study.pair_orders == "both"
+    order = "order 1 of 2; order 2 swaps the answers" if both else ""
+    before = form_button(
+        "‹", {"do": "item", "to": first - PAGE_SIZE}, kind="small",
+        label="previous comparisons", disabled=first <= 0,
+    )  # fmt: skip
+    after = form_button(
+        "›", {"do": "item", "to": first + PAGE_SIZE}, kind="small", label="next comparisons",
+        disabled=first + PAGE_SIZE >= n,
+    )  # fmt: skip
+    return fill(
+        '<div class="eh-sub eh-pvhead"><b>{} as they will be read</b><span>{}{} '
+        '<span class="eh-steps">{}{}</span></span></div>',
+        title,
+        f"{count(first + 1)} to {count(first + many)} of {count(n)}",
+        f" · {order}" if order else "",
+        before,
+        after,
+    )
+
+
+def _first_showing(preview: StudyPreview, item: Item) -> tuple[str, ...]:
+    """Models in the order of the first call on an item; sorted names if nothing is planned."""
+    if preview.plan is None:
+        return tuple(sorted(name for name, text in item.responses.items() if text.strip()))[:2]
+    found = next(_presentations(preview.plan, item), None)
+    return found.shown if found else ()
+
+
+def _presentations(plan: Plan, item: Item) -> Iterator[Presentation]:
+    names = tuple(resolve_contestants(plan.study, plan.items))
+    study = replace(plan.study, contestants=names)
+    answered = {name for name, text in item.responses.items() if text.strip()} | {REFERENCE}
+    if study.baseline and study.baseline not in answered:
+        return
+    study = replace(study, contestants=tuple(name for name in names if name in answered))
+    yield from showings_for(plan.prompts[0])(study, [item])
+
+
+def _comparison_html(number: int, item: Item, shown: tuple[str, ...]) -> Markup:
+    answers = join(
+        fill(
+            '<div><p class="w">{} {}</p><p class="cl" dir="auto">{}</p></div>',
+            verdict_chip(slot),
+            name,
+            _short(_answer(item, name)),
+        )
+        for slot, name in enumerate(shown)
+    )
+    return fill(
+        '<div class="eh-pv"><span class="no">{}</span><b dir="auto" class="cl">{}</b>'
+        '<div class="as" style="--n: {}">{}</div></div>',
+        count(number),
+        _short(item.instruction) or "no question",
+        max(1, min(len(shown), 2)),
+        answers or fill('<p class="hint">{}</p>', "Answers are missing: not compared."),
+    )
+
+
+def _answer(item: Item, name: str) -> str:
+    if name == UNRELATED:
+        return "an answer to another question"
+    return item.reference if name == REFERENCE else item.responses.get(name, "")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_TEXT else line[:_MAX_TEXT].rstrip() + " …"

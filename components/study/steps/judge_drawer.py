@@ -1,0 +1,268 @@
+"""The drawer of one judge: providers, the built-in model, simulated judges, then its settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from components.html.format import count, dollars
+from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.pieces import notice_html
+from components.study.file.controls import drawer_head, form_button, form_part
+from components.study.file.lenient_study import FormState, LenientStudy, judge_name
+from components.study.form.judge_cards import test_result
+from components.study.form.judge_settings import (
+    EMBEDDED,
+    SIMULATED,
+    judge_address,
+    judge_form,
+    judge_kind,
+    key_row,
+)
+from components.study.plan.cost_preview import ForecastByJudge
+from components.study.plan.public_checks import is_public
+from judges.money.costs import listed_prices
+from judges.operations.check_judge import JudgeCheck
+from judges.operations.list_models import LocalServer, ModelList
+from studies.spec.keys import JUDGE
+from studies.spec.provider_presets import provider_presets
+
+PROVIDERS: Final = (
+    ("openai", "OpenAI"),
+    ("anthropic", "Anthropic"),
+    ("google", "Google"),
+    ("openrouter", "OpenRouter"),
+    ("huggingface", "Hugging Face"),
+    ("mistral", "Mistral"),
+    ("ollama", "Ollama"),
+    ("vllm", "vLLM"),
+    ("endpoint", "Other address"),
+)
+MAX_ROWS: Final = 8
+"""Models of a list that are shown; the others are folded."""
+LOCAL_SERVERS: Final = "@local"
+"""Key of the servers of this machine, beside the test calls."""
+_SIMULATED_LABELS: Final = (
+    ("even", "Even-handed"),
+    ("first", "Favours the first"),
+    ("long", "Favours length"),
+    ("chance", "Chance"),
+)
+
+
+def judge_drawer(
+    study: LenientStudy,
+    view: FormState,
+    tested: Mapping[str, Any],
+    numbers: ForecastByJudge | None = None,
+) -> Markup:
+    """The drawer of the judge that the form names; empty while it is closed.
+
+    `tested` holds the test calls by judge, the lists of models by address (`models_key`), and the
+    servers of this machine (LOCAL_SERVERS) once they were looked for.
+    """
+    place = int(view.judge) if view.judge.isdigit() else -1
+    if view.panel != "judge" or not 0 <= place < len(study.judges):
+        return form_part(seen=view.last_change)
+    judge = study.judges[place]
+    name = judge_name(judge)
+    check: JudgeCheck | None = tested.get(name)
+    parts = [
+        drawer_head("Choose a judge"),
+        _local_servers(judge, place, tested.get(LOCAL_SERVERS)),
+        _providers(judge, place, tested),
+        _section(
+            "Built in", "on this machine, free; too small to rank models", _built_in(judge, place)
+        ),
+        _section("Simulated", "known bias, for testing a plan", _simulated(place)),
+        _section(f"Settings of {name}", "", judge_form(judge, f"judge.{place}", name)),
+        fill('<div class="eh-jc">{}</div>', test_result(check)) if check else EMPTY,
+        _footer(name, numbers),
+    ]
+    body = fill(
+        '<aside class="eh-drawer on" role="dialog" aria-label="Choose a judge">{}</aside>',
+        join(parts),
+    )
+    return form_part(body, seen=view.last_change)
+
+
+def _section(title: str, aside: str, body: Markup) -> Markup:
+    return fill(
+        '<section><div class="eh-dsub"><h3>{}</h3><span>{}</span></div>{}</section>',
+        title,
+        aside,
+        body,
+    )
+
+
+def models_key(address: str) -> str:
+    """Key of the list of models of an address, beside the test calls."""
+    return f"@models {address}"
+
+
+def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
+    """Model servers on this machine with their models; nothing on a public page."""
+    if is_public():
+        return EMPTY
+    look = form_button(
+        "Look again" if found is not None else "Look for Ollama, LM Studio, llama.cpp, vLLM",
+        {"do": "find servers"}, kind="small", errand=True,
+    )  # fmt: skip
+    servers: Sequence[LocalServer] = found or ()
+    listed = join(
+        fill(
+            '<p class="eh-small eh-mute">{}</p>{}',
+            f"{server.preset.title}, {server.address}",
+            join(
+                _model_row(model, "free", {"do": "use judge", "judge": place,
+                           "template": server.preset.name, "model": model},
+                           judge.get(JUDGE.model.name) == model)
+                for model in server.models[:MAX_ROWS]
+            ),
+        )
+        for server in servers
+    )  # fmt: skip
+    none = found is not None and not servers
+    told = fill('<p class="hint">{}</p>', "No model server answers on its usual port.")
+    return _section("On this machine", "free", listed + (told if none else EMPTY) + look)
+
+
+def _model_row(
+    model: str, aside: str, action: Mapping[str, Any], on: bool, renames: str = ""
+) -> Markup:
+    """Row of a model; `renames`: the judge that takes the name of the model, with its key."""
+    made = attributes(
+        {
+            "type": "button",
+            "class": "on" if on else None,
+            "aria-pressed": str(on).lower(),
+            "data-do": json.dumps(dict(action), ensure_ascii=False),
+            "data-renames": renames or None,
+        }
+    )
+    return fill("<button{} data-row><b>{}</b><span>{}</span></button>", made, model, aside)
+
+
+def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
+    chosen = _provider_of(judge)
+    tiles = join(
+        _tile(title, _tile_note(name), {"do": "use judge", "judge": place, "template": name},
+              name == chosen)
+        for name, title in PROVIDERS
+    )  # fmt: skip
+    return _section(
+        "Providers",
+        "keys stay in memory, in no file or link",
+        fill('<div class="eh-tiles">{}</div>', tiles)
+        + (_provider_models(judge, place, tested) if chosen else EMPTY),
+    )
+
+
+def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
+    """Key and list of models of the chosen provider; asking for the list checks the key."""
+    address, name = judge_address(judge), judge_name(judge)
+    found: ModelList | None = tested.get(models_key(address))
+    ask = form_button(
+        "Check the key and list the models", {"do": "models", "judge": place}, kind="small",
+        errand=True, disabled=not address,
+    )  # fmt: skip
+    key = key_row(f"judge.{place}", name, address)
+    if found is None:
+        return fill('<div class="eh-kbox">{}{}</div>', key, ask)
+    if found.error:
+        told = notice_html("bad", "No list of models.", found.error)
+        return fill('<div class="eh-kbox">{}{}{}</div>', key, told, ask)
+    rows = [_listed_model(model, judge, place) for model in found.models]
+    more = len(rows) - MAX_ROWS
+    folded = (
+        fill(
+            "<details class='eh-how' data-keep='models'><summary>{} more models</summary>"
+            '<div class="eh-models">{}</div></details>',
+            count(more),
+            join(rows[MAX_ROWS:]),
+        )
+        if more > 0
+        else EMPTY
+    )
+    head = fill(
+        '<p class="eh-small eh-mute">{}</p>',
+        f"{count(len(rows), 'model')} from the provider; $ per 1M tokens in / out",
+    )
+    shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
+    return fill('<div class="eh-kbox">{}{}{}{}</div>', key, head, shown, folded)
+
+
+def _listed_model(model: str, judge: Mapping[str, Any], place: int) -> Markup:
+    price = listed_prices().get(model)
+    aside = f"{price.input:g} / {price.output:g}" if price else ""
+    action = {"set": f"judge.{place}.{JUDGE.model}", "to": model}
+    current = judge.get(JUDGE.model.name)
+    renames = judge_name(judge) if judge.get(JUDGE.name.name) == current else ""
+    return _model_row(model, aside, action, current == model, renames)
+
+
+def _provider_of(judge: Mapping[str, Any]) -> str:
+    if judge_kind(judge) in (EMBEDDED, SIMULATED):
+        return ""
+    if named := str(judge.get(JUDGE.provider.name) or ""):
+        return named
+    url = judge_address(judge)
+    known = (name for name, preset in provider_presets().items() if preset.serves(url))
+    return next(known, "endpoint")
+
+
+def _tile_note(name: str) -> str:
+    preset = provider_presets().get(name)
+    if preset is None:
+        return "OpenAI-compatible"
+    return "on this machine" if preset.local else "needs a key"
+
+
+def _tile(title: str, note: str, action: Mapping[str, Any], on: bool) -> Markup:
+    made = attributes(
+        {
+            "type": "button",
+            "class": "on" if on else None,
+            "aria-pressed": str(on).lower(),
+            "data-do": json.dumps(dict(action)),
+        }
+    )
+    return fill("<button{}><b>{}</b>{}</button>", made, title, note)
+
+
+def _built_in(judge: Mapping[str, Any], place: int) -> Markup:
+    on = judge_kind(judge) == EMBEDDED
+    action = {"do": "use judge", "judge": place, "template": EMBEDDED}
+    return fill(
+        '<div class="eh-tiles one">{}</div>', _tile("SmolLM2-135M", "0.3 GB, built in", action, on)
+    )
+
+
+def _simulated(place: int) -> Markup:
+    return fill(
+        '<div class="eh-row">{}</div>',
+        join(
+            form_button(
+                words, {"do": "use judge", "judge": place, "template": template}, kind="pill"
+            )
+            for template, words in _SIMULATED_LABELS
+        ),
+    )
+
+
+def _footer(name: str, numbers: ForecastByJudge | None) -> Markup:
+    told = ""
+    if numbers is not None and (mine := numbers.by_judge.get(name)):
+        told = f"This study: {count(mine.asks, 'call')}, {dollars(mine.dollars)}"
+    test = form_button(
+        "Test: 1 call", {"do": "test", "judge": name}, errand=True, label=f"Test {name}: 1 call"
+    )
+    use = fill(
+        '<button type="button" class="eh-btn primary" data-do="{}">{}</button>',
+        json.dumps({"do": "close"}),
+        f"Use {name}",
+    )
+    return fill(
+        '<div class="ft"><span class="eh-small eh-mute">{}</span>{}{}</div>', told, test, use
+    )

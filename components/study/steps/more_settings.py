@@ -1,0 +1,79 @@
+"""All optional settings, folded: the line of the fold states their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from components.html.format import dollars
+from components.html.markup import Markup, fill, join
+from components.study.file.controls import form_part, form_row, percent_text, text_input
+from components.study.file.lenient_study import FormState, LenientStudy
+from components.study.form import data_source
+from components.study.form import protocol_settings as study_protocol
+from components.study.form.image_description_form import describe_form
+from components.study.form.judge_cards import extraction_settings
+from components.study.form.prompt_list import prompt_protocols
+from components.study.plan.study_preview import StudyPreview
+from studies.spec.keys import DATA, JUDGE, STUDY
+
+
+def more_settings(preview: StudyPreview, view: FormState) -> Markup:
+    """Name and sample, protocol, and the reading of replies, in three columns."""
+    study = preview.lenient_study
+    sees = any(judge.get(JUDGE.vision.name) for judge in study.judges)
+    name = form_row(
+        "Name",
+        text_input(
+            str(STUDY.name), study.raw(*STUDY.name) or "", label="Name of the study", slow=True
+        ),
+        to=str(STUDY.name),
+    )
+    columns = (
+        ("Study and sample", name + data_source.slice_form(preview, view)),
+        (
+            f"Protocol, {study_protocol.preset_status_text(study)}",
+            study_protocol.protocol_form(study, prompt_protocols(study), preview.contestants, sees),
+        ),
+        ("Unclear replies, images", extraction_settings(study) + describe_form(preview, view)),
+    )
+    body = join(fill("<section><h3>{}</h3>{}</section>", title, part) for title, part in columns)
+    return form_part(
+        fill(
+            '<details class="eh-fold" id="eh-more" data-keep="more settings"><summary><b>'
+            'More settings</b><span class="eh-small">{}</span></summary>'
+            '<div class="eh-mcols">{}</div></details>',
+            settings_text(study),
+            body,
+        ),
+        seen=view.last_change,
+    )
+
+
+def settings_text(study: LenientStudy) -> str:
+    """The values of the settings in one line."""
+    orders = {"both": "both orders", "one": "one order", "": "both orders"}
+    chosen = study.text_value(*STUDY.orders)
+    unreadable = {"exclude": "unusable replies left out", "tie": "unusable replies count as ties"}
+    noise = study.share(*STUDY.noise_floor)
+    budget: Any = study.value(*STUDY.budget_usd)
+    parts = [
+        study.preset.title if study.preset else "",
+        orders.get(chosen, chosen),
+        "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
+        f"{percent_text(noise)} asked twice in the same order" if noise else "",
+        f"{study.text_value(*STUDY.repeats)} times each"
+        if study.text_value(*STUDY.repeats) not in ("", "1")
+        else "",
+        unreadable.get(study.text_value(*STUDY.unreadable), ""),
+        f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
+        f"filter {_short_filter(study)}" if isinstance(study.value(*DATA.where), Mapping)
+        and study.value(*DATA.where) else "",
+        f"seed {study.text_value(*DATA.seed)}" if study.value(*DATA.count) else "",
+    ]  # fmt: skip
+    return " · ".join(part for part in parts if part)
+
+
+def _short_filter(study: LenientStudy) -> str:
+    text = data_source.filter_text(study)
+    return text if len(text) <= 40 else text[:40] + " …"

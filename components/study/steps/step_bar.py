@@ -1,0 +1,89 @@
+"""The three steps of the form in one line: what each holds, and whether something is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from components.html.format import count, dollars
+from components.html.markup import Markup, fill, join
+from components.study.file.controls import form_part
+from components.study.file.lenient_study import LenientStudy, judge_name
+from components.study.plan.cost_preview import ForecastByJudge
+from components.study.plan.study_preview import StudyPreview
+from components.study.steps.blockers import Blocker
+from studies.spec.presentations import resolve_contestants
+
+Mark = Literal["done", "todo", "wrn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: number, title, summary, mark, and the panel to which it leads."""
+
+    number: int
+    title: str
+    text: str
+    mark: Mark
+    panel: str
+
+
+def steps_html(
+    preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
+) -> Markup:
+    return form_part(fill('<div class="eh-stepbar">{}</div>', join(
+        _step_html(step) for step in study_steps(preview, numbers, blockers)
+    )))  # fmt: skip
+
+
+def study_steps(
+    preview: StudyPreview, numbers: ForecastByJudge | None, blockers: list[Blocker]
+) -> list[Step]:
+    faults = {number: [b.text for b in blockers if b.step == number] for number in (1, 2, 3)}
+    made = [
+        Step(1, "Data", data_summary(preview), "done", "#eh-step-data"),
+        Step(
+            2, "Judge and prompt", _judge_summary(preview.lenient_study), "done", "#eh-step-judge"
+        ),
+    ]
+    checked = [
+        Step(s.number, s.title, faults[s.number][0], "wrn", s.panel) if faults[s.number] else s
+        for s in made
+    ]
+    last = "not possible yet"
+    if numbers is not None and not blockers:
+        cost = dollars(numbers.dollars)
+        last = f"{count(numbers.new, 'new call' if numbers.stored else 'call')}, {cost}"
+    return [*checked, Step(3, "Check and run", last, "todo", "#eh-step-run")]
+
+
+def data_summary(preview: StudyPreview) -> str:
+    items = count(len(preview.items), "question")
+    if preview.plan is None:
+        return items if preview.items else "nothing chosen"
+    names = resolve_contestants(preview.plan.study, preview.plan.items)
+    if len(names) == 2:
+        return f"{items}, {names[0]} against {names[1]}"
+    return f"{items}, {count(len(names), 'model')}"
+
+
+def _judge_summary(study: LenientStudy) -> str:
+    judges, prompts = [judge_name(judge) for judge in study.judges], study.prompts
+    parts = [
+        names[0] if len(names) == 1 else count(len(names), noun)
+        for names, noun in ((judges, "judge"), (prompts, "prompt"))
+        if names
+    ]
+    return ", ".join(parts)
+
+
+def _step_html(step: Step) -> Markup:
+    return fill(
+        '<button type="button" data-goto="{}"><span class="eh-step {}">{}</span>'
+        "<span><b>{}</b><small>{}</small></span></button>",
+        step.panel,
+        step.mark,
+        "✓" if step.mark == "done" else step.number,
+        step.title,
+        step.text,
+    )

@@ -1,0 +1,113 @@
+"""Command line `evenhand WORD …`: the page, runs, plans, measures, imports, reports, the gate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from evenhand.extras import explain_missing
+
+Main = Callable[[list[str]], int]
+
+
+def _app() -> Main:
+    from app import main
+
+    return lambda given: main(given[1:])
+
+
+def _judges() -> Main:
+    from judges.__main__ import main
+
+    return main
+
+
+def _metrics() -> Main:
+    from metrics.__main__ import main
+
+    return lambda given: main(given[1:])
+
+
+def _studies() -> Main:
+    from studies.__main__ import main
+
+    return main
+
+
+def _components() -> Main:
+    from components.__main__ import main
+
+    return main
+
+
+def _demo() -> Main:
+    from evenhand.recorded_demo import main
+
+    return lambda given: main(given[1:])
+
+
+def _gate() -> Main:
+    from evenhand.nightly.gate_command import main
+
+    return lambda given: main(given[1:])
+
+
+WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
+    "app": (_app, "start the page"),
+    "run": (_judges, "make the missing calls of a study; also resumes a run"),
+    "plan": (_judges, "count calls, tokens and dollars, without any call"),
+    "check": (_judges, "call each judge once"),
+    "reread": (_judges, "parse the stored replies again"),
+    "retry": (_judges, "repeat failed calls"),
+    "describe": (_judges, "describe images with a judge"),
+    "allow": (_judges, "allow an environment variable for an endpoint"),
+    "providers": (_judges, "list the presets of providers"),
+    "models": (_judges, "list the models of a provider"),
+    "download": (_judges, "download the weights of a model"),
+    "import-prompts": (_judges, "import prompts of MT-Bench"),
+    "export-batch": (_judges, "write the calls of a study as batch files"),
+    "submit-batch": (_judges, "send batch files"),
+    "collect-batch": (_judges, "fetch the results of batches"),
+    "import-batch": (_judges, "import the results of batches"),
+    "metrics": (_metrics, "print all measures of a store or a CSV"),
+    "import": (_studies, "import recorded verdicts as a study"),
+    "list": (_studies, "list the studies of a store"),
+    "show": (_studies, "print a study file and its counts"),
+    "export": (_studies, "write the judgements of a study"),
+    "delete": (_studies, "delete a study"),
+    "report": (_components, "write a study as one HTML file"),
+    "freeze": (_components, "write a read-only page of a study"),
+    "publish": (_components, "write a Space with a study"),
+    "access": (_components, "print the table of limits"),
+    "demo": (_demo, "print the card of the recorded judge, offline"),
+    "gate": (_gate, "compare a judge with its baseline, for CI"),
+}
+"""Word -> a function that imports its command, and a summary."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0 if given else 2
+    if given[0] not in WORDS:
+        print(f"error: no command named {given[0]!r}; known: {', '.join(WORDS)}", file=sys.stderr)
+        return 2
+    try:
+        return WORDS[given[0]][0]()(given)
+    except ModuleNotFoundError as error:
+        explained = explain_missing(error)
+        if explained is None:
+            raise
+        print(f"error: {explained}", file=sys.stderr)
+        return 2
+
+
+def _usage() -> str:
+    lines = [f"  {word:<16} {summary}" for word, (_, summary) in WORDS.items()]
+    return "\n".join(["usage: evenhand WORD …", "", *lines, "", "evenhand WORD --help says more"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Report cards of the judges of a frame: sentences as on the page, and the main measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import Raters, TruthSource
+from components.html.format import NARROW_SPACE
+from components.results.cards.report_card import ReportCard
+from components.results.cards.sentence_rules import card_sentences
+from evenhand.study_table import JudgedStudy
+from studies.domain import Estimate
+from studies.store.store import Store
+
+CARD_MEASURES: Final = {
+    "consistency": "Consistency (same verdict in all orders)",
+    "conflict": "Changes when swapped",
+    "noise_floor": "Noise floor (changes when asked again)",
+    "order_effect": "Order effect beyond repeats",
+    "first_share": "First-slot share",
+    "tie_rate": "Ties",
+    "accuracy": "Correct where the better answer is known",
+    "people": "Agreement with people",
+    "unreadable": "Unusable replies",
+}
+"""Measures of a card in their order; those without a value are left out."""
+MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
+
+
+@dataclass(frozen=True)
+class UnsavedStudy(FilteredStudy):
+    """A study given as a frame, without a store."""
+
+    store: Store = field(init=False, repr=False)
+    judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+
+    @property
+    def stored_frame(self) -> pd.DataFrame:
+        return self.judgements
+
+
+@dataclass(frozen=True)
+class UnsavedRaters(Raters):
+    """Raters of a study without a store, whose source of truth is given."""
+
+    source: TruthSource = "none"
+
+    @cached_property
+    def truth(self) -> TruthSource:
+        return self.source if (self.rows["truth"].to_numpy() >= 0).any() else "none"
+
+
+@dataclass(frozen=True)
+class JudgeCard:
+    """Sentences and measures of one judge with one prompt."""
+
+    judge: str
+    prompt: str
+    sentences: tuple[str, ...]
+    measures: dict[str, Estimate]
+    """Label -> estimate, in the order of the card."""
+
+
+def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
+    """Yield the card of each judge with each prompt that has verdicts."""
+    view = UnsavedStudy(study.name, judgements=study.frame)
+    raters = UnsavedRaters(view, study.truth)
+    for rater in raters.in_view:
+        card = ReportCard(raters, rater)
+        found = card_sentences(card.facts, card.words)
+        texts = tuple(_plain(sentence.text) for sentence in found)
+        yield JudgeCard(card.judge, card.prompt, texts, dict(_measures(card, study.truth)))
+
+
+def _plain(text: str) -> str:
+    """A sentence without marks of bold text and without narrow spaces, for any terminal."""
+    return text.replace("**", "").replace(NARROW_SPACE, " ")
+
+
+def _measures(card: ReportCard, truth: TruthSource) -> Iterator[tuple[str, Estimate]]:
+    further = {
+        "order_effect": card.order_effect,
+        "tie_rate": card.ties,
+        "people": card.people,
+        "unreadable": card.unreadable,
+    }
+    known = {**card.measures, **further}
+    for name, label in CARD_MEASURES.items():
+        if name in known and known[name].value is not None:
+            by_people = name == "accuracy" and truth == "people"
+            yield MAJORITY_LABEL if by_people else label, known[name]

@@ -1,0 +1,79 @@
+"""The summary of a study as one table: a row for each number of `evenhand metrics --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+COLUMNS: Final = ["judge", "prompt", "measure", "value", "low", "high", "n", "items", "note"]
+BY_JUDGE_AND_PROMPT: Final = frozenset(
+    {
+        ("position",), ("grade",), ("accuracies",), ("pass_fail",), ("scores",), ("option_order",),
+        ("remedies", "rules"), ("remedies", "identity"), ("remedies", "recommendations"),
+    }
+)  # fmt: skip
+"""Sections whose first two keys are a judge and a prompt."""
+BY_JUDGE: Final = frozenset({("agreement", "people")})
+"""Sections whose first key is a judge."""
+UNNAMED: Final = ("position",)
+"""The section whose measures are named without it: `consistency`, not `position.consistency`."""
+
+Path = tuple[str, ...]
+
+
+def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
+    """Flatten a summary: estimates with their intervals, other numbers as values without one."""
+    rows = list(_section_rows(summary, ()))
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table.astype({"value": np.float64, "low": np.float64, "high": np.float64})
+
+
+def _section_rows(part: Any, path: Path) -> Iterator[dict[str, Any]]:
+    if path in BY_JUDGE_AND_PROMPT and isinstance(part, Mapping):
+        for judge, prompts in part.items():
+            for prompt, inner in prompts.items():
+                yield from _rows(inner, () if path == UNNAMED else path, judge, prompt)
+    elif path in BY_JUDGE and isinstance(part, Mapping):
+        for judge, inner in part.items():
+            yield from _rows(inner, path, judge, "")
+    elif isinstance(part, Mapping) and not _is_estimate(part):
+        for key, inner in part.items():
+            yield from _section_rows(inner, (*path, str(key)))
+    else:
+        yield from _rows(part, path, "", "")
+
+
+def _rows(part: Any, path: Path, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
+    """Rows of everything below a path, in the order of the summary."""
+    here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
+    if isinstance(part, Mapping):
+        if _is_estimate(part):
+            names = ("value", "low", "high", "n", "items", "note")
+            yield {**here, **{name: part.get(name) for name in names}}
+            part = {k: v for k, v in part.items() if k not in _ESTIMATE_KEYS}
+        for key, inner in part.items():
+            yield from _rows(inner, (*path, str(key)), judge, prompt)
+    elif isinstance(part, list):
+        for place, inner in enumerate(part):
+            yield from _rows(inner, (*path, _entry_name(inner, place)), judge, prompt)
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield {**here, "value": part, "n": 0, "items": 0, "note": ""}
+
+
+_ESTIMATE_KEYS: Final = frozenset(
+    {"value", "low", "high", "n", "items", "unit", "level", "method", "note"}
+)
+
+
+def _is_estimate(part: Mapping[str, Any]) -> bool:
+    return {"value", "low", "high"} <= part.keys()
+
+
+def _entry_name(entry: Any, place: int) -> str:
+    """Name of a list's entry: a contrast by its sides, anything else by its place."""
+    if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
+        return f"{entry['measure']}: {entry['left']} − {entry['right']}"
+    return str(place)

@@ -1,0 +1,70 @@
+"""Optional packages: name the extra that brings a package which is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
+
+from studies.errors import EvenhandError
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+EXTRA_OF_PACKAGE: Final = {
+    "gradio": "page",
+    "gradio_client": "page",
+    "plotly": "page",
+    "markupsafe": "page",
+    "starlette": "page",
+    "fastapi": "page",
+    "uvicorn": "page",
+    "brotli": "page",
+    "huggingface_hub": "page",
+    "openai": "run",
+    "aiohttp": "run",
+    "httpx2": "run",
+    "yaml": "run",
+    "pydantic": "run",
+    "pyarrow": "run",
+    "openpyxl": "run",
+    "orjson": "run",
+    "datasets": "run",
+    "xllamacpp": "embedded",
+    "gguf": "embedded",
+    "ray": "cluster",
+    "mcp": "mcp",
+    "inspect_ai": "inspect",
+}
+"""Extra of the wheel that installs a package, by the name it is imported under."""
+
+
+class PackageMissing(EvenhandError):
+    """An optional package is not installed."""
+
+
+def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
+    """Error that names the extra to install; None if the module is of no extra."""
+    package = (error.name or "").partition(".")[0]
+    extra = EXTRA_OF_PACKAGE.get(package)
+    if extra is None:
+        return None
+    return PackageMissing(
+        f"this needs the package {package}, which is not installed; "
+        f'run: pip install "evenhand[{extra}]"'
+    )
+
+
+def names_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Turn an import error of an optional package into one that names its extra."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            if (explained := explain_missing(error)) is None:
+                raise
+            raise explained from error
+
+    return wrapped

@@ -1,0 +1,143 @@
+"""Scorer for Inspect: a model-graded comparison in both orders, `evenhand/both_orders`.
+
+    inspect score log.eval --scorer evenhand/both_orders -S recorded=pairwise --action append
+
+The evaluated model's answer is compared with another one, shown first and shown second. An order
+that an earlier scorer has asked already is taken from its score; only the missing one is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from inspect_ai.model import Model, get_model
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState
+
+ORDERS: Final = ("first", "second")
+"""Places of the evaluated answer, in the order in which they are asked."""
+TEMPLATE: Final = """\
+Two answers to the same question are given. Decide which one is better.
+
+[Question]
+{question}
+
+[Answer A]
+{answer_a}
+
+[Answer B]
+{answer_b}
+
+Explain your choice briefly. End with exactly one of [[A]] (answer A is better), [[B]] (answer B is
+better) or [[C]] (they are equally good)."""
+_VERDICT: Final = re.compile(r"\[\[([ABC])\]\]")
+_POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
+
+
+@metric
+def consistency() -> Metric:
+    """Share of comparisons with the same verdict in both orders."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        read = [one.score.metadata or {} for one in scores]
+        both = [data for data in read if all(data.get(order) for order in ORDERS)]
+        return sum(data["first"] == data["second"] for data in both) / len(both) if both else 0.0
+
+    return compute
+
+
+@scorer(metrics=[mean(), stderr(), consistency()])
+def both_orders(
+    opponent: str = "baseline",
+    recorded: str = "",
+    recorded_order: str = "first",
+    model: str | Model | None = None,
+    template: str = TEMPLATE,
+) -> Scorer:
+    """Compare the answer with another one in both orders; the mean of both verdicts is the score.
+
+    Args:
+        opponent: Key of the sample's metadata with the other answer; `target` for the target.
+        recorded: Name of an earlier scorer whose score holds the verdict of one order, as its
+            answer or value: A, B or C. Needs `--action append`.
+        recorded_order: Place of the evaluated answer in that comparison: `first` or `second`.
+        model: The grader; default: the model of the role `grader`.
+        template: Prompt with {question}, {answer_a} and {answer_b}.
+    """
+    if recorded_order not in ORDERS:
+        raise ValueError(f"recorded_order is {recorded_order!r}; use first or second")
+
+    async def score(state: TaskState, target: Target) -> Score:
+        other = target.text if opponent == "target" else (state.metadata or {}).get(opponent)
+        if not other:
+            return Score.unscored(
+                reason="no_opponent",
+                explanation=f"the sample has no {opponent!r} to compare its answer with",
+            )
+        verdicts = _recorded_verdict(state.scores or {}, recorded, recorded_order)
+        replies, asked = [], []
+        for order in ORDERS:
+            if order not in verdicts:
+                grader = get_model(model) if model else get_model(role="grader")
+                prompt = _prompt(template, state, str(other), order)
+                reply = (await grader.generate(prompt)).completion
+                verdicts[order] = _outcome(_last_verdict(reply), order)
+                replies.append(f"[evaluated answer shown {order}]\n{reply}")
+                asked.append(order)
+        return _combine(verdicts, asked, "\n\n".join(replies))
+
+    return score
+
+
+def _prompt(template: str, state: TaskState, other: str, order: str) -> str:
+    own = state.output.completion
+    answers = (own, other) if order == "first" else (other, own)
+    filled = {"question": state.input_text, "answer_a": answers[0], "answer_b": answers[1]}
+    pattern = re.compile("|".join(re.escape(f"{{{name}}}") for name in filled))
+    return pattern.sub(lambda match: filled[match[0][1:-1]], template)
+
+
+def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
+    """The verdict of an earlier scorer, by the place of the evaluated answer; empty without one."""
+    earlier = scores.get(recorded) if recorded else None
+    if earlier is None:
+        return {}
+    word = str(earlier.answer or earlier.value).strip().strip("[]")
+    found = _outcome(word if word in ("A", "B", "C") else "", order)
+    return {order: found} if found else {}
+
+
+def _last_verdict(reply: str) -> str:
+    found = _VERDICT.findall(reply)
+    return found[-1] if found else ""
+
+
+def _outcome(letter: str, order: str) -> str:
+    """Outcome for the evaluated answer; empty without a verdict."""
+    if letter in ("", "C"):
+        return "tie" if letter else ""
+    return "win" if (letter == "A") == (order == "first") else "loss"
+
+
+def _combine(verdicts: Mapping[str, str], asked: list[str], explanation: str) -> Score:
+    found: dict[str, Any] = {order: verdicts[order] for order in ORDERS}
+    metadata = {**found, "asked": asked, "flipped": found["first"] != found["second"]}
+    if not all(found.values()):
+        return Score.unscored(
+            reason="grader_failed", explanation=explanation or "no verdict", metadata=metadata
+        )
+    answer = found["first"] if not metadata["flipped"] else "flipped"
+    value = sum(_POINTS[found[order]] for order in ORDERS) / len(ORDERS)
+    return Score(value=value, answer=answer, explanation=explanation, metadata=metadata)

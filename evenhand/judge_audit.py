@@ -1,0 +1,96 @@
+"""The audit of a study: cards of its judges as text or HTML, and all numbers as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from evenhand.audit_cards import JudgeCard, judge_cards
+from evenhand.audit_table import summary_table
+from evenhand.extras import names_missing_extra
+from evenhand.study_table import JudgedStudy, as_study
+from metrics.__main__ import format_estimate
+from metrics.summary.summary import to_plain_data
+from studies.domain import Estimate
+from studies.terminal import escape_control
+
+MAX_CARDS: Final = 12
+"""Cards that are printed; the table has all of them."""
+NAME_WIDTH: Final = 47
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeAudit:
+    """The judges of a study, measured. Printed as text; shown as HTML in a notebook."""
+
+    study: JudgedStudy
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The object that `evenhand metrics --json` prints for this study."""
+        return self.study.measured.summarise()
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Every number: judge, prompt, measure, value, low, high, n, items, note."""
+        return summary_table(self.summary)
+
+    @cached_property
+    def cards(self) -> tuple[JudgeCard, ...]:
+        """One card for each judge with each prompt."""
+        return tuple(judge_cards(self.study))
+
+    def __str__(self) -> str:
+        blocks = [_card_text(card) for card in self.cards[:MAX_CARDS]]
+        if not blocks:
+            blocks = [f"{self.study.name}: no verdict of a model judge."]
+        if len(self.cards) > MAX_CARDS:
+            blocks.append(f"{len(self.cards) - MAX_CARDS:,} more cards; see .table")
+        return escape_control("\n\n".join(blocks))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """HTML in which every name and sentence is escaped, so that no text of a study is code."""
+        cards = "".join(_card_html(card) for card in self.cards[:MAX_CARDS])
+        more = len(self.cards) - MAX_CARDS
+        rest = f"<p>{more:,} more cards; see <code>.table</code></p>" if more > 0 else ""
+        title = escape(self.study.name)
+        return f'<div class="evenhand-audit"><h3>{title}</h3>{cards}{rest}</div>'
+
+
+@names_missing_extra
+def audit(data: JudgedStudy | pd.DataFrame | str | Path) -> JudgeAudit:
+    """Audit the judges of a study, of a table with one verdict in each row, or of a file."""
+    return JudgeAudit(as_study(data))
+
+
+def _card_text(card: JudgeCard) -> str:
+    lines = [_title(card), *(f"  {sentence}" for sentence in card.sentences), ""]
+    for label, got in card.measures.items():
+        lines.append(f"  {label:<{NAME_WIDTH}} {format_estimate(to_plain_data(got))}")
+    return "\n".join(lines)
+
+
+def _title(card: JudgeCard) -> str:
+    return card.judge if card.prompt in ("", "all") else f"{card.judge} · {card.prompt}"
+
+
+def _card_html(card: JudgeCard) -> str:
+    sentences = escape(" ".join(card.sentences))
+    rows = [(label, *_cells(got)) for label, got in card.measures.items()]
+    table = pd.DataFrame(rows, columns=["measure", "value", "low", "high", "n", "items", "note"])
+    return (
+        f"<section><h4>{escape(_title(card))}</h4><p>{sentences}</p>"
+        f"{table.to_html(index=False, escape=True, border=0, float_format='{:.3f}'.format)}"
+        "</section>"
+    )
+
+
+def _cells(got: Estimate) -> tuple[object, ...]:
+    return got.value, got.low, got.high, got.n, got.items, got.note

@@ -1,0 +1,88 @@
+"""The baseline of a gate: the nights so far of each stream, in one JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from metrics.drift.night_history import StreamHistory
+from metrics.drift.night_scores import NightScores, Stream
+from studies.errors import EvenhandError, write_error
+
+VERSION: Final = 1
+
+
+class BaselineUnusable(EvenhandError):
+    """A baseline file that is missing, damaged or of another version."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Histories by stream, and the models that the endpoints reported."""
+
+    study: str = ""
+    streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)
+    models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def with_night(self, scores: NightScores, models: Mapping[str, tuple[str, ...]]) -> Baseline:
+        """The baseline with one more night that is taken as good."""
+        streams = dict(self.streams)
+        for stream, tonight in scores.items():
+            known = streams.get(stream, StreamHistory(stream.kind))
+            streams[stream] = known.with_baseline(tonight)
+        return replace(self, streams=streams, models={**self.models, **models})
+
+
+def load_baseline(path: Path) -> Baseline:
+    """Read a baseline; an error says how to make one."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BaselineUnusable(
+            f"there is no baseline at {path}; make one from a good night with --save-baseline"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise BaselineUnusable(
+            f"{path} cannot be read as a baseline: {error}; make a new one"
+        ) from None
+    if not isinstance(data, dict) or data.get("version") != VERSION:
+        raise BaselineUnusable(f"{path} is no baseline of this version; make a new one")
+    try:
+        return _from_data(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BaselineUnusable(f"{path} is damaged ({error!r}); make a new one") from None
+
+
+def save_baseline(path: Path, baseline: Baseline) -> None:
+    """Write a baseline in one step."""
+    partial = path.with_name(f"{path.name}.part")
+    try:
+        text = json.dumps(_to_data(baseline), ensure_ascii=False, indent=1)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise write_error(path, error) from None
+
+
+def _to_data(baseline: Baseline) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "study": baseline.study,
+        "models": {judge: list(names) for judge, names in baseline.models.items()},
+        "streams": [
+            {"judge": stream.judge, "prompt": stream.prompt, **history.to_data()}
+            for stream, history in baseline.streams.items()
+        ],
+    }
+
+
+def _from_data(data: Mapping[str, Any]) -> Baseline:
+    streams = {}
+    for entry in data["streams"]:
+        history = StreamHistory.from_data(entry)
+        streams[Stream(str(entry["judge"]), str(entry["prompt"]), history.kind)] = history
+    models = {str(judge): tuple(map(str, names)) for judge, names in data["models"].items()}
+    return Baseline(str(data["study"]), streams, models)

@@ -1,0 +1,133 @@
+"""The gate: tonight's judges against their baseline, with an alarm rate that holds over a year."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from evenhand.extras import names_missing_extra
+from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
+from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
+from evenhand.study_table import JudgedStudy, as_study
+from metrics.drift.night_history import NightComparison, StreamHistory
+from metrics.drift.night_scores import Stream, score_night
+from metrics.position.position_measures import noise_floor
+from studies.domain import Estimate
+
+ALPHA: Final = 0.05
+"""Share of series without any change that alarm at most, over all nights and all streams."""
+DROP: Final = 0.10
+"""A drop that the gate must be able to exclude, as a difference of shares."""
+MIN_ITEMS: Final = 10
+
+
+@names_missing_extra
+def gate(
+    data: JudgedStudy | pd.DataFrame | str | Path,
+    against: str | Path,
+    *,
+    save: bool = False,
+    record: bool = True,
+    drop: float = DROP,
+    alpha: float = ALPHA,
+    same_version: bool = False,
+) -> GateResult:
+    """Compare tonight's verdicts with a baseline, item by item.
+
+    `save` adds the night to the baseline as a good one, without a test. `record` writes the night
+    into the file, which the control over many nights needs. `drop` is the drop, as a difference of
+    shares, that the result must exclude to be ok. `same_version` fails on a changed model.
+    """
+    study, path = as_study(data), Path(against).expanduser()
+    scores, models = score_night(study.frame), reported_models(study)
+    if save:
+        known = load_baseline(path) if path.exists() else Baseline(study.name)
+        save_baseline(path, known.with_night(scores, models))
+        checks = tuple(StreamCheck(stream, "ok", "saved as baseline") for stream in scores)
+        return GateResult(study.name, checks)
+    baseline = load_baseline(path)
+    result, longer = check_night(baseline, study, drop=drop, alpha=alpha)
+    if record:
+        save_baseline(path, longer)
+    changed = tuple(_version_changes(baseline, models))
+    return replace(result, versions=changed, version_fails=same_version)
+
+
+def check_night(
+    baseline: Baseline, study: JudgedStudy, *, drop: float = DROP, alpha: float = ALPHA
+) -> tuple[GateResult, Baseline]:
+    """Check one night; return the result and the baseline with this night in its history."""
+    scores = score_night(study.frame)
+    streams = dict(baseline.streams)
+    checks = []
+    for stream, history in baseline.streams.items():
+        tonight = scores.get(stream)
+        if not tonight:
+            why = "no verdict tonight; check the run"
+            checks.append(StreamCheck(stream, "cannot tell", why))
+            continue
+        night, streams[stream] = history.compare(tonight)
+        threshold = len(baseline.streams) / alpha
+        outcome, reason = _decide(study, stream, history, night, threshold, drop)
+        checks.append(StreamCheck(stream, outcome, reason, night, threshold))
+    for stream in scores:
+        if stream not in baseline.streams:
+            why = "not in the baseline; add it with --save-baseline"
+            checks.append(StreamCheck(stream, "cannot tell", why))
+    return GateResult(study.name, tuple(checks)), replace(baseline, streams=streams)
+
+
+def _decide(
+    study: JudgedStudy,
+    stream: Stream,
+    history: StreamHistory,
+    night: NightComparison,
+    threshold: float,
+    drop: float,
+) -> tuple[Outcome, str]:
+    common = night.difference.items
+    if common < MIN_ITEMS:
+        return "cannot tell", f"{common} items in common with the baseline; {MIN_ITEMS} are needed"
+    if night.evidence.e_value >= threshold:
+        if stream.kind == "consistency" and not _flips_exceed_noise(study, stream, night):
+            return "ok", "more flips, but not more than repeats of the same order change"
+        return "worse", f"evidence {night.evidence.e_value:,.3g} is above {threshold:,.3g}"
+    low = night.difference.low
+    if low is None or low <= -drop:
+        return "cannot tell", f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
+    return "ok", f"a drop of {100 * drop:.0f} points is excluded"
+
+
+def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
+    """Whether verdicts change with the order more often than when asked again in one order."""
+    rows = study.frame
+    own = (rows["judge"] == stream.judge) & (rows["prompt"] == stream.prompt)
+    floor: Estimate = noise_floor(rows.loc[own])
+    if floor.value is None or night.value is None:
+        return True  # without repeats there is no floor to compare with
+    return 1 - night.value > floor.value
+
+
+def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
+    """Judge -> model versions that its endpoint reported; empty for studies without a store."""
+    if study.store is None:
+        return {}
+    from studies.store.queries.cost_queries import reported_models as stored_models
+    from studies.store.store import Store
+
+    store = Store(study.store)
+    try:
+        return {judge: tuple(names) for judge, names in stored_models(store, study.name).items()}
+    finally:
+        store.close()
+
+
+def _version_changes(baseline: Baseline, models: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for judge, names in models.items():
+        known = baseline.models.get(judge)
+        if known and set(names) - set(known):
+            yield f"{judge}: the endpoint reports {', '.join(names)}; before: {', '.join(known)}"

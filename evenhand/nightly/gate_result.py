@@ -1,0 +1,115 @@
+"""Result of a gate: one check for each stream, the outcome, and a table in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Final, Literal
+
+from metrics.drift.night_history import NightComparison
+from metrics.drift.night_scores import Stream
+
+Outcome = Literal["ok", "worse", "cannot tell"]
+EXIT_CODES: Final[Mapping[Outcome, int]] = {"ok": 0, "worse": 1, "cannot tell": 2}
+KIND_WORDS: Final = {
+    "accuracy": "Correct where the better answer is known",
+    "agreement": "Same verdicts as on other nights",
+    "coverage": "Replies with a verdict",
+    "consistency": "Same verdict in all orders",
+}
+
+
+@dataclass(frozen=True)
+class StreamCheck:
+    """Result for one judge, prompt and kind of score."""
+
+    stream: Stream
+    outcome: Outcome
+    reason: str
+    night: NightComparison | None = None
+    threshold: float = 0.0
+
+    @property
+    def title(self) -> str:
+        judge = self.stream.judge
+        who = judge if self.stream.prompt in ("", "all") else f"{judge} · {self.stream.prompt}"
+        return f"{who}: {KIND_WORDS[self.stream.kind]}"
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """Outcome of a gate, with one check for each stream."""
+
+    study: str
+    checks: tuple[StreamCheck, ...]
+    versions: tuple[str, ...] = ()
+    """Sentences on models whose reported version has changed."""
+    version_fails: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        found = {check.outcome for check in self.checks}
+        if "worse" in found or (self.version_fails and self.versions):
+            return "worse"
+        return "cannot tell" if "cannot tell" in found or not self.checks else "ok"
+
+    @property
+    def exit_code(self) -> int:
+        """0 ok, 1 worse, 2 cannot tell."""
+        return EXIT_CODES[self.outcome]
+
+    def __str__(self) -> str:
+        return markdown(self)
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def markdown(result: GateResult) -> str:
+    """A table with one row for each check, for a comment on a pull request."""
+    lines = [
+        f"### Judge gate: {result.outcome}",
+        "",
+        f"Study {_cell(result.study)}. Each night is compared with all earlier ones, item by item.",
+        "",
+        "| check | result | tonight | before | difference [95 % CI] | items | evidence |",
+        "|---|---|---|---|---|---|---|",
+        *(_row(check) for check in result.checks),
+    ]
+    lines += [f"\n**Model version changed.** {_cell(text)}" for text in result.versions]
+    return "\n".join(lines)
+
+
+def _row(check: StreamCheck) -> str:
+    night = check.night
+    reason = f"{check.outcome}: {check.reason}"
+    if night is None:
+        return f"| {_cell(check.title)} | {_cell(reason)} | | | | | |"
+    got = night.difference
+    shown = _points(got.value)
+    if got.low is not None and got.high is not None:
+        shown += f" [{_points(got.low)}, {_points(got.high)}]"
+    evidence = f"{night.evidence.e_value:.3g} of {check.threshold:,.0f}"
+    cells = (
+        _cell(check.title), _cell(reason), _share(night.value), _share(night.before), shown,
+        f"{got.items:,}", evidence,
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:+.1f}".replace("-", "−")
+
+
+def _cell(text: str) -> str:
+    """A text that is one cell: no marks of Markdown, HTML or tables."""
+    plain = escape(" ".join(text.split()), quote=False)
+    return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)

@@ -1,0 +1,163 @@
+"""Reports of a study as a file, and the page inside a notebook."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+import pandas as pd
+
+from evenhand.extras import names_missing_extra
+from evenhand.judge_audit import JudgeAudit
+from evenhand.study_table import JudgedStudy, as_study
+from studies.errors import EvenhandError, write_error
+from studies.frames.frame import NO_PICK, TIE
+
+START_SECONDS: Final = 120.0
+PAGE_HEIGHT: Final = 900
+
+
+class PageNotStarted(EvenhandError):
+    """The page did not answer in time."""
+
+
+@names_missing_extra
+def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> Path:
+    """Write a study as one HTML file that opens offline; return its path.
+
+    A study from a store gives the full report of the page (extra `page`), any other its audit.
+    """
+    study, target = as_study(data), Path(path).expanduser()
+    if study.store is not None:
+        from components.share.report import write_report
+        from studies.store.store import Store
+
+        store = Store(study.store)
+        try:
+            write_report(store, study.name, target)
+        finally:
+            store.close()
+        return target
+    html = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(study.name)} · Evenhand</title></head>"
+        f"<body>{JudgeAudit(study)._repr_html_()}</body></html>\n"
+    )
+    try:
+        target.write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise write_error(target, error) from None
+    return target
+
+
+@dataclass(eq=False)
+class ShownPage:
+    """A running page; shown inline in a notebook, stopped with `close` or at the end of Python."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    height: int = PAGE_HEIGHT
+
+    def close(self) -> None:
+        """Stop the page."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(30)
+
+    def __repr__(self) -> str:
+        return f"<page at {self.address}>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe src="{escape(self.address)}" width="100%" height="{self.height}" '
+            'style="border:0"></iframe>'
+        )
+
+
+@names_missing_extra
+def show(
+    data: JudgedStudy | pd.DataFrame | str | Path, *, port: int = 0, height: int = PAGE_HEIGHT
+) -> ShownPage:
+    """Start the page with a study on this machine, and show it inline (extra `page`)."""
+    study = as_study(data)
+    store = study.store or _save_copy(study)
+    number = port or _free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "evenhand",
+        "app",
+        "--store",
+        str(store),
+        "--port",
+        str(number),
+    ]
+    folder = Path(__file__).resolve().parents[1]
+    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    home = f"http://127.0.0.1:{number}"
+    page = ShownPage(
+        f"{home}/?{urlencode({'study': study.name, 'tab': 'results'})}", process, height
+    )
+    atexit.register(page.close)
+    _wait_until_answers(home, process)
+    return page
+
+
+def _wait_until_answers(home: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(home, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.3)
+    process.terminate()
+    raise PageNotStarted(
+        "the page did not start; run `evenhand app` in a terminal to see its message"
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _save_copy(study: JudgedStudy) -> Path:
+    """Save a table as a study of a temporary store, for the page."""
+    from studies.exchange.recorded_studies import import_verdicts
+    from studies.store.store import Store
+
+    folder = Path(tempfile.mkdtemp(prefix="evenhand-"))
+    frame = study.frame
+    readable = frame.loc[frame["pick"] != NO_PICK]
+    words = readable["pick"].map({0: "model_a", 1: "model_b", TIE: "tie"})
+    columns = {name: readable[name].astype(str) for name in ("item", "judge", "prompt", "category")}
+    columns |= {"model_a": readable["first"].astype(str)}
+    columns |= {"model_b": readable["second"].astype(str), "winner": words}
+    table = pd.DataFrame(columns)
+    file = folder / "battles.csv"
+    table.to_csv(file, index=False)
+    store = Store(folder / "evenhand.db")
+    try:
+        import_verdicts(store, file, study.name)
+    finally:
+        store.close()
+    return store.path

@@ -1,0 +1,83 @@
+"""Ratings of contestants from three columns: online Elo and Bradley–Terry, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from evenhand.study_table import battle_frame
+from metrics.ratings.bradley_terry import bradley_terry_ratings
+from metrics.ratings.online_elo import elo_table
+from studies.domain import Estimate
+
+SEED: Final = 7
+COLUMNS: Final = ["rating", "low", "high", "n", "items", "note"]
+
+
+def elo(
+    first: Iterable[object],
+    second: Iterable[object],
+    winner: Iterable[object],
+    *,
+    item: Iterable[object] | None = None,
+    k: float = 4.0,
+    rounds: int = 200,
+    orders: int = 100,
+) -> pd.DataFrame:
+    """Online Elo in the order of the rows, best first, with item-bootstrap intervals.
+
+    `order_low` to `order_high` hold 95 % of the ratings from the same rows in other orders of the
+    items. `winner` is a contestant, `first`, `second`, `left`, `right` or `tie`.
+    """
+    frame = _frame(first, second, winner, item)
+    rng = np.random.default_rng(SEED)
+    table = elo_table(frame, rng=rng, k=k, orders=orders, rounds=rounds)
+    rows = {
+        name: {**_columns(got.estimate), "order_low": got.order_low, "order_high": got.order_high}
+        for name, got in table.items()
+    }
+    return _ratings(rows, [*COLUMNS, "order_low", "order_high"])
+
+
+def bradley_terry(
+    first: Iterable[object],
+    second: Iterable[object],
+    winner: Iterable[object],
+    *,
+    item: Iterable[object] | None = None,
+) -> pd.DataFrame:
+    """Bradley–Terry ratings on the Elo scale, best first, with item-level sandwich intervals."""
+    frame = _frame(first, second, winner, item)
+    found = bradley_terry_ratings(frame)
+    return _ratings({name: _columns(got) for name, got in found.items()}, COLUMNS)
+
+
+def _frame(
+    first: Iterable[object],
+    second: Iterable[object],
+    winner: Iterable[object],
+    item: Iterable[object] | None,
+) -> pd.DataFrame:
+    more = {} if item is None else {"item": pd.Series([str(one) for one in item])}
+    return battle_frame(first, second, winner, more)
+
+
+def _columns(got: Estimate) -> dict[str, object]:
+    return {
+        "rating": got.value,
+        "low": got.low,
+        "high": got.high,
+        "n": got.n,
+        "items": got.items,
+        "note": got.note,
+    }
+
+
+def _ratings(rows: dict[str, dict[str, object]], columns: list[str]) -> pd.DataFrame:
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    frame.index.name = "contestant"
+    numbers = [name for name in columns if name not in ("n", "items", "note")]
+    return frame.astype(dict.fromkeys(numbers, np.float64))

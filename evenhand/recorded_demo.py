@@ -1,0 +1,47 @@
+"""The recorded demo: the embedded judge's verdicts on the probe set, measured without any call."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from evenhand.judge_audit import JudgeAudit
+from evenhand.study_table import JudgedStudy
+from metrics.remedies.known_winners import DESIGN
+from metrics.summary.measured_study import MeasuredStudy
+from metrics.summary.remedy_section import RemedyInputs
+from studies.exchange.unsaved_study import frame_from_judgements
+from studies.files.items import read_items
+from studies.files.tables import read_table
+from studies.sources.formats.own_judgements import first_per_ask, parse_judgements
+from studies.sources.load import ASSETS_FOLDER, BUILT_IN_SOURCES
+from studies.terminal import run_command
+
+NAME: Final = "Probe set, embedded judge"
+FILES: Final = {"pairs": NAME, "remedies": "Probe set, simulated judges"}
+"""Recorded files of assets/demo, with the names of their studies."""
+
+
+def demo_study(file: str = "pairs") -> JudgedStudy:
+    """A recorded study: `pairs` of the embedded judge, or `remedies` of two simulated judges."""
+    path = ASSETS_FOLDER / "demo" / f"{file}.jsonl"
+    judgements = first_per_ask(parse_judgements(read_table(path)))
+    used = {judgement.ask.item for judgement in judgements}
+    items = [item for item in read_items(BUILT_IN_SOURCES["probe"]) if item.id in used]
+    name = FILES[file]
+    frame = frame_from_judgements(items, judgements, name)
+    inputs = RemedyInputs(source=DESIGN)
+    return JudgedStudy(
+        MeasuredStudy(frame, name, remedies=inputs), name, "design", items=tuple(items)
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="evenhand demo", description=__doc__)
+    parser.parse_args(arguments)
+    return run_command(_print_cards)
+
+
+def _print_cards() -> int:
+    print(JudgeAudit(demo_study()))
+    return 0

@@ -1,0 +1,87 @@
+"""Remedies of a study as a table: agreement of each decision rule, its price, and the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from evenhand.extras import names_missing_extra
+from evenhand.study_table import JudgedStudy, as_study
+from metrics.remedies.rule_names import words_of_id
+from metrics.summary.remedy_section import remedy_section
+from metrics.summary.remedy_tables import render_remedies
+from metrics.summary.summary import to_plain_data
+from studies.errors import SourceError
+
+ESTIMATES: Final = ("agreement", "difference", "adjusted", "decided", "right_when_decided")
+COLUMNS: Final = [
+    "judge", "prompt", "rule", "title", "calls",
+    *(f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")), "n", "items", "note",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RemedyComparison:
+    """Decision rules over the stored verdicts, compared at equal cost."""
+
+    section: dict[str, Any]
+    table: pd.DataFrame
+    recommendation: str
+    """Advice for the judge that is best with one call; empty where there is none."""
+
+    def __str__(self) -> str:
+        return "\n".join(render_remedies(self.section))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = self.table[["judge", "prompt", "title", "calls", "agreement", "adjusted"]]
+        table = shown.to_html(index=False, escape=True, border=0, float_format="{:.3f}".format)
+        return (
+            f'<div class="evenhand-remedies"><p><b>{escape(self.recommendation)}</b></p>'
+            f"{table}</div>"
+        )
+
+
+@names_missing_extra
+def remedies(data: JudgedStudy | pd.DataFrame | str | Path) -> RemedyComparison:
+    """Compare decision rules where the better answer is known, by design or from people's votes."""
+    study = as_study(data)
+    section = to_plain_data(remedy_section(study.frame, study.measured.remedies))
+    if not section:
+        raise SourceError(
+            f"{study.name}: no comparison with a known better answer; add a column of truth, or "
+            "votes by people"
+        )
+    table = pd.DataFrame(list(_rows(section)), columns=COLUMNS)
+    numbers = [name for name in COLUMNS if name.startswith(ESTIMATES)]
+    table = table.astype(dict.fromkeys(numbers, np.float64))
+    return RemedyComparison(section, table, section.get("recommendation", {}).get("sentence", ""))
+
+
+def _rows(section: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for judge, prompts in section["rules"].items():
+        for prompt, rules in prompts.items():
+            for rule, line in rules.items():
+                title = words_of_id(rule, [judge]).title
+                yield _row(line, judge=judge, prompt=prompt, rule=rule, title=title)
+    for name, jury in section.get("juries", {}).items():
+        for rule, line in jury.items():
+            if isinstance(line, dict) and "calls" in line:
+                title = words_of_id(rule, name.split(" + ")).title
+                yield _row(line, judge=name, prompt="", rule=rule, title=title)
+
+
+def _row(line: dict[str, Any], **keys: str) -> dict[str, Any]:
+    found: dict[str, Any] = {**keys, "calls": line["calls"]}
+    for name in ESTIMATES:
+        found[name] = line[name]["value"]
+        found[f"{name}_low"], found[f"{name}_high"] = line[name]["low"], line[name]["high"]
+    first = line["agreement"]
+    return {**found, "n": first["n"], "items": first["items"], "note": first["note"]}

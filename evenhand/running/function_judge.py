@@ -1,0 +1,123 @@
+"""Judges that are Python functions: any `messages -> text`, synchronous or asynchronous."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, overload
+from urllib.parse import quote
+
+from studies.domain import JudgeSpec
+from studies.errors import StudyError
+
+if TYPE_CHECKING:
+    from judges.models.interface import JudgeCall, JudgeReply
+
+Messages = list[dict[str, Any]]
+Answer = Callable[[Messages], str | Awaitable[str]]
+
+FUNCTION_ADDRESS: Final = "http://function.invalid/"
+"""Start of the endpoint of a judge that is a function: a host name that never exists, so that the
+page cannot call it by mistake."""
+
+
+@dataclass(frozen=True)
+class FunctionJudge:
+    """A function as a judge. Its name is its identity: stored replies are reused under it."""
+
+    name: str
+    function: Answer
+    parallel: int = 8
+    """Calls in flight at most."""
+    family: str = ""
+
+    def __call__(self, messages: Messages) -> str | Awaitable[str]:
+        return self.function(messages)
+
+    @property
+    def spec(self) -> JudgeSpec:
+        """The judge as it stands in a study: without key, price and parameters."""
+        return JudgeSpec(
+            self.name,
+            self.name,
+            endpoint=FUNCTION_ADDRESS + quote(self.name, safe=""),
+            family=self.family,
+            temperature=None,
+            max_attempts=2,
+        )
+
+
+@overload
+def judge(
+    function: Answer, *, name: str = "", parallel: int = 8, family: str = ""
+) -> FunctionJudge: ...
+
+
+@overload
+def judge(
+    function: None = None, *, name: str = "", parallel: int = 8, family: str = ""
+) -> Callable[[Answer], FunctionJudge]: ...
+
+
+def judge(
+    function: Answer | None = None, *, name: str = "", parallel: int = 8, family: str = ""
+) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
+    """Make a judge of a function that takes chat messages and returns the reply; also a decorator.
+
+    Give it a new `name` when the function changes: replies are stored and reused under the name.
+    """
+    if function is None:
+        return lambda given: judge(given, name=name, parallel=parallel, family=family)
+    found = name or getattr(function, "__name__", "")
+    if not found or found == "<lambda>":
+        raise StudyError("a judge needs a name: judge(function, name='…')")
+    return FunctionJudge(found, function, parallel, family)
+
+
+class FunctionModel:
+    """Client of a judge that is a function: it runs in a thread, or in the engine's event loop."""
+
+    def __init__(self, function: Answer, ceiling: int) -> None:
+        self._function = function
+        self.ceiling = max(ceiling, 1)
+
+    async def complete(self, call: JudgeCall) -> JudgeReply:
+        from judges.models.interface import JudgeReply
+
+        if inspect.iscoroutinefunction(self._function):
+            text = await self._function(call.messages)
+        else:
+            text = await asyncio.to_thread(self._function, call.messages)
+            if inspect.isawaitable(text):
+                text = await text
+        if not isinstance(text, str):
+            raise TypeError(f"the function of this judge returned {type(text).__name__}, not text")
+        return JudgeReply(text, finish="stop", model=call.judge.model)
+
+    async def close(self) -> None:
+        return None
+
+
+JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | Answer
+
+
+def collect_judges(
+    given: Iterable[JudgeLike],
+) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
+    """Specifications of the judges, and the functions among them by endpoint."""
+    from studies.spec.judge_spec import parse_judge
+
+    specs: list[JudgeSpec] = []
+    functions: dict[str, FunctionJudge] = {}
+    for place, one in enumerate(given):
+        if isinstance(one, JudgeSpec):
+            specs.append(one)
+        elif isinstance(one, Mapping):
+            specs.append(parse_judge(dict(one), f"judges[{place}]"))
+        else:
+            made = one if isinstance(one, FunctionJudge) else judge(one)
+            functions[made.spec.endpoint] = made
+            specs.append(made.spec)
+    return tuple(specs), functions

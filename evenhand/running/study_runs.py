@@ -1,0 +1,172 @@
+"""Run a study with any judges: resumes where it stopped, with progress in terminal and notebook."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+
+from evenhand.extras import names_missing_extra
+from evenhand.running.function_judge import FunctionJudge, JudgeLike, collect_judges
+from evenhand.study_table import JudgedStudy, read
+from studies.errors import StudyError
+from studies.files.items import dump_item
+
+if TYPE_CHECKING:
+    from judges.engine.engine import Engine
+    from studies.spec.study import Study
+    from studies.store.store import Store
+
+DEFAULT_PROMPTS: Final = ("brief-letters",)
+
+
+@names_missing_extra
+def run(
+    study: JudgedStudy | str | Path,
+    judges: Iterable[JudgeLike] = (),
+    *,
+    prompts: Sequence[str] = DEFAULT_PROMPTS,
+    store: str | Path | None = None,
+    name: str = "",
+    progress: bool = True,
+) -> JudgedStudy:
+    """Make the missing calls of a study and return it with its verdicts.
+
+    `study` is a study file, or a study whose items have texts. `judges` are functions, dictionaries
+    with the keys of a study file, or none: then the judges of the file. Replies are kept in
+    `store` (default: a file beside the study file, or a new temporary one), so that a second run
+    makes only the calls that are missing. `prompts` are used for studies without a file.
+    """
+    from judges.planning.plan import make_plan, save_plan
+    from studies.store.store import Store
+
+    specs, functions = collect_judges(judges)
+    path = _store_path(study, store)
+    spec = _study_of(study, path, prompts, name)
+    plan = make_plan(replace(spec, judges=specs) if specs else spec)
+    kept = Store(path)
+    try:
+        save_plan(plan, kept)
+        engine = _engine(functions)
+        try:
+            _follow(engine, plan, kept, progress)
+        finally:
+            engine.close()
+    finally:
+        kept.close()
+    return read(path, plan.study.name)
+
+
+def _follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
+    from judges.operations.terminal_progress import follow_run
+
+    started = engine.start(plan, store)
+    out = progress_stream() if progress else cast(TextIO, _SilentStream())
+    snapshot = follow_run(started, out)
+    left = snapshot.counts.get("pending", 0) + snapshot.counts.get("error", 0)
+    if left:
+        why = "; ".join(f"{f.judge}: {f.reason}: {f.example}" for f in snapshot.failures[:3])
+        warnings.warn(
+            f"{left:,} calls have no reply ({snapshot.reason or why or snapshot.state}); "
+            "run the study again to make them",
+            stacklevel=4,
+        )
+
+
+def _engine(functions: dict[str, FunctionJudge]) -> Engine:
+    """An engine that has the clients of judges which are functions."""
+    from evenhand.running.function_engine import FunctionEngine
+
+    return FunctionEngine(functions)
+
+
+def _store_path(study: JudgedStudy | str | Path, store: str | Path | None) -> Path:
+    if store is not None:
+        return Path(store).expanduser()
+    if isinstance(study, JudgedStudy):
+        return Path(tempfile.mkdtemp(prefix="evenhand-")) / "evenhand.db"
+    return Path(study).expanduser().with_suffix(".db")
+
+
+def _study_of(
+    study: JudgedStudy | str | Path, store: Path, prompts: Sequence[str], name: str
+) -> Study:
+    from studies.spec.study import DataSpec, Study, load_study
+
+    if not isinstance(study, JudgedStudy):
+        found = load_study(Path(study).expanduser())
+        return replace(found, name=name) if name else found
+    if not any(item.responses for item in study.items):
+        raise StudyError(
+            f"{study.name}: its questions and answers are not known; name their columns: "
+            "study(table, question=…, first_answer=…, second_answer=…)"
+        )
+    store.parent.mkdir(parents=True, exist_ok=True)
+    file = store.with_name(f"{store.stem}-items.jsonl")
+    lines = (json.dumps(dump_item(item), ensure_ascii=False) for item in study.items)
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    data = DataSpec(str(file.resolve()))
+    return Study(name or study.name, data, prompts=tuple(prompts), folder=store.parent)
+
+
+# ------------------------------------------------------------------------------ progress
+
+
+def progress_stream() -> TextIO:
+    """The stream for a progress bar: a cell of the notebook, else the terminal."""
+    if (display := _notebook_display()) is not None:
+        return cast(TextIO, NotebookProgress(display))
+    return sys.stderr
+
+
+def _notebook_display() -> Any:
+    """The display functions of a running notebook kernel; None outside of one."""
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    from IPython import display  # type: ignore[import-not-found,unused-ignore]
+
+    return display
+
+
+class NotebookProgress:
+    """A stream that shows only its last line, in one place of a notebook's output."""
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def isatty(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        return None
+
+    def write(self, text: str) -> int:
+        line = text.replace("\r", "").replace("\033[K", "").strip("\n")
+        if line:
+            shown = self._display.Pretty(line)
+            if self._handle is None:
+                self._handle = self._display.display(shown, display_id=True)
+            else:
+                self._handle.update(shown)
+        return len(text)
+
+
+class _SilentStream:
+    """A stream that drops everything."""
+
+    def isatty(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        return None
+
+    def write(self, text: str) -> int:
+        return len(text)

@@ -1,0 +1,103 @@
+"""A small file in which the processes that use one store share the rate limits they measured."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import struct
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+SLOTS: Final = 64
+VALUES: Final = 30
+_SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
+"""Tag of an endpoint, number of changes, values."""
+_HEAD: Final = struct.Struct("<8sq")
+LOCK_ATTEMPTS: Final = 20
+LOCK_SECONDS: Final = 0.0005
+"""Pause between two attempts; the lock is held for microseconds unless a process was halted."""
+
+
+class PaceSlot:
+    """The values of one endpoint in the file; the tag is a hash of the endpoint and the API key.
+
+    An endpoint whose place is used by another one is not shared.
+    """
+
+    def __init__(self, path: Path, endpoint: str) -> None:
+        digest = hashlib.sha256(endpoint.encode()).digest()
+        self._tag = digest[:8]
+        self._at = digest[8] % SLOTS * _SLOT.size
+        self._file = path.open("a+b")
+        try:
+            self._file.truncate(SLOTS * _SLOT.size)
+            self._map = mmap.mmap(self._file.fileno(), SLOTS * _SLOT.size)
+        except BaseException:
+            self._file.close()
+            raise
+
+    @property
+    def changes(self) -> int:
+        """Number of changes so far; 0 if no process has stored values."""
+        tag, changes = _HEAD.unpack_from(self._map, self._at)
+        return int(changes) if tag == self._tag else 0
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Lock the file against other processes; yields False if that takes too long."""
+        locked = _lock(self._file.fileno())
+        try:
+            yield locked
+        finally:
+            if locked:
+                _unlock(self._file.fileno())
+
+    def read(self) -> Sequence[float]:
+        return _SLOT.unpack_from(self._map, self._at)[2:]
+
+    def write(self, values: Sequence[float]) -> None:
+        padded = (*values, *(0.0,) * (VALUES - len(values)))
+        _SLOT.pack_into(self._map, self._at, self._tag, self.changes + 1, *padded)
+
+    def is_free(self, unused_before: float) -> bool:
+        """Whether the place is this endpoint's or unused: its first value is the time of the last
+        change."""
+        tag, changes, updated = struct.unpack_from("<8sqd", self._map, self._at)
+        return bool(tag == self._tag or changes == 0 or updated < unused_before)
+
+    def close(self) -> None:
+        self._map.close()
+        self._file.close()
+
+
+def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
+    """Open the place of an endpoint; None where files cannot be shared and locked."""
+    if sys.platform == "win32":
+        return None
+    try:
+        return PaceSlot(path, endpoint)
+    except (OSError, ValueError):
+        return None
+
+
+if sys.platform != "win32":
+    import fcntl
+
+    def _lock(handle: int) -> bool:
+        for _ in range(LOCK_ATTEMPTS):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(LOCK_SECONDS)
+            except OSError:
+                return False
+            else:
+                return True
+        return False
+
+    def _unlock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_UN)

@@ -1,0 +1,128 @@
+"""Start times under a rate limit, shared by the processes that use one store."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Final
+
+from judges.engine.limits.pace_file import PaceSlot
+from judges.engine.limits.rate_estimate import RateEstimate
+
+STALE_SECONDS: Final = 600.0
+"""Seconds after which values that no process has changed are no longer used."""
+
+
+class PacedStarts:
+    """The estimated rate, the cool-down, and the next start that no process has reserved.
+
+    Each process reserves one start at a time, so that all make the same number of calls, at equal
+    distances, whichever of them wakes up first.
+    """
+
+    def __init__(self, slot: PaceSlot | None = None) -> None:
+        self.estimate = RateEstimate()
+        self.cooldown_start = -1.0
+        """Start of the last cool-down of all calls."""
+        self.cooldown_end = 0.0
+        self._next_start = 0.0
+        self._reserved: float | None = None
+        self._after_reserved = 0.0
+        self._refusals = 0.0
+        """Number of refusals; each of them cancels the reserved starts of all processes."""
+        self._reserved_after = 0.0
+        self._slot = slot
+        self._changes = 0
+
+    def refresh(self, now: float) -> None:
+        """Take over the values that another process has changed."""
+        if self._slot is not None and self._slot.changes != self._changes:
+            with self._slot.lock() as locked:
+                if locked:
+                    self._load(now)
+
+    def opens_at(self, now: float) -> float:
+        """The time at which this process may start its next call, as far as the rate allows."""
+        if self.estimate.rate is None:
+            return 0.0
+        if not self._is_reserved():
+            with self._shared(now):
+                if self.estimate.rate is None:  # lifted by another process
+                    return 0.0
+                self._reserve(now, 1 / self.estimate.rate)
+        assert self._reserved is not None
+        return self._reserved
+
+    def _is_reserved(self) -> bool:
+        """Whether a start is reserved that neither a refusal nor a cool-down has overtaken."""
+        if self._reserved is None or self._reserved < self.cooldown_end:
+            return False
+        return self._reserved_after == self._refusals
+
+    def _reserve(self, now: float, gap: float) -> None:
+        """Reserve the next start; give back one that a cool-down has overtaken, if it was the last
+        that was reserved."""
+        if self._reserved is not None and self._next_start == self._after_reserved:
+            self._next_start = self._reserved
+        self._reserved = max(now, self._next_start, self.cooldown_end)
+        self._next_start = self._after_reserved = self._reserved + gap
+        self._reserved_after = self._refusals
+
+    def record_start(self, now: float) -> None:
+        """Use the reserved start; the distance to the next follows the rate of this moment."""
+        self.estimate.start_window(now)
+        if self.estimate.rate is not None:
+            with self._shared(now):
+                is_last = self._next_start == self._after_reserved
+                if self.estimate.rate is not None and is_last:
+                    self._next_start = now + 1 / self.estimate.rate
+        self._reserved = None
+
+    def record_success(self, now: float) -> None:
+        if self.estimate.rate is None:
+            self.estimate.record_success(now)
+            return
+        with self._shared(now):
+            self.estimate.record_success(now)
+
+    def record_refusal(self, now: float, guess: float, wait: float = 0.0) -> None:
+        """Lower the rate, and hold the calls of all processes for `wait` seconds."""
+        with self._shared(now):
+            self.estimate.record_refusal(now, guess, wait=wait)
+            self.cooldown_end = max(self.cooldown_end, now + wait)
+            self._refusals += 1
+            if self.estimate.rate is not None:
+                self._next_start = now + 1 / self.estimate.rate
+
+    def close(self) -> None:
+        if self._slot is not None:
+            self._slot.close()
+            self._slot = None
+
+    @contextlib.contextmanager
+    def _shared(self, now: float) -> Iterator[None]:
+        """Change the values while no other process does, and store them."""
+        if self._slot is None:
+            yield
+            return
+        with self._slot.lock() as locked:
+            if locked:
+                self._load(now)
+            yield
+            if locked and self._slot.is_free(now - STALE_SECONDS):
+                times = (now, self.cooldown_start, self.cooldown_end, self._next_start)
+                self._slot.write((*times, self._refusals, *self.estimate.values()))
+                self._changes = self._slot.changes
+
+    def _load(self, now: float) -> None:
+        assert self._slot is not None
+        if self._slot.changes in (0, self._changes):
+            return
+        self._changes = self._slot.changes
+        updated, start, end, next_start, refusals, *values = self._slot.read()
+        if not now - STALE_SECONDS <= updated <= now + 1:  # old, or from before a restart
+            return
+        self.cooldown_start = max(self.cooldown_start, start)
+        self.cooldown_end, self._next_start = max(self.cooldown_end, end), next_start
+        self._refusals = refusals
+        self.estimate.load(values)

@@ -1,0 +1,50 @@
+"""The place in flight of one call, which is given to another once the call takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from judges.engine.limits.rate_limit import EndpointLimiter
+from judges.engine.limits.stragglers import CallDurations
+
+
+@dataclass(slots=True)
+class SlowCallWatch:
+    """Watches the calls for one ask: a slow one stays open, but is not counted as in flight."""
+
+    limiter: EndpointLimiter
+    durations: CallDurations
+    slow_calls: dict[str, float]
+    """Start times of the judge's slow calls, by name."""
+    name: str
+    slow_event: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once a call takes far longer than usual."""
+    replace_worker: Callable[[], None] | None = None
+    """Start another worker in place of the one that waits for the slow call."""
+    replaced: bool = False
+    _timer: asyncio.TimerHandle | None = None
+
+    def start(self, prompt_length: int) -> None:
+        """Start a timer for a call that is sent now: it is no longer counted as in flight once it
+        takes far longer than usual, so that another call can start."""
+        self._timer = None
+        if (seconds := self.durations.slow_after(prompt_length)) is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(seconds, self._stop_counting, time.monotonic())
+
+    def end(self) -> bool:
+        """Cancel the timer; return whether the call was no longer counted as in flight."""
+        if self._timer is not None:
+            self._timer.cancel()
+        return self.slow_calls.pop(self.name, None) is not None
+
+    def _stop_counting(self, sent: float) -> None:
+        self.slow_event.set()
+        if self.limiter.stop_counting():
+            self.slow_calls[self.name] = sent
+            if self.replace_worker is not None and not self.replaced:
+                self.replaced = True
+                self.replace_worker()

@@ -1,0 +1,108 @@
+"""History of one stream of nights: outcomes by item, and the evidence for a change so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from metrics.drift.change_evidence import ChangeEvidence
+from metrics.drift.exchangeable_tail import lower_tail
+from metrics.drift.night_scores import SCALE, Kind, outcome_scores
+from metrics.estimation.intervals import mean_estimate, unknown_estimate
+from studies.domain import Estimate
+
+Bags = dict[str, dict[str, int]]
+"""Item -> outcome -> number of nights."""
+
+
+@dataclass(frozen=True)
+class NightComparison:
+    """Tonight against all earlier nights, item by item."""
+
+    value: float | None
+    """Mean score tonight, from 0 to 1."""
+    before: float | None
+    difference: Estimate
+    p: float
+    evidence: ChangeEvidence
+
+
+@dataclass(frozen=True)
+class StreamHistory:
+    """All nights of one stream: a judge, a prompt and a kind of score."""
+
+    kind: Kind
+    bags: Bags = field(default_factory=dict)
+    evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
+
+    def with_baseline(self, tonight: Mapping[str, str]) -> StreamHistory:
+        """The history with one more night as part of the baseline: it is no test of a change."""
+        return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence)
+
+    def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
+        """Compare a night with the earlier ones; return the result and the longer history."""
+        common = [item for item in tonight if item in self.bags]
+        bags = _add_night(self.bags, tonight)
+        scores = {item: outcome_scores(self.kind, bags[item]) for item in common}
+        ours = [scores[item][tonight[item]] for item in common]
+        counts = [_count_scores(scores[item], bags[item]) for item in common]
+        p = lower_tail(counts, ours)
+        evidence = self.evidence.after(p)
+        earlier = [_mean_of_earlier(scores[item], self.bags[item]) for item in common]
+        shown = NightComparison(
+            float(np.mean(ours)) / SCALE if ours else None,
+            float(np.mean(earlier)) / SCALE if earlier else None,
+            _difference(ours, earlier),
+            p,
+            evidence,
+        )
+        return shown, StreamHistory(self.kind, bags, evidence)
+
+    def to_data(self) -> dict[str, Any]:
+        """The history as plain data for a JSON file."""
+        return {
+            "kind": self.kind,
+            "nights": self.evidence.nights,
+            "evidence": list(self.evidence.started),
+            "items": self.bags,
+        }
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> StreamHistory:
+        """The history that `to_data` wrote."""
+        evidence = ChangeEvidence(int(data["nights"]), tuple(map(float, data["evidence"])))
+        bags = {
+            str(item): {str(outcome): int(count) for outcome, count in bag.items()}
+            for item, bag in data["items"].items()
+        }
+        return StreamHistory(data["kind"], bags, evidence)
+
+
+def _add_night(bags: Bags, tonight: Mapping[str, str]) -> Bags:
+    found = dict(bags)
+    for item, outcome in tonight.items():
+        own = found.get(item, {})
+        found[item] = {**own, outcome: own.get(outcome, 0) + 1}
+    return found
+
+
+def _count_scores(scores: Mapping[str, int], bag: Mapping[str, int]) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for outcome, nights in bag.items():
+        counts[scores[outcome]] = counts.get(scores[outcome], 0) + nights
+    return counts
+
+
+def _mean_of_earlier(scores: Mapping[str, int], bag: Mapping[str, int]) -> float:
+    return sum(scores[outcome] * nights for outcome, nights in bag.items()) / sum(bag.values())
+
+
+def _difference(ours: list[int], earlier: list[float]) -> Estimate:
+    """Mean over items of tonight − earlier nights, with the t interval of the items."""
+    if not ours:
+        return unknown_estimate("no item in common with the baseline", "share")
+    gap = (np.array(ours) - np.array(earlier)) / SCALE
+    return mean_estimate(gap, np.arange(len(gap)), "share", (-1.0, 1.0))

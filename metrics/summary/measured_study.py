@@ -1,0 +1,152 @@
+"""A study with everything its summary needs, read from a store or from a table.
+
+The command `python -m metrics` and the library measure the same object, so that both give the same
+numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pandas as pd
+
+from metrics.summary.remedy_section import RemedyInputs
+from metrics.summary.summary import summarise_frame
+from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule
+from studies.domain import AnswerCheck
+from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
+from studies.frames.battle_frame import frame_from_battles
+
+HEADER_BYTES: Final = 65_536
+SQLITE_HEADER: Final = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True)
+class MeasuredStudy:
+    """The frame of a study and the facts about it that its frame does not hold."""
+
+    frame: pd.DataFrame
+    name: str = ""
+    planned: int | None = None
+    combine: CombineRule = "pooled"
+    unreadable: UnreadableRule = "exclude"
+    checks: Mapping[str, Sequence[AnswerCheck]] | None = None
+    remedies: RemedyInputs = field(default_factory=RemedyInputs)
+
+    def summarise(self, by: Sequence[str] = (), *, quick: bool = False) -> dict[str, Any]:
+        """Compute the object that `python -m metrics --json` prints."""
+        return summarise_frame(
+            self.frame,
+            by,
+            planned=self.planned,
+            combine=self.combine,
+            unreadable=self.unreadable,
+            quick=quick,
+            checks=self.checks,
+            remedies=self.remedies,
+        )
+
+
+def read_results(
+    path: Path, study: str | None = None, juries: Sequence[tuple[str, ...]] = ()
+) -> MeasuredStudy:
+    """Read a store, a CSV of battles, or a CSV of verdicts beside labels."""
+    if not path.exists():
+        raise ValueError(f"no such file: {path}; name a store or a CSV of battles")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a store or a CSV of battles")
+    if is_store(path):
+        return read_stored_study(path, study, juries)
+    if _holds_labels(path):
+        return _read_labels(path)
+    return MeasuredStudy(_read_battles(path), remedies=RemedyInputs(juries=tuple(juries)))
+
+
+def is_store(path: Path) -> bool:
+    """Whether a file is an SQLite database."""
+    with path.open("rb") as file:
+        return file.read(len(SQLITE_HEADER)) == SQLITE_HEADER
+
+
+def read_stored_study(
+    path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
+) -> MeasuredStudy:
+    """Read a study from its store; without a name, the only one in it."""
+    from metrics.summary.study_inputs import remedy_inputs
+    from studies.errors import EvenhandError
+    from studies.people.verifications import current_checks
+    from studies.store.store import Store
+
+    try:
+        store = Store(path)
+    except EvenhandError as error:  # here the store is the argument, not --store
+        raise ValueError(str(error).replace(" with --store", "")) from error
+    try:
+        frame = store.frame(study)
+        name = study or str(frame["study"].iloc[0]) if len(frame) else study
+        if name is None:
+            return MeasuredStudy(frame)
+        spec = store.study(name)
+        return MeasuredStudy(
+            frame,
+            name,
+            planned=store.counts(name)["planned"] or len(frame),
+            combine=counting_rule(spec.combine),
+            unreadable=cast(UnreadableRule, spec.unreadable),
+            checks=current_checks(store, name),
+            remedies=remedy_inputs(store, name, juries),
+        )
+    except EvenhandError as error:
+        raise ValueError(str(error)) from error
+    finally:
+        store.close()
+
+
+def _holds_labels(path: Path) -> bool:
+    """Whether a file's header names `verdict` and `label` but not `winner` (a column of
+    battles)."""
+    with path.open("rb") as file:
+        first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
+    names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}
+    return {"verdict", "label"} <= names and "winner" not in names
+
+
+def _read_labels(path: Path) -> MeasuredStudy:
+    """Read a table of verdicts beside labels, imported into a store that is deleted again."""
+    from studies.errors import EvenhandError
+    from studies.exchange.recorded_studies import import_verdicts
+    from studies.sources.option_names import use_option_names
+    from studies.store.store import Store
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "labels.db")
+        try:
+            import_verdicts(store, path.resolve(), "labels")
+        except EvenhandError as error:
+            raise ValueError(use_option_names(str(error))) from error
+        finally:
+            store.close()
+        return read_stored_study(store.path, "labels")
+
+
+def _read_battles(path: Path) -> pd.DataFrame:
+    """Read a CSV of battles as a frame. Empty texts are kept as values (an item or category without
+    a name); a missing winner is an error."""
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{path} is neither a store nor a CSV of battles: {error}; check the path, or see "
+            "docs/formats.md"
+        ) from error
+    try:
+        return frame_from_battles(
+            table.map(unguard_formula) if tuple(table.columns) in OWN_CSV_HEADERS else table
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

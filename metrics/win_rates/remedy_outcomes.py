@@ -1,0 +1,176 @@
+"""Outcomes of comparisons under a remedy (metrics/remedies), as rows that a win rate counts.
+
+A remedy that leaves the order to chance has one row for each equally probable call, so that all of
+them count equally. Comparisons that lack a reply of the rule are decided by the stored ones: fewer
+repeats, fewer judges, the verdict where it is not graded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import Floats, Ints
+from metrics.remedies import decision_rules
+from metrics.remedies.decision_rules import ZERO, Values
+from metrics.remedies.order_grid import COMPARISON, OrderGrid, build_order_grid, pair_orders
+from metrics.remedies.rule_names import rule_number
+from studies.frames.frame import TIE
+from studies.spec.combine_rules import RemedyName, parse_remedy
+
+_ALONE: Final = {"jury-both": "majority"}
+"""Rule of a jury -> the counting rule of its judges one by one; pooled where none is given."""
+
+
+def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
+    """The rule that these rows allow: without the judges of a jury, that of each judge alone.
+
+    Without the prompt of a `prompt:` rule, the same rule over the prompts that there are.
+    """
+    remedy = parse_remedy(combine)
+    if remedy is None:
+        return combine
+    if remedy.is_jury and len(_members(frame, remedy)) < 2:
+        return _ALONE.get(remedy.id, "pooled")
+    if remedy.prompt and remedy.prompt not in _present(frame, "prompt"):
+        return "majority" if remedy.id.endswith("+pool") else "pooled"
+    return combine
+
+
+def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
+    """One row for each equally probable outcome of each comparison, `pick` in the row's slots."""
+    pair, _ = pair_orders(frame)
+    rows = row_selection.select_rows(frame, pair & row_selection.evidence_mask(frame))
+    rows = row_selection.select_known_order(rows)
+    parts = _jury_parts(rows, remedy) if remedy.is_jury else _own_parts(rows, remedy)
+    found = [part for part in parts if len(part)]
+    return pd.concat(found) if found else rows.iloc[:0]
+
+
+# -- one judge -------------------------------------------------------------------------------------
+
+
+def _own_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
+    group, groups = row_selection.group_codes(rows, ("judge", "prompt"))
+    for number in range(groups):
+        cell = row_selection.select_rows(rows, group == number)
+        grid = build_order_grid(cell)
+        if not grid.cells:  # votes of people: no judge to correct
+            continue
+        yield from _outcome_parts(cell, _own_scores(grid, remedy.id))
+
+
+def _own_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
+    """Scores by comparison, one array for each equally probable outcome."""
+    verdicts = grid.verdicts[0]
+    if id == "calibrated":
+        return _calibrated(grid)
+    if id.startswith("margin"):
+        return [_with_margin(grid, rule_number(id))]
+    repeats = verdicts[:, None] if grid.repeats is None else grid.repeats[0]
+    sums = _sum_known(repeats[:, : int(rule_number(id))], axis=1)
+    return [_both(sums)] if id.endswith("-both") else list(sums)
+
+
+def _calibrated(grid: OrderGrid) -> Sequence[Floats]:
+    verdicts = grid.verdicts[0].astype(np.float64)
+    if grid.graded is None:
+        return list(verdicts)
+    scores = decision_rules.calibrated_scores(grid.graded[0], grid.labels[0], grid.items)
+    return list(np.where(np.isnan(scores), verdicts, scores))
+
+
+def _with_margin(grid: OrderGrid, margin: float) -> Floats:
+    hard = _both(grid.verdicts[0])
+    if grid.graded is None:
+        return hard
+    decided = decision_rules.graded_with_margin(grid.graded[0], margin)
+    return np.where(np.isnan(decided.sign), hard, decided.sign)
+
+
+def _both(verdicts: Values) -> Floats:
+    """Sum of both orders; if no comparison has both, the verdict of the one that it has."""
+    if not np.isfinite(verdicts).all(axis=0).any():
+        return _sum_known(verdicts, axis=0)
+    return np.asarray(verdicts[0] + verdicts[1], np.float64)
+
+
+def _sum_known(values: Values, axis: int | tuple[int, ...]) -> Floats:
+    """Sum of the known values; nan where there is none."""
+    known = np.isfinite(values)
+    return np.where(known.any(axis=axis), np.where(known, values, 0.0).sum(axis=axis), np.nan)
+
+
+# -- several judges --------------------------------------------------------------------------------
+
+
+def _members(rows: pd.DataFrame, remedy: RemedyName) -> list[str]:
+    present = _present(rows, "judge")
+    return [judge for judge in remedy.judges if judge in present]
+
+
+def _present(rows: pd.DataFrame, column: str) -> set[str]:
+    return {str(name) for name in rows[column].unique()}
+
+
+def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
+    """Outcomes of a jury, for each prompt and, where rows have one, for each cell of a table."""
+    members = _members(rows, remedy)
+    rows = row_selection.select_judges(rows, members)
+    if remedy.id == "round-robin":
+        yield row_selection.select_picks(rows)
+        return
+    keys = ("prompt", "cell") if "cell" in rows else ("prompt",)
+    group, groups = row_selection.group_codes(rows, keys)
+    for number in range(groups):
+        part = row_selection.select_rows(rows, group == number)
+        grid = build_order_grid(part, members)
+        for found in _outcome_parts(part, _jury_scores(grid, remedy.id)):
+            yield _named(found, " + ".join(members))
+
+
+def _jury_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
+    verdicts = list(grid.verdicts)
+    if id == "jury-both":
+        return [_sum_known(grid.verdicts, axis=(0, 1))]
+    starts = (decision_rules.alternating_calls(verdicts, start) for start in range(2))
+    return [_sum_known(np.stack(calls), axis=0) for calls in starts]
+
+
+def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
+    codes = np.zeros(len(rows), np.int8)
+    return rows.assign(judge=pd.Categorical.from_codes(codes, pd.Index([judge], dtype="str")))
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
+    """Rows with the pick of each score: the k-th score in a row of the k-th order if there is one.
+
+    A score is positive for the contestant that is first by name; nan has no row.
+    """
+    place = _rows_by_order(rows)
+    turned = pair_orders(rows)[1]
+    for number, score in enumerate(scores):
+        known = np.isfinite(score)
+        chosen = place[number % 2][known]
+        winner = np.where(score[known] > ZERO, 0, 1)
+        pick = np.where(np.abs(score[known]) <= ZERO, TIE, winner ^ turned[chosen])
+        yield rows.iloc[chosen].assign(pick=pick.astype(np.int8), noise=False)
+
+
+def _rows_by_order(rows: pd.DataFrame) -> Ints:
+    """Position of a row of each comparison in each order, [order, comparison].
+
+    Without a row in an order, that of the other order.
+    """
+    case, cases = row_selection.group_codes(rows, COMPARISON)
+    place = np.full((2, cases), -1, np.int64)
+    backwards = np.arange(len(rows))[::-1]
+    place[pair_orders(rows)[1][backwards], case[backwards]] = backwards
+    return np.where(place < 0, place[::-1], place)

@@ -1,0 +1,25 @@
+"""Names of uploaded files, which are stored under the hash of their content."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Final
+
+UPLOADS_FOLDER: Final = "uploads"
+"""Folder beside the store for uploaded files."""
+_HASHED: Final = re.compile(r"[0-9a-f]{8}-(?=.)")
+_HASHED_FILE: Final = re.compile(r"(?<![\w/.-])[0-9a-f]{8}-(?=[\w+-][\w.+-]*\.[a-z]+\b)")
+
+
+def original_name(path: str | PurePath) -> str:
+    """File name of a source; of an uploaded file, the name before it was stored."""
+    found = PurePath(path)
+    if UPLOADS_FOLDER not in found.parts[:-1]:
+        return found.name
+    return _HASHED.sub("", found.name, count=1)
+
+
+def hide_hashes(text: str) -> str:
+    """Remove the hashes of uploaded files from a message about them."""
+    return _HASHED_FILE.sub("", text)

@@ -1,0 +1,62 @@
+"""Values of `combine` in a study file: counting rules, and remedies by their ids.
+
+A remedy over several judges names them after its id: `jury-both|gpt-4|claude-v1`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+COMBINE_RULES: Final = {
+    "pooled": "Pooled",
+    "strict": "2–0 or tie",
+    "majority": "Majority",
+    "graded": "Graded",
+}
+"""Counting rules for two orders, with their labels in the form."""
+REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Added up"}
+"""Names of remedies with the same meaning as the first three counting rules."""
+JUDGE_SEPARATOR: Final = "|"
+JURY_RULES: Final = ("jury", "jury-both", "opposite", "round-robin")
+REMEDY_PATTERN: Final = (
+    r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
+    rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
+)
+"""Remedies with a number, a prompt or judges in their name."""
+REMEDY_EXAMPLES: Final = "calibrated, margin(0.25), repeats(3)-both, prompt:name, jury-both|a|b"
+
+
+@dataclass(frozen=True)
+class RemedyName:
+    """A remedy as `combine` names it: its id, and the judges of a jury."""
+
+    id: str
+    judges: tuple[str, ...] = ()
+
+    @property
+    def is_jury(self) -> bool:
+        return bool(self.judges)
+
+    @property
+    def prompt(self) -> str:
+        """The prompt of a `prompt:` rule; empty for every other rule."""
+        return self.id.removeprefix("prompt:").removesuffix("+pool") if self._by_prompt else ""
+
+    @property
+    def _by_prompt(self) -> bool:
+        return self.id.startswith("prompt:")
+
+
+def is_combine_rule(value: str) -> bool:
+    """Whether a study file may have this value of `combine`."""
+    return value in COMBINE_RULES | REMEDY_RULES or re.match(REMEDY_PATTERN, value) is not None
+
+
+def parse_remedy(value: str) -> RemedyName | None:
+    """The remedy that a value of `combine` names; None for a counting rule."""
+    if value in COMBINE_RULES | REMEDY_RULES or not is_combine_rule(value):
+        return None
+    id, *judges = value.split(JUDGE_SEPARATOR)
+    return RemedyName(id, tuple(judges))

@@ -1,0 +1,111 @@
+"""Checks of a store's file before SQLite opens it for writing.
+
+SQLite creates tables in an empty file and applies a log that lies beside a file, so damage must be
+found before. The checks read the header and the log; files up to `QUICK_CHECK_BYTES` are checked
+page by page. Damage inside a larger file is found when SQLite first reads the page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+from studies.errors import StoreDamaged, StoreUnusable
+from studies.store.recovery.file_header import read_header
+from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
+
+QUICK_CHECK_BYTES: Final = 8 << 20
+_RETRY_SECONDS: Final = (0.1, 0.4, 1.5)
+"""Pauses before a fault is reported: another process may be creating the store or writing back its
+log, and the next look finds it complete."""
+_DAMAGE_CODES: Final = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error is due to the content of the file, not to a lock or a full disk."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _DAMAGE_CODES
+
+
+def check_file(path: Path) -> None:
+    """Raise StoreUnusable, or StoreDamaged, if the file at the path cannot be a complete store."""
+    if not path.exists():
+        return
+    if path.is_dir():
+        raise StoreUnusable(
+            f"cannot open the store {path}: it is a folder; choose another file with --store"
+        )
+    fault = _find_fault(path)
+    for pause in _RETRY_SECONDS:
+        if not isinstance(fault, StoreDamaged):
+            break
+        time.sleep(pause)
+        fault = _find_fault(path)
+    if fault is not None:
+        raise fault
+
+
+def _find_fault(path: Path) -> StoreUnusable | None:
+    try:
+        size = path.stat().st_size
+        header = read_header(path) if size else None
+    except OSError as error:
+        return StoreUnusable(
+            f"cannot open the store {path}: {error.strerror}; choose another file with --store"
+        )
+    if not size:
+        return StoreDamaged(path, "the file is empty (0 bytes); a new store needs a new name")
+    if header is None:
+        return _not_a_database(path)
+    if foreign := find_foreign_wal(path, header):
+        log = wal_path(path).name
+        return StoreDamaged(path, f"the write-ahead log {log} is another store's ({foreign})")
+    have = size // header.page_size
+    if have < header.pages and not _log_has_pages(path, have + 1, header.pages):
+        whole = header.pages * header.page_size
+        return StoreDamaged(path, f"the file is cut off: it has {size:,} of {whole:,} bytes")
+    if size <= QUICK_CHECK_BYTES and (fault := find_bad_page(path)):
+        return StoreDamaged(path, fault)
+    return None
+
+
+def _not_a_database(path: Path) -> StoreUnusable:
+    return StoreUnusable(
+        f"cannot open the store {path}: file is not a database; choose another file with --store. "
+        f"If it was a store, its header is damaged: restore a backup, or run python -m studies "
+        f"repair {shlex.quote(str(path))}"
+    )
+
+
+def _log_has_pages(path: Path, first: int, last: int) -> bool:
+    """Whether the log holds all pages that the file lacks: it is being written back."""
+    wal = read_wal(wal_path(path))
+    return wal is not None and set(range(first, last + 1)) <= wal.latest().keys()
+
+
+def find_bad_page(path: Path, *, use_log: bool = True) -> str:
+    """Return the first fault that SQLite finds in the pages of a file; empty if there is none, or
+    if the file cannot be opened for another reason than its content."""
+    try:
+        return quick_check(path, use_log=use_log)
+    except sqlite3.Error as error:
+        return str(error) if is_damage(error) else ""
+
+
+def quick_check(path: Path, *, use_log: bool = True) -> str:
+    """Return SQLite's first complaint about a file, which is opened read-only; empty if none.
+
+    Without a log the file is opened as immutable: SQLite would leave an empty log beside it.
+    """
+    has_log = use_log and wal_path(path).exists()
+    mode = "mode=ro" if has_log else "mode=ro&immutable=1"
+    address = f"{path.absolute().as_uri()}?{mode}"
+    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=10)) as connection:
+        (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if result == "ok":
+        return ""
+    return " ".join(str(result).replace("*** in database main ***", "").split())

@@ -1,0 +1,112 @@
+"""The trees of pages that make up the tables of a damaged file, and pages cut off from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from studies.store.recovery.page_reader import BTreePage, PageFile, Row, Unreadable
+from studies.store.recovery.table_shapes import MASTER, MASTER_SHAPE, TableShape
+
+
+@dataclass(slots=True)
+class TreeLosses:
+    """The pages and cells of one table or index that could not be read."""
+
+    pages: int = 0
+    cells: int = 0
+    read_pages: int = 0
+    """Readable pages with rows, for an estimate of the rows of a page."""
+    read_rows: int = 0
+
+    @property
+    def any(self) -> bool:
+        return bool(self.pages or self.cells)
+
+    def estimate_rows(self) -> int:
+        """Rows lost, if lost pages had as many as the readable ones."""
+        mean = self.read_rows / self.read_pages if self.read_pages else 1.0
+        return self.cells + round(self.pages * mean)
+
+
+@dataclass(slots=True)
+class PageTrees:
+    """Tables and indexes of a file by name; each page is read for one of them only."""
+
+    pages: PageFile
+    shapes: dict[str, TableShape]
+    losses: dict[str, TreeLosses] = field(default_factory=dict)
+    roots: dict[str, int] = field(default_factory=dict)
+    _seen: set[int] = field(default_factory=set)
+
+    def find_roots(self) -> None:
+        """Read the list of tables; where it is damaged, its rows are searched in all pages."""
+        self._seen = self.pages.free_pages()
+        found = list(self.rows(MASTER, 1))
+        if self.losses[MASTER].any:
+            for _, page in self._cut_off_pages():
+                found += [row for row in page.rows if MASTER_SHAPE.fits(row)]
+        for row in found:
+            name, root = row.values[1], row.values[3]
+            if name in self.shapes and MASTER_SHAPE.fits(row):
+                self.roots[name] = root
+
+    def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
+        """The rows of a table or index in the order of its tree."""
+        losses = self.losses.setdefault(name, TreeLosses())
+        shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
+        start = self.roots.get(name) if root is None else root
+        if start is None:
+            losses.pages += 1
+            return
+        waiting = [start]
+        while waiting:
+            number = waiting.pop()
+            page = self._take_page(number, shape)
+            if page is None:
+                losses.pages += 1
+                continue
+            waiting.extend(reversed(page.children))
+            yield from self._fitting_rows(page, shape, losses)
+
+    def _take_page(self, number: int, shape: TableShape) -> BTreePage | None:
+        if number in self._seen:
+            return None
+        try:
+            page = self.pages.btree_page(number)
+        except Unreadable:
+            return None
+        if page.holds_table != (shape.has_rowid and not shape.is_index):
+            return None  # a page of another tree
+        self._seen.add(number)
+        return page
+
+    @staticmethod
+    def _fitting_rows(page: BTreePage, shape: TableShape, losses: TreeLosses) -> Iterator[Row]:
+        fitting = [row for row in page.rows if shape.fits(row)]
+        losses.cells += page.bad_cells + len(page.rows) - len(fitting)
+        losses.read_pages += bool(fitting)
+        losses.read_rows += len(fitting)
+        yield from fitting
+
+    def _cut_off_pages(self) -> Iterator[tuple[int, BTreePage]]:
+        for number in range(2, self.pages.count + 1):
+            if number not in self._seen:
+                try:
+                    yield number, self.pages.btree_page(number)
+                except Unreadable:
+                    continue
+
+    def cut_off_rows(self, names: Iterable[str]) -> Iterator[tuple[str, Row]]:
+        """Rows of pages that no tree leads to, each with its table: the only one of the damaged
+        `names` whose form they have."""
+        candidates = [self.shapes[name] for name in names]
+        for number, page in self._cut_off_pages():
+            fitting = [
+                shape
+                for shape in candidates
+                if page.rows and all(shape.fits(row) for row in page.rows)
+            ]
+            if len(fitting) == 1:
+                self._seen.add(number)
+                yield from ((fitting[0].name, row) for row in page.rows)

@@ -1,0 +1,154 @@
+"""Automatic backups beside a store: one a day, and one before each change of its schema.
+
+`EVENHAND_BACKUPS` is the number of daily backups that are stored; 0 switches both kinds off. In
+public mode there are no daily ones unless the variable is set: a Space loses its disk at every
+restart, so its backup is `EVENHAND_SNAPSHOT`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from studies import settings
+from studies.errors import StoreUnusable
+from studies.store.recovery.backup import copy_store, find_damage
+
+MAX_DAILY_BYTES: Final = 2_000_000_000
+"""Largest store that is copied every day; larger ones are left to `python -m studies backup`."""
+FIRST_CHECK_SECONDS: Final = 60.0
+CHECK_SECONDS: Final = 1800.0
+_log: Final = logging.getLogger(__name__)
+
+
+def backup_folder(store: Path) -> Path:
+    return store.with_name(store.name + "-backups")
+
+
+def daily_backups(store: Path) -> list[Path]:
+    """The daily backups of a store, oldest first."""
+    return sorted(backup_folder(store).glob("daily-????-??-??.db"))
+
+
+def backups_to_keep() -> int:
+    if settings.is_public() and not settings.BACKUPS.is_set():
+        return 0
+    return settings.BACKUPS.read()
+
+
+def write_backup(store: Path, target: Path) -> None:
+    """Copy a store to a new file, check the copy and put it at its place in one step."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        copy_store(store, partial)
+        if damage := find_damage(partial):
+            raise StoreUnusable(f"the copy of {store} is damaged ({damage}); it was deleted")
+        partial.replace(target)
+    except sqlite3.Error as error:
+        raise StoreUnusable(
+            f"cannot copy {store} to {target}: {error}; make room, or name another file"
+        ) from error
+    finally:
+        for tail in ("", "-journal", "-wal", "-shm"):
+            partial.with_name(partial.name + tail).unlink(missing_ok=True)
+
+
+def backup_before_migration(store: Path, version: int) -> None:
+    """Copy a store before its schema is changed; without a copy the schema stays as it is."""
+    if not settings.BACKUPS.read():
+        return
+    day = time.strftime("%Y-%m-%d-%H%M%S")
+    target = backup_folder(store) / f"schema-{version}-{day}.db"
+    size = store_bytes(store)
+    if size > MAX_DAILY_BYTES:
+        _log.warning("copying %s (%.1f GB) to %s before its update", store, size / 1e9, target)
+    try:
+        _require_room(size, store)
+        write_backup(store, target)
+    except (OSError, StoreUnusable) as error:
+        raise StoreUnusable(
+            f"{store} needs an update of its schema, and no backup could be made: {error}. "
+            "Make room, or set EVENHAND_BACKUPS=0 to update without a backup"
+        ) from error
+
+
+def backup_daily(store: Path) -> Path | None:
+    """Make the backup of today if there is none and the store has changed since the last one;
+    delete the oldest ones. Return the new file."""
+    keep, size = backups_to_keep(), store_bytes(store)
+    target = backup_folder(store) / time.strftime("daily-%Y-%m-%d.db")
+    made = daily_backups(store)
+    if not keep or target in made or (made and made[-1].stat().st_mtime > last_change(store)):
+        return None
+    if size > MAX_DAILY_BYTES:
+        raise StoreUnusable(
+            f"no daily backup: {store} has {size / 1e9:.1f} GB, more than "
+            f"{MAX_DAILY_BYTES / 1e9:.0f} GB; make one with python -m studies backup"
+        )
+    _require_room(size, store)
+    write_backup(store, target)
+    for old in daily_backups(store)[:-keep]:
+        old.unlink(missing_ok=True)
+    return target
+
+
+def store_bytes(store: Path) -> int:
+    """Size of a store with its write-ahead log."""
+    return sum(path.stat().st_size for path in _files(store))
+
+
+def last_change(store: Path) -> float:
+    return max(path.stat().st_mtime for path in _files(store))
+
+
+def _files(store: Path) -> list[Path]:
+    log = store.with_name(store.name + "-wal")
+    return [path for path in (store, log) if path.exists()]
+
+
+def _require_room(size: int, store: Path) -> None:
+    free = shutil.disk_usage(store.parent).free
+    if free < 2 * size:
+        raise StoreUnusable(
+            f"the disk has {free / 1e9:.1f} GB left, and a backup needs {2 * size / 1e9:.1f} GB"
+        )
+
+
+class DailyBackupThread:
+    """Thread that makes the daily backups while the page runs. Errors are logged once a day."""
+
+    def __init__(
+        self, store: Path, first: float = FIRST_CHECK_SECONDS, every: float = CHECK_SECONDS
+    ) -> None:
+        self._store, self._first, self._every = store, first, every
+        self._stop = threading.Event()
+        self._reported = ""
+        """The day of the last logged error."""
+        self._thread = threading.Thread(target=self._check, name="daily-backup", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(60)
+
+    def _check(self) -> None:
+        pause = self._first
+        while not self._stop.wait(pause):
+            pause = self._every
+            try:
+                backup_daily(self._store)
+            except (OSError, StoreUnusable) as error:
+                self._report(error)
+
+    def _report(self, error: Exception) -> None:
+        today = time.strftime("%Y-%m-%d")
+        if self._reported != today:
+            self._reported = today
+            _log.warning("%s", error)

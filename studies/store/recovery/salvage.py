@@ -1,0 +1,214 @@
+"""Salvage of a damaged store: copy every readable row into a new store, and count the others.
+
+Python's SQLite has no `.recover`, so the pages are read one by one. Tables are followed from their
+first page; a page that no readable page refers to any more is assigned to the one damaged table
+that its rows fit. Deleted rows (the free list) are not copied. The damaged files are only read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from studies.errors import StoreUnusable
+from studies.spec.study import Study, dump_study
+from studies.store import database
+from studies.store.recovery.damage import find_bad_page
+from studies.store.recovery.file_header import read_header
+from studies.store.recovery.page_reader import PageFile, Row
+from studies.store.recovery.page_trees import PageTrees
+from studies.store.recovery.table_shapes import MASTER, SEQUENCE, TableShape, store_shapes
+from studies.store.recovery.wal_check import Wal, find_foreign_wal, read_wal, wal_path
+
+LEFT_OUT: Final = frozenset(("leases", SEQUENCE))
+"""Tables without rows worth copying: leases end with their process."""
+_BATCH_ROWS: Final = 500
+_STUDY_TABLES: Final = ("shares", "study_items", "plan", "ballots")
+
+
+@dataclass(slots=True)
+class TableResult:
+    """The rows of one table that were copied and lost."""
+
+    name: str
+    kept: int = 0
+    lost: int = 0
+    exact: bool = True
+    """Whether `lost` was counted, by an index of the table, not estimated."""
+    dropped: int = 0
+    """Copied rows that were deleted again, because the row that they refer to is lost."""
+
+    def describe(self) -> str:
+        text = f"{self.name}: {self.kept:,} rows copied"
+        if self.lost:
+            text += f", {'' if self.exact else 'about '}{self.lost:,} lost"
+        if self.dropped:
+            text += f", {self.dropped:,} left out (what they refer to is lost)"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """The result of a repair."""
+
+    target: Path
+    tables: tuple[TableResult, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def lost(self) -> int:
+        return sum(table.lost + table.dropped for table in self.tables)
+
+
+def find_usable_log(source: Path) -> tuple[Wal | None, str]:
+    """Return the write-ahead log of a store, and a note if the log beside it is not applied."""
+    wal = read_wal(wal_path(source), verify=True)
+    if wal is None:
+        return None, ""
+    header = read_header(source)
+    reason = find_foreign_wal(source, header) if header else ""
+    if not reason and header and find_bad_page(source):
+        reason = "" if find_bad_page(source, use_log=False) else "the file is whole without it"
+    if not reason:
+        return wal, ""
+    return None, f"{wal.path.name} was not used: it belongs to another store ({reason})"
+
+
+def repair_store(source: Path, target: Path) -> RepairReport:
+    """Copy the readable rows of a damaged store into a new store at `target`.
+
+    `source` and the files beside it are not changed; `target` must not exist.
+    """
+    if target.exists():
+        raise StoreUnusable(f"{target} exists; name another file with --out")
+    wal, note = find_usable_log(source)
+    notes = [note] if note else []
+    database.prepare_store(target)
+    try:
+        with (
+            PageFile(source, wal) as pages,
+            contextlib.closing(database.connect(target)) as connection,
+        ):
+            connection.execute("PRAGMA foreign_keys=OFF")
+            tables = _copy_tables(pages, connection, notes)
+            notes += _restore_references(connection, tables)
+        _check_result(target)
+    except BaseException:
+        for tail in ("", "-wal", "-shm"):
+            target.with_name(target.name + tail).unlink(missing_ok=True)
+        raise
+    return RepairReport(target, tuple(tables.values()), tuple(notes))
+
+
+def _copy_tables(
+    pages: PageFile, connection: sqlite3.Connection, notes: list[str]
+) -> dict[str, TableResult]:
+    shapes = store_shapes(database.schema_statements())
+    trees = PageTrees(pages, shapes)
+    trees.find_roots()
+    if trees.losses[MASTER].any:
+        notes.append("the list of tables was damaged: rows deleted earlier may be back")
+    names = [name for name, shape in shapes.items() if not shape.is_index]
+    results = {name: TableResult(name) for name in names if name not in LEFT_OUT}
+    version = pages.header.user_version if pages.header else database.SCHEMA_VERSION
+    for name, result in results.items():
+        if name not in trees.roots and version < database.SCHEMA_VERSION:
+            continue  # a table that later versions have added
+        result.kept = _insert_rows(connection, shapes[name], trees.rows(name))
+    damaged = [name for name in results if name in trees.losses and trees.losses[name].any]
+    for name, row in trees.cut_off_rows(damaged):
+        results[name].kept += _insert_rows(connection, shapes[name], [row])
+    for name in damaged:
+        _count_lost(trees, results[name])
+    _copy_sequence(trees, connection)
+    return results
+
+
+def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
+    """Insert rows; return how many were new. Of two rows with one key the first is kept."""
+    kept = 0
+    records = (shape.record(row) for row in rows)
+    while batch := list(islice(records, _BATCH_ROWS)):
+        connection.execute("BEGIN")
+        for record in batch:
+            kept += _insert_row(connection, shape.name, record)
+        connection.execute("COMMIT")
+    return kept
+
+
+def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, Any]) -> int:
+    marks = ",".join("?" * len(record))
+    columns = ",".join(record)
+    try:
+        return connection.execute(
+            f"INSERT OR IGNORE INTO {table}({columns}) VALUES ({marks})", tuple(record.values())
+        ).rowcount
+    except (sqlite3.IntegrityError, OverflowError):
+        return 0
+
+
+def _count_lost(trees: PageTrees, result: TableResult) -> None:
+    """Count the rows of a table by a complete index; without one, estimate them by pages."""
+    for shape in trees.shapes.values():
+        if shape.table == result.name and shape.is_index and not shape.partial:
+            entries = sum(1 for _ in trees.rows(shape.name))
+            if not trees.losses[shape.name].any:
+                result.lost, result.exact = max(0, entries - result.kept), True
+                return
+    result.lost, result.exact = trees.losses[result.name].estimate_rows(), False
+
+
+def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
+    """Keep the last sequence number, so that the numbers of deleted judgements stay unused."""
+    for row in trees.rows(SEQUENCE):
+        name, last = row.values
+        found = connection.execute(
+            "UPDATE sqlite_sequence SET seq=max(seq, ?) WHERE name=?", (last, name)
+        )
+        if not found.rowcount:
+            connection.execute("INSERT INTO sqlite_sequence VALUES (?,?)", (name, last))
+
+
+def _restore_references(
+    connection: sqlite3.Connection, tables: dict[str, TableResult]
+) -> Iterator[str]:
+    """Give a plan whose study is lost a new study, and delete rows that refer to lost ones."""
+    connection.execute("BEGIN")
+    rows = connection.execute(
+        "SELECT study, min(origin='recorded'), count(*) FROM plan "
+        "WHERE study NOT IN (SELECT id FROM studies) GROUP BY study"
+    ).fetchall()
+    for study, recorded, asks in rows:
+        name = f"recovered study {study}"
+        connection.execute(
+            "INSERT OR IGNORE INTO studies(id, name, yaml, recorded, created, updated) "
+            "VALUES (?,?,?,?,?,?)",
+            (study, name, dump_study(Study(name)), recorded, time.time(), time.time()),
+        )
+        yield f"{name!r}: its study file is lost, its {asks:,} asks are kept; save the file again"
+    for table in _STUDY_TABLES:
+        tables[table].dropped += connection.execute(
+            f"DELETE FROM {table} WHERE study NOT IN (SELECT id FROM studies)"
+        ).rowcount
+    tables["study_items"].dropped += connection.execute(
+        "DELETE FROM study_items WHERE sha NOT IN (SELECT sha FROM items)"
+    ).rowcount
+    if any(tables[name].lost or tables[name].dropped for name in ("items", "study_items")):
+        tables["plan"].dropped += connection.execute(
+            "DELETE FROM plan WHERE (study, item) NOT IN (SELECT study, item FROM study_items)"
+        ).rowcount
+    connection.execute("COMMIT")
+
+
+def _check_result(target: Path) -> None:
+    with contextlib.closing(database.connect(target)) as connection:
+        (result,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        dangling = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if result != "ok" or dangling:
+        raise StoreUnusable(f"the new store {target} failed its check: {result}; it was deleted")

@@ -1,0 +1,163 @@
+"""The three steps of the form: what is missing, what is compared, what a run costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from components.inspect.explanation import human_verdict_text
+from components.results.bias.panels import bias_from_frame
+from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
+from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.form.data_source import sample_switch
+from components.study.form_changes import apply_changes
+from components.study.jobs import use_upload
+from components.study.plan.cost_preview import forecast_by_judge
+from components.study.plan.study_preview import build_preview
+from components.study.steps.blockers import find_blockers
+from components.study.steps.comparison_preview import comparisons_html
+from components.study.steps.power_panel import half_width, precision_text
+from components.study.steps.run_strip import blocked_strip, cost_strip, keyless_judges
+from components.study.steps.step_bar import study_steps
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
+
+HERE = Path()
+TICKETS = (
+    "ticket_text,v1_answer,v2_answer\n"
+    "How do I change the card on file?,Open Billing.,Go to Settings.\n"
+    "Is there a limit for my exports?,Yes: 10k rows.,It depends on the plan.\n"
+)
+
+
+def test_a_study_that_can_be_run_has_no_blocker_and_three_steps():
+    look = build_preview(START_YAML, HERE)
+    numbers = forecast_by_judge(look.plan)
+    assert find_blockers(look) == []
+    steps = study_steps(look, numbers, [])
+    assert [step.mark for step in steps] == ["done", "done", "todo"]
+    assert [step.text for step in steps] == [
+        "12 questions, flawed against precise", "embedded, brief-letters", "30 calls, free",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "step", "sentence", "button"),
+    [
+        (("data", "where", {"checks.follows": [True]}), 1, "none of 64 questions passes the filter",
+         "Clear the filter"),
+        (("data", "source", "nowhere.csv"), 1, "nowhere.csv", "Choose another file"),
+        (("judges", None), 2, "choose a judge", "Choose a judge"),
+        (("prompts", None), 2, "choose a prompt", "Choose a prompt"),
+        (("contestants", ["flawed", "nobody"]), 3, "no model named", "More settings"),
+    ],
+)  # fmt: skip
+def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step, sentence, button):
+    *path, value = change
+    look = build_preview(put_value(START_YAML, tuple(path), value), HERE)
+    first = find_blockers(look)[0]
+    assert (first.step, first.button) == (step, button) and sentence in first.sentence
+    html = blocked_strip([first])
+    assert "Nothing to run yet:" in html and f">{button}</button>" in html
+    assert study_steps(look, None, [first])[2].text == "not possible yet"
+
+
+def test_the_button_of_an_empty_slice_clears_its_filter():
+    text = put_value(START_YAML, ("data", "where"), {"checks.follows": [True]})
+    action = find_blockers(build_preview(text, HERE))[0].action
+    made, _ = apply_changes(text, FormState(), [{"n": 1, **action}], HERE)
+    assert find_blockers(build_preview(made, HERE)) == []
+
+
+def test_a_table_of_answers_is_used_at_once_and_one_of_verdicts_waits(tmp_path):
+    table = tmp_path / "tickets.csv"
+    table.write_text(TICKETS, encoding="utf-8")
+    made = use_upload(START_YAML, [table], tmp_path)
+    assert read_mapping(made)["data"]["mapping"] == {
+        "ticket_text": "instruction", "v1_answer": "responses.v1", "v2_answer": "responses.v2",
+    }  # fmt: skip
+    look = build_preview(made, tmp_path)
+    assert look.contestants == ["v1", "v2"] and find_blockers(look) == []
+    table.write_text("model_a,model_b,winner,question\nx,y,model_a,Why is it so?\n", "utf-8")
+    assert "mapping" not in read_mapping(use_upload(START_YAML, [table], tmp_path))["data"]
+
+
+def test_a_column_is_chosen_by_its_role(tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("nr,one,two,three\n1,a b c d e,f,g\n", encoding="utf-8")
+    text = use_upload(START_YAML, [table], tmp_path)
+    first = find_blockers(build_preview(text, tmp_path))[0]
+    assert "choose the column of the question" in first.sentence and first.goto
+    made, _ = apply_changes(text, FormState(), [
+        {"n": 1, "set": "role.instruction", "to": "one"},
+        {"n": 2, "set": "role.answer.1", "to": "two"},
+        {"n": 3, "set": "role.answer.2", "to": "three"},
+    ], tmp_path)  # fmt: skip
+    look = build_preview(made, tmp_path)
+    assert find_blockers(look) == [] and look.contestants == ["three", "two"]
+    other, _ = apply_changes(made, FormState(), [
+        {"n": 1, "set": "role.responses.two", "to": "nr"}], tmp_path)  # fmt: skip
+    assert read_mapping(other)["data"]["mapping"]["nr"] == "responses.two"
+
+
+def test_comparisons_are_shown_three_at_a_time_in_the_order_of_the_first_call():
+    look = build_preview(START_YAML, HERE)
+    html = comparisons_html(look, FormState())
+    assert "1 to 3 of 12" in html and html.count('class="eh-pv"') == 3
+    first = next(call for call in look.plan.items)
+    assert first.instruction[:20] in html
+    assert html.index("flawed") < html.index("precise")  # as the first call shows them
+    last = comparisons_html(look, FormState(item=11))
+    assert "10 to 12 of 12" in last and 'aria-label="next comparisons" disabled' in last
+
+
+def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
+    look = build_preview(START_YAML, HERE)
+    numbers = forecast_by_judge(look.plan)
+    html = cost_strip(look.lenient_study, look.plan, numbers, "")
+    assert "12 comparisons × 2 orders + 6 asked twice" in html
+    assert precision_text(look.plan, numbers) == "flips to ± 28 points"
+    assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
+    assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
+
+
+def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    text, _ = apply_changes(START_YAML, FormState(), [
+        {"n": 1, "do": "use judge", "judge": 0, "template": "openai"}], HERE)  # fmt: skip
+    study = read_lenient_study(text, HERE)
+    assert [name for name, _, _ in keyless_judges(study)] == ["gpt-4o-mini"]
+    look = build_preview(text, HERE)
+    html = cost_strip(study, look.plan, forecast_by_judge(look.plan), "")
+    assert 'data-needs-key="gpt-4o-mini"' in html and "Enter the key of gpt-4o-mini" in html
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert keyless_judges(study) == []
+    local = put_value(text, ("judges",), [{"name": "x", "model": "m", "base_url": "http://h/v1"}])
+    assert keyless_judges(read_lenient_study(local, HERE)) == []  # it may need none
+
+
+def test_all_items_are_the_first_choice_and_a_sample_the_cheap_one():
+    whole = put_value(START_YAML, ("data", "count"), None)
+    html = sample_switch(build_preview(whole, HERE))
+    assert "All 64" in html and "Random 50" in html and "Random 12" not in html
+    assert "Random 12" in sample_switch(build_preview(START_YAML, HERE))
+
+
+def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(tmp_path):
+    text = put_value(put_value(START_YAML, ("contestants",), None), ("prompts",), ["brief-options"])
+    judge = {"name": "s", "model": "simulated", "accuracy": 0.8, "seed": 1}
+    plan = make_plan(parse_study(put_value(text, ("judges",), [judge])))
+    store, engine = Store(tmp_path / "evenhand.db"), Engine()
+    save_plan(plan, store)
+    assert engine.start(plan, store).wait(60)
+    engine.close()
+    bias = bias_from_frame(store.frame("My study"))
+    assert bias.right_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
+    assert 0.7 < bias.whole("accuracy").value < 0.95
+    item = plan.items[0]
+    said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
+    assert said == "By design precise and padded are the best answers: each is a right choice."
+    store.close()

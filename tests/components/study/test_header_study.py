@@ -1,0 +1,95 @@
+"""The form shows the study that the header names, and keeps what was changed in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import gradio as gr
+import pytest
+
+from components.home.study_list import study_state
+from components.layout.header import show_study_size
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.jobs import prepare_run, stored_study_yaml
+from components.study.plan.draft_studies import is_without_calls, save_new_study
+from components.study.tab import open_new_study, open_study, save_form
+from judges.engine.engine import Engine
+from studies.store.store import Store
+
+SIMULATED = "[{name: s, model: simulated, accuracy: 0.8, seed: 1}]"
+TEXT = START_YAML.replace("\n- {name: embedded, model: embedded}", f" {SIMULATED}")
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(tmp_path / "evenhand.db")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def engine():
+    made = Engine()
+    yield made
+    made.close()
+
+
+def text_and_view(outputs) -> tuple[str, FormState]:
+    return outputs[0], outputs[1]
+
+
+def test_a_new_study_is_in_the_store_before_its_first_call(store):
+    outputs = open_new_study(store, TEXT, FormState(), {})
+    text, view = text_and_view(outputs)
+    assert view.study == "My study" and outputs[-1].value == "My study"
+    assert is_without_calls(store, "My study")
+    assert "not run yet" in show_study_size(store, "My study")
+    assert study_state(store.studies()[0], ()).tab == "study"
+    assert open_new_study(store, TEXT, view, {})[1].study == "My study 2"
+    prepare_run(text, store)  # Run fills the same study
+    assert not is_without_calls(store, "My study") and len(store.studies()) == 2
+
+
+def test_the_first_change_of_an_unsaved_form_saves_it(store, engine):
+    view = FormState(opened=START_YAML)
+    assert save_form(store, engine, START_YAML, view)[1].study == ""  # a drawer was opened
+    text, view, menu = save_form(store, engine, put_value(START_YAML, ("repeats",), 2), view)
+    assert view.study == menu.value == "My study"
+    text, view, menu = save_form(store, engine, put_value(text, ("repeats",), 3), view)
+    assert read_mapping(stored_study_yaml(store, "My study"))["repeats"] == 3
+    assert isinstance(menu, dict) and "value" not in menu  # the menu stays as it is
+
+
+def test_a_new_name_renames_the_study_and_a_taken_one_is_refused(store, engine):
+    first, _ = save_new_study(TEXT, store, "Mine")
+    second, text = save_new_study(TEXT, store, "Other")
+    view = FormState(study=second, opened=text)
+    made, view, menu = save_form(store, engine, put_value(text, ("name",), "Burst"), view)
+    assert view.study == menu.value == "Burst"
+    assert {line.name for line in store.studies()} == {"Mine", "Burst"}
+    made, view, _ = save_form(store, engine, put_value(made, ("name",), first), view)
+    assert view.study == "Burst" and "Not renamed." in view.notice_html
+    assert read_mapping(made)["name"] == "Burst"
+
+
+def test_the_form_follows_the_header_and_unsaved_changes_come_back(store):
+    one, text = save_new_study(TEXT, store, "One")
+    prepare_run(text, store)  # from here on, changes wait for Run
+    save_new_study(TEXT.replace("count: 12", "count: 5"), store, "Two")
+    text, view = text_and_view(open_study(store, one, START_YAML, FormState(), {}))
+    assert read_mapping(text)["name"] == "One"
+    changed = put_value(text, ("repeats",), 4)
+    text, view = text_and_view(open_study(store, "Two", changed, view, {}))
+    assert read_mapping(text)["data"]["count"] == 5 and view.study == "Two"
+    text, view = text_and_view(open_study(store, one, text, view, {}))
+    assert read_mapping(text)["repeats"] == 4
+    assert "repeats" not in read_mapping(stored_study_yaml(store, one))
+
+
+def test_a_file_that_is_no_study_stays_in_the_form(store):
+    name, text = save_new_study("name: [", store)
+    assert (name, text) == ("", "name: [") and store.studies() == []
+    outputs = open_new_study(store, "judges: 5", replace(FormState(), last_change=3), {})
+    assert outputs[1].study == "" and outputs[1].last_change == 3
+    assert outputs[-1] == gr.skip()

@@ -1,0 +1,137 @@
+"""Several clients of one endpoint with a request limit: each gets its share."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from judges.engine.limits.pace_file import PaceSlot, open_pace_slot
+from judges.engine.limits.paced_starts import STALE_SECONDS, PacedStarts
+from judges.engine.limits.rate_limit import EndpointLimiter
+from judges.engine.limits.turn_queue import TurnQueue
+from tests.judge_server import Limiter
+from tests.judges.engine.virtual_time import (
+    SimulatedEndpoint,
+    jain_index,
+    run_virtual,
+    use_endpoint,
+    use_together,
+)
+
+MINUTES = 10
+LIMITS = [(60, 1), (60, 10), (600, 1), (600, 10)]
+
+
+def use_shared(tmp_path: Path, limited: SimulatedEndpoint, starts: tuple[float, ...]) -> list[int]:
+    """Accepted calls of processes that use one store."""
+
+    def make_limiter() -> EndpointLimiter:
+        slot = open_pace_slot(tmp_path / "pace", "endpoint key")
+        assert slot is not None
+        return EndpointLimiter(16, asyncio.get_running_loop().time, slot)
+
+    return use_together(limited, 60.0 * MINUTES, starts=starts, make_limiter=make_limiter)
+
+
+@pytest.mark.parametrize("starts", [(0.0, 0.0), (0.0, 20.0), (0.0, 5.0, 50.0)])
+@pytest.mark.parametrize("style", ["seconds", "ms"])
+@pytest.mark.parametrize(("per_minute", "burst"), LIMITS)
+def test_processes_of_one_store_share_a_request_limit(per_minute, burst, style, starts, tmp_path):
+    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=burst, style=style), seed=2)
+    accepted = use_shared(tmp_path, limited, starts)
+    assert jain_index(accepted) >= 0.99, accepted
+    assert sum(accepted) >= 0.95 * (MINUTES - 1) * per_minute
+    refused = sum(60 < t <= 60 * MINUTES for t in limited.refusals)
+    assert refused <= 0.025 * sum(accepted)
+
+
+@pytest.mark.parametrize("second_starts", [0.0, 20.0])
+@pytest.mark.parametrize("per_minute", [60, 600])
+def test_two_machines_share_a_request_limit_that_allows_bursts(per_minute, second_starts):
+    limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=10), seed=2)
+    accepted = use_together(limited, 60.0 * MINUTES, starts=(0.0, second_starts))
+    assert jain_index(accepted) >= 0.9, accepted
+    assert sum(accepted) >= 0.95 * (MINUTES - 1) * per_minute
+
+
+def test_runs_in_one_process_take_turns_however_many_workers_they_have():
+    limited = SimulatedEndpoint(limiter=Limiter(10, burst=1), seed=2)
+    calls = {"few": 0, "many": 0}
+
+    async def main() -> None:
+        limiter = EndpointLimiter(20, asyncio.get_running_loop().time)
+
+        async def worker(run: str) -> None:
+            while asyncio.get_running_loop().time() < 300:
+                started = await limiter.acquire(lambda: False, run)
+                assert started is not None
+                outcome = await limited.call()
+                limiter.release(started, **outcome)
+                calls[run] += not outcome.get("neutral")
+
+        names = ["few"] * 4 + ["many"] * 16
+        await asyncio.gather(*(worker(name) for name in names))
+
+    run_virtual(main)
+    assert jain_index(list(calls.values())) >= 0.99, calls
+
+
+def test_a_cancelled_call_in_the_queue_is_skipped():
+    async def main() -> list[bool]:
+        queue = TurnQueue()
+        first, second = queue.add("one"), queue.add("two")
+        first.cancel()
+        return [queue.wake_next(), queue.wake_next(), bool(queue), second.done()]
+
+    assert run_virtual(main) == [False, True, False, True]
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+REFUSED = """
+import sys
+from pathlib import Path
+from judges.engine.limits.pace_file import PaceSlot
+from judges.engine.limits.paced_starts import PacedStarts
+pace = PacedStarts(PaceSlot(Path(sys.argv[1]), "endpoint key"))
+pace.record_refusal(1000.0, 20.0, 5.0)
+"""
+
+
+def test_a_refusal_in_one_process_holds_the_calls_of_another(tmp_path):
+    pace = PacedStarts(PaceSlot(tmp_path / "pace", "endpoint key"))
+    other = PacedStarts(PaceSlot(tmp_path / "pace", "another endpoint"))
+    subprocess.run([sys.executable, "-c", REFUSED, str(tmp_path / "pace")], check=True, timeout=120)
+    for each in (pace, other):
+        each.refresh(1001.0)
+    assert pace.cooldown_end == 1005.0
+    assert pace.estimate.rate == pytest.approx(17.0)
+    assert pace.opens_at(1001.0) == 1005.0
+    assert other.estimate.rate is None and other.cooldown_end == 0.0
+
+
+@pytest.mark.parametrize("later", [-900.0, STALE_SECONDS + 1])
+def test_values_of_an_earlier_day_or_from_before_a_restart_are_not_used(later, tmp_path):
+    PacedStarts(PaceSlot(tmp_path / "pace", "key")).record_refusal(1000.0, 20.0, 5.0)
+    pace = PacedStarts(PaceSlot(tmp_path / "pace", "key"))
+    pace.refresh(1000.0 + later)
+    assert pace.estimate.rate is None and pace.cooldown_end == 0.0
+
+
+def test_a_process_that_halts_with_the_lock_does_not_stop_the_others(tmp_path):
+    halted, pace = (PaceSlot(tmp_path / "pace", "key") for _ in range(2))
+    with halted.lock() as locked:
+        assert locked
+        limits = PacedStarts(pace)
+        limits.record_refusal(1000.0, 20.0, 5.0)
+    assert limits.estimate.rate == pytest.approx(17.0)
+    assert pace.changes == 0, "not stored: the lock was not free"
+
+
+def test_without_a_writable_folder_each_process_limits_itself(tmp_path):
+    assert open_pace_slot(tmp_path / "missing" / "pace", "key") is None
+    limited = SimulatedEndpoint(limiter=Limiter(1, burst=1))
+    limiter = run_virtual(lambda: use_endpoint(limited, workers=4, seconds=60))
+    assert limiter.rate_estimate.rate is not None

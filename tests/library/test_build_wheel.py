@@ -1,0 +1,149 @@
+"""The wheel: rewritten imports, strings and commands; its files; the words of its command."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import re
+import zipfile
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import components.__main__
+import judges.__main__
+import studies.__main__
+from evenhand.__main__ import WORDS
+from evenhand.__main__ import main as command
+from release.build_wheel import EXTRAS, MAX_BYTES, write_wheel
+from release.import_heads import CannotRewrite, rewrite_commands, rewrite_source
+
+MODULES = {"judges.models.weights", "metrics.__main__", "app", "studies.store.store"}
+ROOT = Path(__file__).parents[2]
+
+
+def test_heads_of_imports_change_and_nothing_else() -> None:
+    source = (
+        "import judges.models.weights as w, json\n"
+        "from studies.store.store import Store  # from studies import x\n"
+        "from app import main\n"
+        "def f(judges, metrics):\n"
+        "    from metrics.__main__ import main\n"
+        "    return judges.models, metrics, 'judges', 'judges.unknown', studies_like\n"
+        "import metrics_of_others\n"
+    )
+    assert rewrite_source(source, "x.py", MODULES) == (
+        "import evenhand.judges.models.weights as w, json\n"
+        "from evenhand.studies.store.store import Store  # from studies import x\n"
+        "from evenhand.app import main\n"
+        "def f(judges, metrics):\n"
+        "    from evenhand.metrics.__main__ import main\n"
+        "    return judges.models, metrics, 'judges', 'judges.unknown', studies_like\n"
+        "import metrics_of_others\n"
+    )
+
+
+def test_names_of_modules_in_strings_change() -> None:
+    source = 'x = ["-m", "judges.models.weights"]; y = "é judges.models.weights"\n'
+    assert rewrite_source(source, "x.py", MODULES) == (
+        'x = ["-m", "evenhand.judges.models.weights"]; y = "é judges.models.weights"\n'
+    )
+
+
+def test_commands_in_messages_change_also_over_lines_and_in_f_strings() -> None:
+    source = (
+        'f"run: python -m judges allow {x}"\n"""First.\n\n'
+        '    python -m judges.models.weights prepare\n"""\n'
+    )
+    assert rewrite_source(source, "x.py", MODULES) == (
+        'f"run: evenhand allow {x}"\n"""First.\n\n'
+        '    python -m evenhand.judges.models.weights prepare\n"""\n'
+    )
+    assert rewrite_commands("python -m metrics --json") == "evenhand metrics --json"
+    assert rewrite_commands("pip install -r requirements-mcp.txt") == "pip install 'evenhand[mcp]'"
+    assert rewrite_commands("python app.py, python -m venv") == "python app.py, python -m venv"
+
+
+def test_imports_that_would_bind_another_name_are_refused() -> None:
+    with pytest.raises(CannotRewrite, match=r"x.py:1: import judges\.models\.weights"):
+        rewrite_source("import judges.models.weights\njudges.models.weights\n", "x.py", MODULES)
+    relative = "from .metrics import x\nfrom . import judges\n"
+    assert rewrite_source(relative, "x.py", MODULES) == relative
+    kept = rewrite_source("import judges.models.weights\n", "x.py", MODULES)
+    assert kept == "import evenhand.judges.models.weights\n"
+
+
+@pytest.mark.extra
+def test_the_wheel_of_the_checkout(tmp_path: Path) -> None:
+    path = write_wheel(tmp_path)
+    assert path.stat().st_size < MAX_BYTES
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        record = archive.read("evenhand-0.1.0.dist-info/RECORD").decode()
+        for name in names - {"evenhand-0.1.0.dist-info/RECORD"}:
+            content = archive.read(name)
+            digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            assert f'"{name}",sha256={digest},{len(content)}' in record
+            if name.endswith(".py"):
+                assert not list(checkout_imports(content.decode(), name))
+                assert not re.search(rb"python -m (judges|studies|components) ", content), name
+    assert {"evenhand/app.py", "evenhand/studies/store/schema.sql", "evenhand/py.typed"} <= names
+    assert "evenhand/assets/demo/pairs.jsonl" in names
+    assert not any(name.endswith((".db", ".gguf", ".pyc")) for name in names)
+    again = write_wheel(tmp_path / "again")
+    assert again.read_bytes() == path.read_bytes(), "the same files give the same bytes"
+
+
+def checkout_imports(source: str, name: str) -> Iterator[str]:
+    heads = {"app", "components", "judges", "metrics", "studies"}
+    for node in ast.walk(ast.parse(source)):
+        found = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        yield from (f"{name}: {one}" for one in found if one.partition(".")[0] in heads)
+
+
+def test_the_core_needs_three_packages_and_extras_have_lower_bounds() -> None:
+    metadata = next(f for f in wheel_files_quick() if f.startswith("Metadata-Version"))
+    required = re.findall(r"^Requires-Dist: (\S+)(.*)$", metadata, re.MULTILINE)
+    core = [name for name, condition in required if "extra ==" not in condition]
+    assert [re.split("[<>=]", name)[0] for name in core] == ["numpy", "pandas", "scipy"]
+    assert set(EXTRAS) >= {"page", "run", "embedded", "cluster", "mcp"}
+    assert all(">=" in name and "==" not in name for name, _ in required)
+
+
+def wheel_files_quick() -> Iterator[str]:
+    """The metadata without rewriting all modules."""
+    from release.build_wheel import _metadata
+
+    yield _metadata(ROOT)
+
+
+def parsers() -> Iterator[argparse.ArgumentParser]:
+    yield judges.__main__._build_parser()
+    yield studies.__main__._parser()
+    yield components.__main__._parser()
+
+
+def test_every_command_of_the_checkout_is_a_word() -> None:
+    known = {"app", "metrics", "demo", "gate"}
+    for parser in parsers():
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                known |= set(action.choices)
+    assert set(WORDS) == known
+
+
+def test_unknown_words_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["nonsense"]) == 2
+    assert "no command named 'nonsense'" in capsys.readouterr().err
+    assert command(["--help"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"  {word} " in printed for word in WORDS)
+
+
+def test_the_action_in_the_docs_is_short() -> None:
+    text = (ROOT / "docs" / "gate-action.yaml").read_text()
+    assert len(text.splitlines()) <= 20 and "evenhand gate" in text

@@ -1,0 +1,138 @@
+"""The gate: outcomes, exit codes, what it writes, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.__main__ import main as command
+from evenhand.nightly.baseline_file import BaselineUnusable
+from evenhand.nightly.gate_outputs import badge, junit
+from evenhand.nightly.gate_result import markdown
+
+
+def night(
+    seed: int, *, accuracy: float = 0.9, silent: float = 0.0, items: int = 60
+) -> pd.DataFrame:
+    """Verdicts of one night: the same items are hard every night, a few vary."""
+    rng, fixed = np.random.default_rng(seed), np.random.default_rng(1)
+    hard = fixed.random(items) > accuracy
+    vary = fixed.random(items) < 0.1
+    rows = []
+    for n in range(items):
+        wrong = hard[n] or (vary[n] and rng.random() < 0.5)
+        for pair in (("x", "y"), ("y", "x")):
+            winner = None if rng.random() < silent else "y" if wrong else "x"
+            rows.append((f"q{n}", *pair, winner, "judge", "x"))
+    return pd.DataFrame(rows, columns=["item", "first", "second", "winner", "judge", "truth"])
+
+
+@pytest.fixture
+def baseline(tmp_path: Path) -> Path:
+    path = tmp_path / "baseline.json"
+    for seed in range(3):
+        assert eh.gate(night(seed), path, save=True).exit_code == 0
+    return path
+
+
+def test_a_night_like_the_others_is_ok(baseline: Path) -> None:
+    result = eh.gate(night(11), baseline)
+    assert (result.outcome, result.exit_code) == ("ok", 0)
+    assert {check.stream.kind for check in result.checks} == {"accuracy", "coverage", "consistency"}
+
+
+def test_a_drop_is_found_and_said(baseline: Path) -> None:
+    results = [eh.gate(night(seed, accuracy=0.7), baseline) for seed in (21, 22)]
+    result = results[-1]
+    assert (result.outcome, result.exit_code) == ("worse", 1)
+    worse = [check for check in result.checks if check.outcome == "worse"]
+    assert [check.stream.kind for check in worse] == ["accuracy"]
+    assert worse[0].night is not None and (worse[0].night.difference.high or 0) < 0
+    text = markdown(result)
+    assert "Judge gate: worse" in text and text.count("\n| judge") == 3
+    suite = ElementTree.fromstring(junit(result))
+    assert suite.attrib["failures"] == "1" and len(suite.findall("testcase/failure")) == 1
+    assert ElementTree.fromstring(badge(result)).attrib["aria-label"] == "judge: worse"
+
+
+def test_missing_replies_are_found_as_coverage(baseline: Path) -> None:
+    eh.gate(night(31, silent=0.3), baseline)
+    result = eh.gate(night(32, silent=0.3), baseline)
+    worse = {check.stream.kind for check in result.checks if check.outcome == "worse"}
+    assert worse == {"coverage"}
+
+
+def test_too_little_evidence_cannot_tell(tmp_path: Path) -> None:
+    path = tmp_path / "few.json"
+    eh.gate(night(1, items=8), path, save=True)
+    result = eh.gate(night(2, items=8), path)
+    assert (result.outcome, result.exit_code) == ("cannot tell", 2)
+    other = night(3).assign(judge="another")
+    assert eh.gate(other, path, record=False).exit_code == 2
+    with pytest.raises(BaselineUnusable, match="--save-baseline"):
+        eh.gate(night(1), tmp_path / "absent.json")
+
+
+def test_a_night_is_recorded_unless_told_otherwise(baseline: Path) -> None:
+    before = baseline.read_bytes()
+    eh.gate(night(41), baseline, record=False)
+    assert baseline.read_bytes() == before
+    eh.gate(night(41), baseline)
+    nights = {stream["nights"] for stream in json.loads(baseline.read_text())["streams"]}
+    assert nights == {1}
+
+
+def test_without_known_answers_verdicts_are_compared_with_other_nights(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    for seed in range(3):
+        eh.gate(night(seed).drop(columns="truth"), path, save=True)
+    assert eh.gate(night(9).drop(columns="truth"), path).outcome == "ok"
+    result = eh.gate(night(10, accuracy=0.6).drop(columns="truth"), path)
+    worse = {check.stream.kind for check in result.checks if check.outcome == "worse"}
+    assert worse == {"agreement"}
+
+
+def test_texts_of_a_study_are_inert_in_every_output(tmp_path: Path) -> None:
+    name = "a|b <script>alert(1)</script> \x00 ]]> **x**"
+    path = tmp_path / "baseline.json"
+    eh.gate(night(1).assign(judge=name), path, save=True)
+    result = eh.gate(night(2).assign(judge=name), path)
+    rows = [line for line in markdown(result).splitlines() if line.startswith("| a")]
+    assert len(rows) == 3
+    assert all(row.replace("\\|", "").count("|") == 8 for row in rows)
+    assert "<script" not in markdown(result)
+    ElementTree.fromstring(junit(result))
+
+
+def test_the_command_runs_a_study_file_and_reports_a_changed_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "name: small\ndata: {source: probe, count: 12, seed: 1}\n"
+        "contestants: [precise, flawed]\nprompts: [brief-letters]\n"
+        "judges: [{name: fair, model: simulated, accuracy: 1}]\n"
+    )
+    path = tmp_path / "baseline.json"
+    against = ["--against", str(path)]
+    assert command(["gate", str(study), *against]) == 2  # no baseline yet
+    assert command(["gate", str(study), *against, "--save-baseline"]) == 0
+    outputs = ["--junit", str(tmp_path / "j.xml"), "--badge", str(tmp_path / "b.svg")]
+    outputs += ["--markdown", str(tmp_path / "m.md")]
+    assert command(["gate", str(study), *against, "--drop", "40", *outputs]) == 0
+    assert "Judge gate: ok" in (tmp_path / "m.md").read_text()
+    assert (tmp_path / "j.xml").exists() and (tmp_path / "b.svg").exists()
+    data = json.loads(path.read_text())
+    assert data["models"] == {"fair": ["simulated"]}
+    data["models"] = {"fair": ["simulated-2025-01-01"]}
+    path.write_text(json.dumps(data))
+    capsys.readouterr()
+    assert command(["gate", str(study), *against, "--drop", "40"]) == 0
+    assert "Model version changed" in capsys.readouterr().out
+    assert command(["gate", str(study), *against, "--drop", "40", "--same-version"]) == 1

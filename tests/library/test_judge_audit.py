@@ -1,0 +1,151 @@
+"""Audits as text and HTML: the page's sentences, and inert texts of a study."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.raters import Raters
+from components.results.cards.report_card import ReportCard
+from components.study.plan.demo_studies import PAIRS_STUDY, open_demo
+from evenhand.recorded_demo import demo_study
+from evenhand.recorded_demo import main as demo
+from studies.store.store import Store
+
+ROOT = Path(__file__).parents[2]
+ATTACK = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
+OPTIONAL = (
+    "gradio", "openai", "datasets", "yaml", "pyarrow", "pydantic", "markupsafe", "aiohttp",
+    "httpx2", "huggingface_hub", "plotly", "orjson", "starlette", "openpyxl",
+)  # fmt: skip
+
+
+class TagCollector(HTMLParser):
+    """Names and attributes of all tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def hostile_study() -> eh.JudgedStudy:
+    rows = [
+        (f"q{n}{ATTACK}", *pair, pair[n % 2], ATTACK, f"p{ATTACK}")
+        for n in range(8)
+        for pair in (("x" + ATTACK, "y"), ("y", "x" + ATTACK))
+    ]
+    columns = ["item", "first", "second", "winner", "judge", "prompt"]
+    return eh.study(pd.DataFrame(rows, columns=columns), name=ATTACK)
+
+
+def test_the_demo_prints_the_cards_of_the_page(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_demo(store)
+    raters = Raters(FilteredStudy(store, PAIRS_STUDY))
+    cards = {card.prompt: card for card in eh.audit(demo_study()).cards}
+    assert len(cards) == len(raters.names) == 4
+    for rater, (_, prompt) in raters.names.items():
+        page = ReportCard(raters, rater)
+        own = cards[prompt].measures
+        assert own["First-slot share"] == page.measures["first_share"]
+        assert own["Correct where the better answer is known"] == page.measures["accuracy"]
+    assert demo([]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("Order effect beyond repeats") == 4
+    assert "\u202f" not in printed and "\\u202f" not in printed
+
+
+def test_names_with_html_are_text() -> None:
+    audit = eh.audit(hostile_study())
+    found = TagCollector()
+    found.feed(audit._repr_html_())
+    assert found.tags == {
+        "div", "h3", "h4", "section", "p", "table", "thead", "tbody", "tr", "th", "td"
+    }  # fmt: skip
+    assert found.attributes <= {"class", "border", "style"}
+    assert ATTACK in str(audit)
+
+
+@pytest.mark.browser
+@pytest.mark.extra
+def test_a_browser_runs_nothing_of_an_audit() -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    html = eh.audit(hostile_study())._repr_html_()
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch()
+        page = browser.new_page()
+        page.set_content(f"<title>calm</title><body>{html}</body>")
+        page.wait_for_timeout(500)
+        assert page.title() == "calm"
+        assert page.locator("img, script").count() == 0
+        page.set_content(f"<title>calm</title><body>{ATTACK}</body>")
+        page.wait_for_function("document.title === 'run'", timeout=60_000)  # the attack works
+        browser.close()
+
+
+def test_the_core_needs_no_optional_package() -> None:
+    """Imports and the demo work where every optional package is missing."""
+    code = f"""
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in {OPTIONAL!r}:
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Absent())
+import evenhand as eh
+assert 'pandas' not in sys.modules, 'the import itself loads nothing'
+from evenhand.recorded_demo import demo_study
+audit = eh.audit(demo_study())
+assert str(audit).count('Consistency') == 4
+assert not set({OPTIONAL!r}) & set(sys.modules)
+for name in eh.__all__:
+    getattr(eh, name)
+print('measured')
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "measured", done.stderr[-2000:]
+
+
+def test_a_missing_package_names_its_extra(tmp_path: Path) -> None:
+    from evenhand.extras import PackageMissing, names_missing_extra
+
+    @names_missing_extra
+    def needs(package: str) -> None:
+        raise ModuleNotFoundError(name=package)
+
+    with pytest.raises(PackageMissing, match=r"openai.*evenhand\[run\]"):
+        needs("openai")
+    with pytest.raises(ModuleNotFoundError):
+        needs("some_own_module")
+
+
+def test_reports_of_tables_and_of_stores(tmp_path: Path) -> None:
+    target = eh.report(hostile_study(), tmp_path / "audit.html")
+    found = TagCollector()
+    found.feed(target.read_text())
+    assert "script" not in found.tags and "img" not in found.tags
+    assert "&lt;script&gt;" in target.read_text()
+
+
+def test_all_names_are_documented_and_typed() -> None:
+    assert set(eh.__all__) == set(eh._MODULES)
+    page = (ROOT / "docs" / "library.md").read_text()
+    for name in eh.__all__:
+        assert getattr(eh, name).__doc__
+        if not name[0].isupper():
+            assert f"eh.{name}(" in page, name

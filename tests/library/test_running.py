@@ -1,0 +1,102 @@
+"""Functions as judges: synchronous and asynchronous, resumed runs, failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.running.study_runs import NotebookProgress
+from studies.errors import StudyError
+
+ROWS = [
+    (f"q{n}", f"question {n}", "good", "bad", "the right answer", "the wrong answer", "good")
+    for n in range(4)
+]
+COLUMNS = ["item", "question", "first", "second", "first_answer", "second_answer", "truth"]
+
+
+def texts_only() -> eh.JudgedStudy:
+    return eh.study(pd.DataFrame(ROWS, columns=COLUMNS).assign(winner=None), name="texts")
+
+
+def test_a_function_judges_resumes_and_is_measured(tmp_path: Path) -> None:
+    calls: list[Any] = []
+
+    def finds_right(messages: list[dict[str, Any]]) -> str:
+        calls.append(messages)
+        text = str(messages[-1]["content"])
+        first = text.index("right") < text.index("wrong")
+        return f"Overall, Response {'A' if first else 'B'} is better."
+
+    async def always_first(messages: list[dict[str, Any]]) -> str:
+        return "Overall, Response A is better."
+
+    judges = [eh.judge(finds_right), eh.judge(always_first, name="first")]
+    store = tmp_path / "run.db"
+    done = eh.run(texts_only(), judges, store=store, progress=False)
+    assert len(calls) == 8 and len(done.frame) == 16
+    table = eh.audit(done).table.set_index(["judge", "measure"])["value"]
+    assert table["finds_right", "accuracy"] == 1.0
+    assert table["first", "first_share"] == 1.0
+    again = eh.run(texts_only(), judges, store=store, progress=False)
+    assert len(calls) == 8, "stored replies are not asked for again"
+    assert len(again.frame) == 16
+
+
+def test_a_function_that_fails_is_reported(tmp_path: Path) -> None:
+    @eh.judge(name="broken")
+    def broken(messages: list[dict[str, Any]]) -> str:
+        raise RuntimeError("no such model")
+
+    with pytest.warns(UserWarning, match="no such model|stopped|calls have no reply"):
+        done = eh.run(texts_only(), [broken], store=tmp_path / "run.db", progress=False)
+    assert not (done.frame["pick"] >= 0).any()
+
+
+def test_a_study_file_is_run_with_its_own_judges(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        "name: small\ndata: {source: probe, count: 3, seed: 1}\n"
+        "contestants: [precise, flawed]\nprompts: [brief-letters]\n"
+        "judges: [{name: fair, model: simulated, accuracy: 1}]\n"
+    )
+    done = eh.run(file, progress=False)
+    assert done.judges == ["fair"] and done.store == (tmp_path / "study.db").resolve()
+    assert (done.frame["pick"] == done.frame["truth"]).all()
+
+
+def test_judges_need_names_and_runs_need_texts() -> None:
+    with pytest.raises(StudyError, match="needs a name"):
+        eh.judge(lambda messages: "A")
+    table = pd.DataFrame([("q", "x", "y", "x")], columns=["item", "first", "second", "winner"])
+    with pytest.raises(StudyError, match="questions and answers are not known"):
+        eh.run(eh.study(table), [])
+
+
+class CellOutput:
+    """The part of a notebook's display functions that a progress bar uses."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def Pretty(self, text: str) -> str:
+        return text
+
+    def display(self, text: str, display_id: bool) -> CellOutput:
+        self.shown.append(text)
+        return self
+
+    def update(self, text: str) -> None:
+        self.shown[-1] = text
+
+
+def test_progress_in_a_notebook_replaces_its_line() -> None:
+    cell = CellOutput()
+    out = NotebookProgress(cell)
+    for text in ("\r\033[K[██··] 2 of 4", "\r\033[K[████] 4 of 4", "\r\033[K"):
+        out.write(text)
+    assert cell.shown == ["[████] 4 of 4"]

@@ -1,0 +1,156 @@
+"""Studies from tables and files, and their audits against `python -m metrics --json`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from metrics.__main__ import main as metrics_command
+from studies.errors import SourceError
+from studies.exchange.recorded_studies import import_verdicts
+from studies.frames.frame import NO_PICK, TIE
+from studies.store.store import Store
+from tests.metrics.battle_frames import golden
+
+ROWS = [
+    ("q1", "x", "y", "x", "kind", "x"),
+    ("q1", "y", "x", "second", "kind", "x"),
+    ("q2", "x", "y", "tie", "kind", "y"),
+    ("q2", "y", "x", None, "kind", "y"),
+]
+COLUMNS = ["q", "a", "b", "w", "j", "t"]
+NAMES = {"item": "q", "first": "a", "second": "b", "winner": "w", "judge": "j", "truth": "t"}
+
+
+def small_table() -> pd.DataFrame:
+    return pd.DataFrame(ROWS, columns=COLUMNS)
+
+
+def numbers_of(part: Any) -> Iterator[tuple[float | None, float | None, float | None]]:
+    """Every number of a summary in order: estimates as triples, others as values."""
+    if isinstance(part, dict):
+        if {"value", "low", "high"} <= part.keys():
+            yield part["value"], part["low"], part["high"]
+            part = {
+                k: v
+                for k, v in part.items()
+                if k not in ("value", "low", "high", "n", "items", "unit", "level")
+            }
+        for inner in part.values():
+            yield from numbers_of(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from numbers_of(inner)
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield part, None, None
+
+
+def numbers_in(table: pd.DataFrame) -> list[tuple[float | None, ...]]:
+    rows = table[["value", "low", "high"]].itertuples(index=False)
+    return [tuple(None if math.isnan(x) else x for x in row) for row in rows]
+
+
+def test_winners_are_contestants_slots_ties_or_missing() -> None:
+    frame = eh.study(small_table(), **NAMES).frame
+    assert frame["pick"].tolist() == [0, 1, TIE, NO_PICK]
+    assert frame["status"].astype(str).tolist() == ["ok", "ok", "ok", "unreadable"]
+    assert frame["truth"].tolist() == [0, 1, 1, 0]
+    assert frame["orders"].tolist() == [2, 2, 2, 2]
+
+
+def test_usual_column_names_are_found_and_unknown_ones_are_named_in_the_error() -> None:
+    table = small_table()[["q", "a", "b", "w"]]
+    found = eh.study(table.set_axis(["item", "model_a", "model_b", "winner"], axis=1))
+    assert len(found.frame) == 4
+    with pytest.raises(SourceError, match="no column for first, second, winner"):
+        eh.study(table)
+    with pytest.raises(SourceError, match="no column 'judge'"):
+        eh.study(small_table(), **{**NAMES, "judge": "judge"})
+
+
+def test_an_unknown_winner_names_its_row() -> None:
+    table = small_table()
+    table.loc[2, "w"] = "nonsense"
+    with pytest.raises(SourceError, match="row 3: winner is 'nonsense'"):
+        eh.study(table, **NAMES)
+
+
+def test_the_table_of_an_audit_has_every_number_of_the_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    battles = pd.DataFrame(
+        [
+            (f"q{n}", *(("x", "y") if order else ("y", "x")), winner, f"judge {n % 2}")
+            for n in range(12)
+            for order, winner in enumerate(("model_a", "model_b" if n % 3 else "model_a"))
+        ],
+        columns=["item", "model_a", "model_b", "winner", "judge"],
+    )
+    file = tmp_path / "battles.csv"
+    battles.to_csv(file, index=False)
+    assert metrics_command([str(file), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    for data in (battles, file):
+        table = eh.audit(data).table
+        assert numbers_in(table) == list(numbers_of(printed))
+    row = table[(table.judge == "judge 0") & (table.measure == "consistency")].iloc[0]
+    expected = printed["position"]["judge 0"]["all"]["consistency"]
+    assert (row.value, row.low, row.high) == tuple(expected[k] for k in ("value", "low", "high"))
+    assert (row.n, row["items"], row.note) == tuple(expected[k] for k in ("n", "items", "note"))
+
+
+@pytest.mark.records
+@pytest.mark.extra
+def test_prd_gives_the_numbers_of_the_command_with_and_without_a_store(
+    records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "prd.db"
+    store = Store(path)
+    import_verdicts(store, records / "prd", "prd")
+    store.close()
+    assert metrics_command([str(path), "--json"]) == 0
+    printed = list(numbers_of(json.loads(capsys.readouterr().out)))
+    assert len(printed) > 1000
+    assert numbers_in(eh.audit(path).table) == printed
+    assert numbers_in(eh.audit(records / "prd").table) == printed
+
+
+@pytest.mark.records
+@pytest.mark.parametrize("name", ["simple", "food", "llmfao"])
+def test_the_published_ratings_of_evalica_come_out_of_three_columns(
+    name: str, records: Path
+) -> None:
+    table = pd.read_csv(records / "evalica" / f"{name}.csv", dtype={"left": str, "right": str})
+    _, scores = golden(name, "elo")
+    got = eh.elo(table.left, table.right, table.winner, rounds=0, orders=0)
+    assert len(got) == len(scores)
+    assert (got["rating"] - scores).abs().max() < 1e-9
+
+
+def test_ratings_have_intervals_around_their_value() -> None:
+    first, second = ["a", "b", "a", "c"] * 30, ["b", "c", "c", "a"] * 30
+    winner = ["first", "second", "first", "tie", "second", "first", "first", "second"] * 15
+    for table in (eh.elo(first, second, winner), eh.bradley_terry(first, second, winner)):
+        assert set(table.index) == {"a", "b", "c"}
+        assert (table["low"] < table["high"]).all() and table["n"].sum() == 240
+    bt = eh.bradley_terry(first, second, winner)
+    assert ((bt["low"] < bt["rating"]) & (bt["rating"] < bt["high"])).all()
+
+
+def test_remedies_name_rules_with_their_price() -> None:
+    from evenhand.recorded_demo import demo_study
+
+    found = eh.remedies(demo_study("remedies"))
+    single = found.table[found.table["rule"] == "single"]
+    assert (single["calls"] == 1).all() and len(single) == 2
+    assert found.recommendation == found.section["recommendation"]["sentence"] != ""
+    assert found.recommendation.split()[0] in found._repr_html_()
+    with pytest.raises(SourceError, match="no comparison with a known better answer"):
+        eh.remedies(small_table().rename(columns={"a": "first", "b": "second", "w": "winner"}))

@@ -1,0 +1,252 @@
+"""Damaged stores: every command refuses them in one line and changes no byte."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from components.__main__ import main as components
+from judges.__main__ import main as judges
+from metrics.__main__ import main as metrics
+from studies.__main__ import main as studies
+from studies.errors import StoreDamaged, StoreUnusable
+from studies.store.database import connect
+from studies.store.recovery import damage
+from studies.store.recovery.file_header import read_header
+from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
+from studies.store.store import Store
+from tests.conftest import ROOT
+from tests.studies.store.damaged_stores import (
+    DAMAGE,
+    add_foreign_log,
+    crashed_copy,
+    file_contents,
+    fill_store,
+    flip_bytes,
+)
+from tests.studies.store.test_store import without_rights
+
+STUDY = """name: small
+data: {source: probe, count: 2}
+judges: [{name: sim, model: simulated}]
+prompts: [brief-letters]
+"""
+COMMANDS = {
+    "studies list": (studies, ["list", "--store"]),
+    "studies show": (studies, ["show", "mine", "--store"]),
+    "studies export": (studies, ["export", "mine", "--store"]),
+    "studies delete": (studies, ["delete", "mine", "--store"]),
+    "studies backup": (studies, ["backup", "--store"]),
+    "judges run": (judges, ["run", "study.yaml", "--store"]),
+    "judges retry": (judges, ["retry", "--study", "mine", "--store"]),
+    "judges reread": (judges, ["reread", "--study", "mine", "--store"]),
+    "components report": (components, ["report", "mine", "r.html", "--store"]),
+    "metrics": (metrics, []),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a whole store; the pauses before an alarm are left out."""
+    monkeypatch.setattr(damage, "_RETRY_SECONDS", (0.01,))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    fill_store(tmp_path / "evenhand.db").close()
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_every_command_refuses_a_damaged_store_in_one_line(
+    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil, expected = DAMAGE[name]
+    spoil(place / "evenhand.db")
+    before = file_contents(place)
+    for command, (main, arguments) in COMMANDS.items():
+        if command == "metrics" and name in ("garbage header", "empty", "folder"):
+            continue  # it takes them for a table of battles, and refuses that
+        assert main([*arguments, "evenhand.db"]) == 2, command
+        error = capsys.readouterr().err
+        assert error.startswith("error: ") and error.count("\n") == 1, (command, error)
+        assert re.search(expected, error), (command, error)
+        if name != "folder":
+            assert "python -m studies repair evenhand.db" in error, command
+        assert file_contents(place) == before, command
+
+
+def test_the_app_does_not_start_with_a_damaged_store(tmp_path: Path) -> None:
+    paths = []
+    for name, (spoil, _) in DAMAGE.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        paths.append(folder / "evenhand.db")
+        fill_store(paths[-1], asks=400).close()
+        spoil(paths[-1])
+    before = [file_contents(path.parent) for path in paths]
+    work = (
+        "import app, sys; app.port_is_free = lambda *_: True\n"
+        "print([app.main(['--store', path]) for path in sys.argv[1:]])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", work, *map(str, paths)],
+        cwd=ROOT, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.stdout.strip() == str([2] * len(paths)), done.stderr
+    lines = done.stderr.splitlines()
+    assert all(
+        line.startswith("error: ") and str(path) in line
+        for line, path in zip(lines, paths, strict=True)
+    )
+    assert [file_contents(path.parent) for path in paths] == before
+
+
+def test_damage_in_a_large_store_is_found_by_the_query_that_reads_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(damage, "QUICK_CHECK_BYTES", 0)
+    flip_bytes(place / "evenhand.db")
+    store = Store(place / "evenhand.db")  # opens: nothing damaged was read yet
+    with pytest.raises(StoreDamaged, match=r"evenhand\.db cannot be read: .*studies repair"):
+        store.frame("mine")
+    store.close()
+    assert studies(["export", "mine", "--store", "evenhand.db"]) == 2
+    assert "python -m studies repair evenhand.db" in capsys.readouterr().err
+
+
+def test_opening_a_large_store_reads_a_few_pages_only(place: Path) -> None:
+    """The checks of a store above the limit cost the header, not the pages."""
+    path = place / "evenhand.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE ballast (text BLOB)")
+        connection.executemany("INSERT INTO ballast VALUES (zeroblob(1000000))", [()] * 300)
+    connection.close()
+    assert path.stat().st_size > 10 * damage.QUICK_CHECK_BYTES
+    began = time.process_time()
+    damage.check_file(path)
+    assert time.process_time() - began < 0.05
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
+@pytest.mark.parametrize("command", ["studies delete", "judges run"])
+def test_a_read_only_store_is_refused_by_commands_that_write(
+    command: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in (place, *place.parents[:3]):
+        folder.chmod(0o755)
+    path = place / "evenhand.db"
+    path.chmod(0o444)
+    before = file_contents(place)
+    main, arguments = COMMANDS[command]
+    with without_rights():
+        assert main([*arguments, "evenhand.db"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1 and "Traceback" not in error
+    assert file_contents(place) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
+def test_the_app_does_not_start_with_a_read_only_store(place: Path) -> None:
+    import app
+
+    for folder in (place, *place.parents[:3]):
+        folder.chmod(0o755)
+    path = place / "evenhand.db"
+    path.chmod(0o444)
+    before = file_contents(place)
+    with without_rights(), pytest.raises(StoreUnusable, match=r"evenhand\.db is read-only; allow"):
+        app.open_store(path)
+    assert file_contents(place) == before
+
+
+# ---- write-ahead logs --------------------------------------------------------------------------
+
+
+def test_a_log_left_by_a_crash_is_applied(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "evenhand.db", asks=300)
+    copy = crashed_copy(store, tmp_path / "copy.db")
+    assert read_wal(wal_path(copy)) is not None
+    opened = Store(copy)
+    assert opened.counts("mine") == store.counts("mine") == {"planned": 300, "ok": 300}
+    opened.close()
+    store.close()
+
+
+def test_a_backup_copied_over_a_store_does_not_get_the_old_log(place: Path) -> None:
+    """The usual way to a foreign log: a crash leaves it, then a backup is restored by hand."""
+    path = place / "evenhand.db"
+    assert studies(["backup", "kept.db", "--store", "evenhand.db"]) == 0
+    store = fill_store(path, "later", 200)
+    log = wal_path(path).read_bytes()
+    store.close()
+    shutil.copyfile("kept.db", path)
+    wal_path(path).write_bytes(log)
+    with pytest.raises(StoreDamaged, match="is another store's"):
+        Store(path)
+    wal_path(path).unlink()
+    restored = Store(path)
+    assert [study.name for study in restored.studies()] == ["mine"]
+    restored.close()
+
+
+def test_the_shared_memory_of_another_store_does_no_harm(place: Path) -> None:
+    add_foreign_log(place / "evenhand.db")
+    wal_path(place / "evenhand.db").unlink()
+    opened = Store(place / "evenhand.db")
+    assert opened.counts("mine")["ok"] == opened.counts("mine")["planned"]
+    opened.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_store_s_own_log_is_taken_for_another_s(seed: int, tmp_path: Path) -> None:
+    """Random writes of three connections, with partial checkpoints, old readers and VACUUM."""
+    chance = random.Random(seed)
+    path = tmp_path / "evenhand.db"
+    fill_store(path, asks=20).close()
+    with sqlite3.connect(path) as plain:
+        if seed % 2:
+            plain.execute("PRAGMA application_id=0")  # as in a store of an older version
+    plain.close()
+    writers = [connect(path) for _ in range(3)]
+    for connection in writers:
+        for pragma in ("busy_timeout=0", "synchronous=OFF", "wal_autocheckpoint=20"):
+            connection.execute(f"PRAGMA {pragma}")
+    checked = 0
+    for _ in range(60):
+        _write_at_random(chance, chance.choice(writers))
+        header = read_header(path)
+        assert header is not None and find_foreign_wal(path, header) == ""
+        checked += read_wal(wal_path(path)) is not None
+    for connection in writers:
+        connection.close()
+    assert checked > 20, "there was a log to check"
+
+
+def _write_at_random(chance: random.Random, connection: sqlite3.Connection) -> None:
+    row = (hex(chance.getrandbits(12)), "x" * chance.choice((3, 300, 9000)))
+    statement, values = chance.choice(
+        [
+            ("INSERT OR REPLACE INTO replies VALUES (?,?,'','',NULL)", row),
+            ("INSERT OR REPLACE INTO replies VALUES (?,?,'','',NULL)", row),
+            ("UPDATE replies SET reply='y' || substr(reply, 2) WHERE key<?", row[:1]),
+            ("DELETE FROM replies WHERE key<?", ("0x2",)),
+            ("SELECT count(*) FROM replies", ()),
+            ("PRAGMA wal_checkpoint(PASSIVE)", ()),
+            ("PRAGMA wal_checkpoint(RESTART)", ()),
+            ("BEGIN", ()),
+            ("COMMIT", ()),
+            ("VACUUM", ()),
+        ]
+    )
+    try:
+        connection.execute(statement, values).fetchall()
+    except sqlite3.OperationalError:
+        return  # locked, or no transaction to commit

@@ -1,0 +1,363 @@
+"""`python -m studies repair` and `backup`: rows kept and lost, and files that stay unchanged."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from studies.__main__ import main as studies
+from studies.errors import StoreUnusable
+from studies.spec.study import Study
+from studies.store.recovery import rolling_backups
+from studies.store.recovery.backup import find_damage
+from studies.store.recovery.rolling_backups import (
+    DailyBackupThread,
+    backup_daily,
+    backup_folder,
+    daily_backups,
+)
+from studies.store.recovery.salvage import RepairReport, repair_store
+from studies.store.rows import put_judgement
+from studies.store.store import Store
+from tests.studies.small_items import ask, item, judged, planned
+from tests.studies.store.damaged_stores import (
+    ASKS,
+    PAGE,
+    add_foreign_log,
+    crashed_copy,
+    cut_off,
+    file_contents,
+    fill_store,
+    flip_bytes,
+    spoil_header,
+)
+
+TABLES = ("studies", "items", "study_items", "requests", "plan", "judgements", "replies")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole") / "evenhand.db"
+    fill_store(path).close()
+    return path
+
+
+@pytest.fixture
+def damaged(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copyfile(whole, tmp_path / "evenhand.db"))
+
+
+def rows_of(path: Path, table: str) -> set[tuple[object, ...]]:
+    with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+        return set(connection.execute(f"SELECT * FROM {table}").fetchall())
+
+
+def repaired(source: Path) -> RepairReport:
+    before = file_contents(source.parent)
+    report = repair_store(source, source.with_name("new.db"))
+    after = file_contents(source.parent)
+    assert {name: after[name] for name in before} == before, "the damaged files are only read"
+    assert find_damage(report.target) == ""
+    return report
+
+
+def test_all_rows_of_undamaged_pages_are_copied_unchanged(whole: Path, damaged: Path) -> None:
+    flip_bytes(damaged)
+    report = repaired(damaged)
+    kept = {table.name: table.kept for table in report.tables}
+    assert report.lost > 0 and kept["judgements"] > 0.8 * ASKS
+    for table in TABLES:
+        found = rows_of(report.target, table)
+        assert found <= rows_of(whole, table), f"{table}: only rows that were there"
+    opened = Store(report.target)
+    assert opened.counts("mine")["ok"] > 0.8 * ASKS
+    assert len(opened.frame("mine")) > 0.8 * ASKS
+    opened.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lost_rows_are_counted(seed: int, whole: Path, damaged: Path) -> None:
+    """Overwrite random pages; the counts that the report calls exact are exact."""
+    chance = random.Random(seed)
+    content = bytearray(damaged.read_bytes())
+    for page in chance.sample(range(20, len(content) // PAGE), 6):
+        content[page * PAGE : (page + 1) * PAGE] = chance.randbytes(PAGE)
+    damaged.write_bytes(content)
+    for table in repaired(damaged).tables:
+        if table.name not in TABLES:
+            continue
+        missing = len(rows_of(whole, table.name)) - table.kept
+        assert table.lost == missing if table.exact else table.lost >= (missing > 0)
+
+
+def test_a_file_without_its_end_gives_the_rows_before_it(whole: Path, damaged: Path) -> None:
+    cut_off(damaged)
+    report = repaired(damaged)
+    assert report.lost > 0
+    assert 0 < len(rows_of(report.target, "judgements")) <= ASKS
+
+
+def test_a_file_without_its_first_page_loses_no_row(whole: Path, damaged: Path) -> None:
+    """The list of tables is lost with it: pages are assigned by the form of their rows."""
+    spoil_header(damaged)
+    report = repaired(damaged)
+    for table in TABLES:
+        assert rows_of(report.target, table) == rows_of(whole, table), table
+    assert any("list of tables" in note for note in report.notes)
+
+
+def test_a_log_of_another_store_is_not_applied(whole: Path, damaged: Path) -> None:
+    add_foreign_log(damaged)
+    report = repaired(damaged)
+    assert report.lost == 0 and any("another store" in note for note in report.notes)
+    for table in TABLES:
+        assert rows_of(report.target, table) == rows_of(whole, table), table
+
+
+def test_the_own_log_of_a_crashed_store_is_applied(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "first.db", asks=300)
+    copy = crashed_copy(store, tmp_path / "evenhand.db")
+    store.close()
+    report = repaired(copy)
+    assert {table.name: table.kept for table in report.tables}["judgements"] == 300
+    assert report.lost == 0
+
+
+def test_long_texts_of_any_alphabet_are_copied(tmp_path: Path) -> None:
+    text = "ä\0日本🎉 " * 9_000  # on some ten pages of their own
+    path = tmp_path / "evenhand.db"
+    store = fill_store(path, asks=10)
+    store.writer.run(lambda c: put_judgement(c, judged(ask("k"), reply=text)))
+    store.close()
+    spoil_header(path)
+    (found,) = (row for row in rows_of(repaired(path).target, "replies") if row[0] == "k")
+    assert found[1] == text
+
+
+def test_deleted_rows_do_not_come_back_and_their_numbers_stay_unused(tmp_path: Path) -> None:
+    path = tmp_path / "evenhand.db"
+    store = fill_store(path, "deleted", 800)
+    last = store.read("SELECT max(seq) FROM judgements").fetchone()[0]
+    store.delete_study("deleted")
+    made = ask("k", "q0")
+    store.save_study(Study(name="kept"), [item("q0")], planned(made))
+    store.close()
+    target = repaired(path).target
+    opened = Store(target)
+    assert [study.name for study in opened.studies()] == ["kept"]
+    assert rows_of(target, "judgements") == set()
+    opened.writer.run(lambda c: put_judgement(c, judged(made)))
+    assert opened.read("SELECT max(seq) FROM judgements").fetchone()[0] > last
+    opened.close()
+
+
+def test_a_lost_study_keeps_its_asks_under_a_new_name(damaged: Path) -> None:
+    with closing(sqlite3.connect(damaged)) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM studies")
+        connection.commit()
+    report = repaired(damaged)
+    opened = Store(report.target)
+    (study,) = opened.studies()
+    assert study.name == "recovered study 1" and len(opened.frame(study.name)) == ASKS
+    opened.close()
+
+
+def test_items_that_are_lost_take_their_asks_along(damaged: Path) -> None:
+    with closing(sqlite3.connect(damaged)) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name='items'")
+        (page,) = root.fetchone()
+    with damaged.open("r+b") as file:  # the first page of the table's tree, with rows of its own
+        file.seek((page - 1) * PAGE + 100)
+        file.write(b"\xff" * (PAGE - 100))
+    report = repaired(damaged)
+    opened = Store(report.target)
+    counts = opened.counts("mine")
+    assert 0 < counts["planned"] < ASKS and len(opened.frame("mine")) == counts["planned"]
+    assert len(opened.items("mine")) == len(rows_of(report.target, "items"))
+    opened.close()
+
+
+# ---- the commands ------------------------------------------------------------------------------
+
+
+def test_the_command_reports_tables_and_names_the_new_file(
+    damaged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flip_bytes(damaged)
+    for number in ("", "-2"):
+        assert studies(["repair", str(damaged)]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"judgements: [\d,]+ rows copied", said) and "lost" in said
+        assert f"evenhand-repaired{number}.db" in said
+        assert damaged.with_name(f"evenhand-repaired{number}.db").exists()
+    before = file_contents(damaged.parent)
+    taken = str(damaged.with_name("evenhand-repaired.db"))
+    assert studies(["repair", str(damaged), "--out", taken]) == 2
+    assert "exists; name another file" in capsys.readouterr().err
+    assert file_contents(damaged.parent) == before
+
+
+def test_a_whole_store_needs_no_repair(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = file_contents(damaged.parent)
+    assert studies(["repair", str(damaged)]) == 0
+    assert "no damage found; nothing was written" in capsys.readouterr().out
+    assert file_contents(damaged.parent) == before
+
+
+@pytest.mark.parametrize(("content", "told"), [(None, "there is no store at"), (b"", "is empty")])
+def test_nothing_to_repair_is_an_error(
+    content: bytes | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "evenhand.db"
+    if content is not None:
+        path.write_bytes(content)
+    assert studies(["repair", str(path)]) == 2
+    assert told in capsys.readouterr().err
+    assert len(list(tmp_path.iterdir())) == (content is not None)
+
+
+def test_a_backup_is_made_while_a_run_writes(tmp_path: Path) -> None:
+    store = fill_store(tmp_path / "evenhand.db", asks=50)
+    stop = threading.Event()
+    written = []
+
+    def write() -> None:
+        while not stop.is_set():
+            made = judged(ask(f"k{len(written)}"))
+            store.writer.run(lambda c, made=made: put_judgement(c, made))
+            written.append(made)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for number in range(3):
+            before = 50 + len(written)
+            out = tmp_path / f"copy-{number}.db"
+            assert studies(["backup", str(out), "--store", str(store.path)]) == 0
+            assert find_damage(out) == ""
+            assert before <= len(rows_of(out, "judgements")) <= 50 + len(written) + 1
+    finally:
+        stop.set()
+        thread.join(30)
+        store.close()
+    assert studies(["backup", str(out), "--store", str(store.path)]) == 2, "no file is replaced"
+    assert studies(["backup", "--store", str(store.path)]) == 0
+    assert len(list(backup_folder(store.path).glob("manual-*.db"))) == 1
+
+
+# ---- automatic backups -------------------------------------------------------------------------
+
+
+def older_store(path: Path) -> None:
+    """A store of the schema before: without the table and column of its last change."""
+    fill_store(path, asks=30).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE adapted_requests")
+        connection.execute("ALTER TABLE attempts DROP COLUMN reasoning_tokens")
+        connection.execute("PRAGMA user_version=6")
+        connection.commit()
+
+
+def test_a_store_is_copied_before_its_schema_changes(tmp_path: Path) -> None:
+    path = tmp_path / "evenhand.db"
+    older_store(path)
+    Store(path).close()
+    (copy,) = backup_folder(path).iterdir()
+    assert copy.name.startswith("schema-6-") and find_damage(copy) == ""
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
+        assert connection.execute("SELECT count(*) FROM judgements").fetchone() == (30,)
+    Store(path).close()
+    assert list(backup_folder(path).iterdir()) == [copy], "an unchanged schema needs no copy"
+
+
+def test_without_room_for_the_copy_the_schema_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "evenhand.db"
+    older_store(path)
+    before = path.read_bytes()
+    backup_folder(path).write_text("a file where the folder would be")
+    with pytest.raises(StoreUnusable, match="EVENHAND_BACKUPS=0"):
+        Store(path)
+    assert path.read_bytes() == before
+    monkeypatch.setenv("EVENHAND_BACKUPS", "0")
+    Store(path).close()
+    assert path.read_bytes() != before
+
+
+def test_daily_backups_replace_the_oldest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = fill_store(tmp_path / "evenhand.db", asks=20)
+    monkeypatch.setenv("EVENHAND_BACKUPS", "2")
+    folder = backup_folder(store.path)
+    folder.mkdir()
+    for day in ("2020-01-01", "2020-01-02", "2020-01-03"):
+        shutil.copyfile(store.path, folder / f"daily-{day}.db")
+    (folder / "manual.db").write_text("not touched")
+    store.writer.run(lambda c: put_judgement(c, judged(ask("k"))))
+    made = backup_daily(store.path)
+    assert made is not None and find_damage(made) == ""
+    assert daily_backups(store.path) == [folder / "daily-2020-01-03.db", made]
+    assert (folder / "manual.db").exists()
+    assert backup_daily(store.path) is None, "one a day"
+    store.close()
+
+
+def test_no_daily_backup_of_an_unchanged_store(tmp_path: Path) -> None:
+    path = tmp_path / "evenhand.db"
+    fill_store(path, asks=20).close()
+    first = backup_daily(path)
+    assert first is not None
+    first.rename(first.with_name("daily-2020-01-01.db"))
+    assert backup_daily(path) is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "made"),
+    [
+        ("EVENHAND_BACKUPS", "0", False),
+        ("EVENHAND_PUBLIC", "1", False),
+        ("EVENHAND_PUBLIC", "0", True),
+    ],
+)
+def test_daily_backups_can_be_switched_off(
+    variable: str, value: str, made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "evenhand.db"
+    fill_store(path, asks=20).close()
+    monkeypatch.setenv(variable, value)
+    assert (backup_daily(path) is not None) == made
+
+
+def test_a_store_too_large_for_daily_copies_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "evenhand.db"
+    fill_store(path, asks=20).close()
+    monkeypatch.setattr(rolling_backups, "MAX_DAILY_BYTES", 1000)
+    thread = DailyBackupThread(path, first=0.01, every=0.01)
+    threading.Event().wait(0.3)
+    thread.close()
+    (line,) = [record.getMessage() for record in caplog.records if "backup" in record.getMessage()]
+    assert "no daily backup" in line and "python -m studies backup" in line
+    assert not backup_folder(path).exists()
+
+
+def test_the_thread_makes_the_backup(tmp_path: Path) -> None:
+    path = tmp_path / "evenhand.db"
+    fill_store(path, asks=20).close()
+    thread = DailyBackupThread(path, first=0.01, every=0.01)
+    for _ in range(500):
+        if daily_backups(path):
+            break
+        threading.Event().wait(0.02)
+    thread.close()
+    assert len(daily_backups(path)) == 1
