@@ -205,9 +205,12 @@ def _load_detail(
 def _load_orders(
     store: Store, study: Study, judgements: Sequence[Judgement], items: Mapping[str, Item]
 ) -> tuple[OrderReplies, ...]:
-    by_order: dict[tuple[str, ...], list[Judgement]] = {}
+    by_order: dict[tuple[tuple[str, ...], ...], list[Judgement]] = {}
     for judgement in judgements:
-        by_order.setdefault(judgement.ask.shown, []).append(judgement)
+        ask = judgement.ask
+        # Of a single answer the arrangements of options and criteria are compared, not its order.
+        arranged = ask.labels if len(ask.shown) == 1 else ()
+        by_order.setdefault((ask.shown, arranged), []).append(judgement)
     return tuple(_load_order(store, study, made, items) for made in by_order.values())
 
 

@@ -26,6 +26,8 @@ def replies_html(opened: ComparisonDetail) -> Markup:
     titles = {1: "Judge's reply", 2: "Judge's replies in both orders"}
     cards = (_order_card(order, i) for i, order in enumerate(opened.orders, 1))
     title = titles.get(n, f"Judge's replies in {n} orders")
+    if n > 1 and len(opened.orders[0].shown) == 1:
+        title = f"Judge's replies in {n} arrangements"
     return section_heading(title) + columns_html(cards)
 
 
@@ -96,7 +98,11 @@ def _probabilities(judgement: Judgement) -> Markup:
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
         return EMPTY
-    rows = zip(ask.shown, ask.labels, verdict.label_probabilities, strict=False)
+    names, labels = ask.shown, ask.labels
+    if len(names) == 1:  # probabilities of the options, from the lowest to the highest
+        names = tuple(_option_names(labels))
+        labels = tuple(str(place) for place in range(1, len(names) + 1))
+    rows = zip(names, labels, verdict.label_probabilities, strict=False)
     bars = join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
     mass = ""
     if verdict.label_mass is not None:
@@ -105,6 +111,16 @@ def _probabilities(judgement: Judgement) -> Markup:
     return fill(
         '<div class="eh-probs" role="group" aria-label="Label probabilities">{}{}</div>', bars, mass
     )
+
+
+def _option_names(labels: tuple[str, ...]) -> list[str]:
+    """Names of the options from the lowest to the highest; ranks for named levels, as their order
+    is not stored."""
+    offered = parse_arrangement(labels)
+    if not offered.scores:
+        return [f"level {rank + 1}" for rank in range(len(offered.options))]
+    ranked = sorted(zip(offered.scores, offered.options, strict=True))
+    return [option for _, option in ranked]
 
 
 def _probability_bar(slot: int, who: str, label: str, p: float) -> Markup:

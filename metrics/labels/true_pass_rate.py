@@ -36,6 +36,9 @@ from studies.domain import Estimate
 
 MIN_YOUDEN: Final = 0.2
 """Smallest J with a correction; dividing by a smaller one makes the estimate unstable."""
+MIN_YOUDEN_LIMIT: Final = 0.06
+"""Smallest lower limit of J with a correction. A limit of 0 would correct up to 16 % of judges with
+J = 0.1; this one at most 10 % (docs/coverage.md)."""
 LABELS_METHOD: Final = "share of good labels, Wilson, effective n by items"
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
@@ -47,7 +50,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     """Estimate the share of good answers among all judged ones, from labels and corrected verdicts.
 
     Returns no value, with the reason as note, if there are verdicts to correct and Youden's index J
-    is below MIN_YOUDEN or its interval contains 0.
+    is below MIN_YOUDEN or its lower limit below MIN_YOUDEN_LIMIT.
     """
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
@@ -76,7 +79,7 @@ def refusal_reason(rates: PassFailRates) -> str:
             f"no correction: sensitivity + specificity − 1 is {youden.value:.2f}, "
             f"below {MIN_YOUDEN}; the judge hardly tells good from bad"
         )
-    if youden.low is None or youden.low <= 0:
+    if youden.low is None or youden.low <= MIN_YOUDEN_LIMIT:
         return "no correction: the labels do not show that the judge tells good from bad"
     return ""
 

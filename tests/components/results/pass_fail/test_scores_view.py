@@ -11,6 +11,8 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.inspect.load_comparison import load_view
+from components.inspect.replies_html import replies_html
+from components.inspect.url_selection import Selection
 from components.results import results_tab
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.scores import panels
@@ -132,3 +134,12 @@ def test_rubrics_come_back_from_an_export(store: Store, form: str, tmp_path: Pat
         return sorted(frame[columns].astype(str).itertuples(index=False, name=None))  # type: ignore[index]
 
     assert rows(after) == rows(before)
+
+
+def test_inspect_shows_the_arrangements_of_one_answer_side_by_side(store: Store) -> None:
+    key = next(one.ask.key for one in store.judgements("rubrics"))
+    opened = load_view(store, Selection(study="rubrics", key=key)).opened
+    assert opened is not None and len(opened.orders) == 9
+    html = str(replies_html(opened))
+    assert "in 9 arrangements" in html
+    assert html.count("criteria Clarity, Correctness, Completeness") == 3
