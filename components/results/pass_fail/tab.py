@@ -21,7 +21,7 @@ HOW_RATES: Final = (
     "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
     "True pass rate: labels where there are some; elsewhere (observed + specificity − 1) / J, with "
     "the limits of Lang and Reiczigel. It assumes that the judge errs equally often on labelled "
-    "and unlabelled answers. Below J = 0.2, or if the lower limit of J is not above 0.06, it is not computed."
+    "and unlabelled answers. It is not computed if J is below 0.2 or its lower limit not above 0.06."
 )
 
 
