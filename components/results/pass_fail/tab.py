@@ -21,7 +21,7 @@ HOW_RATES: Final = (
     "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
     "True pass rate: labels where there are some; elsewhere (observed + specificity − 1) / J, with "
     "the limits of Lang and Reiczigel. It assumes that the judge errs equally often on labelled "
-    "and unlabelled answers. It is not computed if J is below 0.2 or its lower limit not above 0.06."
+    "and unlabelled answers. It needs a J of at least 0.2 with a lower limit above 0.06."
 )
 
 
