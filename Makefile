@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export GRADIO_ANALYTICS_ENABLED := False
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Compiled modules are kept: the tests start many processes that import the same code.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Every file must have a hash in a lock, and be a wheel: building one would run code without a hash.
 INSTALL := $(BIN)/pip install --quiet --require-hashes --only-binary :all:
@@ -45,7 +47,9 @@ browser: $(VENV)/.dev
 test: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not extra"
 
-# All browser tests and the slow ones; what takes minutes each is in `make soak`.
+# All browser tests, whole grids, simulations and more examples (docs/testing.md); what takes
+# minutes each is in `make soak`.
+test-all: export TEST_ALL := 1
 test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 

@@ -21,8 +21,12 @@ from components.inspect import tab as inspect_tab
 from components.inspect.url_selection import parse_selection
 from components.layout import header
 from components.results import results_tab
+from components.results.controls.mark_selection import mark_selection
+from components.results.controls.page_scripts import draw_script
+from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
+from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -72,7 +76,7 @@ class PageParts:
     tabs: gr.Tabs
     names: tuple[str, ...]
     interactive: InteractiveTabs | None
-    results: results_tab.ResultsTab
+    results: ResultsTab
     on_results: gr.Tab
     inspect: inspect_tab.InspectTab
     share: share_tab.ShareTab
@@ -135,7 +139,7 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
         if engine:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
-            live = LiveStudies(store, lambda name: results_tab.study_finding(store, name))
+            live = LiveStudies(store, lambda name: study_finding(store, name))
             interactive = InteractiveTabs(
                 home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote
             )
@@ -209,7 +213,9 @@ def _bind_view(page: PageParts, store: Store) -> None:
         return [
             {},
             size,
-            *results_tab.initial_controls(store, name, results, {} if inspected else wanted),
+            *results_tab.initial_controls(
+                store, name, results, {} if inspected else wanted
+            ).values(),
             *show_run(name),
             *inspect_tab.render(store, parse_selection({**inspected, "study": name})),
         ]
@@ -221,10 +227,10 @@ def _bind_view(page: PageParts, store: Store) -> None:
     top.study.change(None, None, None, js="() => evenhand.opening()")
     top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
-    ).then(
-        **drawn, js=f"(...v) => evenhand.blind || ({results_tab.draw_script(results)})(...v)"
-    ).then(None, top.study, None, js="(study) => evenhand.shown(study)")
-    page.on_results.select(**drawn, js=results_tab.draw_script(results, opening=True))
+    ).then(**drawn, js=f"(...v) => evenhand.blind || ({draw_script(results)})(...v)").then(
+        None, top.study, None, js="(study) => evenhand.shown(study)"
+    )
+    page.on_results.select(**drawn, js=draw_script(results, opening=True))
     if interactive:
         interactive.on_run.select(show_run, top.study, run_outputs, **QUIET)
         fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
@@ -244,11 +250,9 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
     results, study = page.results, page.header.study
 
     def open_marked(event: gr.EventData, name: str, request: str) -> Any:
-        values = results_tab.parse_request(results, request)
-        _, chosen, _ = results_tab.split_values(results, values)
-        selection = results_tab.mark_selection(
-            FilteredStudy(store, name, chosen), click_data(event)
-        )
+        values = parse_request(results, request)
+        _, chosen, _ = split_values(results, values)
+        selection = mark_selection(FilteredStudy(store, name, chosen), click_data(event))
         return [gr.Tabs(selected="inspect"), *inspect_tab.render(store, selection)]
 
     def open_reply(name: str, event: gr.EventData) -> Any:
@@ -275,16 +279,14 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
     """Bind the buttons of the Remedies view: apply a rule, open the study file of a pilot, show a
     judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
-    parts = results.parts[remedies_tab.NAME]
-    judge = results.filters[0]
+    shown = results.parts[remedies_tab.NAME].components
+    judge = results.filters["judge"]
     form = form_outputs(interactive.study) if interactive else []
     outputs = [page.tabs, judge, *form, *([study] if interactive else [])]
 
     def act(event: gr.EventData, name: str, request: str, *form_state: Any) -> list[Any]:
         send, skipped = click_data(event), [gr.skip()] * len(outputs)
-        _, chosen, _ = results_tab.split_values(
-            results, results_tab.parse_request(results, request)
-        )
+        _, chosen, _ = split_values(results, parse_request(results, request))
         if "use" in send:
             try:
                 store.set_combine(name, str(send["use"]))
@@ -300,9 +302,9 @@ def _bind_remedies(page: PageParts, store: Store) -> None:
 
     state = [interactive.study.view, interactive.study.tested] if interactive else []
     redraw: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
-    for button in parts.private_components.values():
-        done = button.select(act, [study, results.request_text, *state], outputs, **QUIET)
-        done.then(**redraw, js=results_tab.draw_script(results))
+    for name in ("recommendation", "lower"):
+        done = shown[name].select(act, [study, results.request_text, *state], outputs, **QUIET)
+        done.then(**redraw, js=draw_script(results))
 
 
 def _bind_share(page: PageParts, store: Store) -> None:
@@ -312,8 +314,8 @@ def _bind_share(page: PageParts, store: Store) -> None:
     def filtered_study(name: str, request: str) -> FilteredStudy | None:
         if not name:
             return None
-        values = results_tab.parse_request(results, request)
-        return FilteredStudy(store, name, results_tab.split_values(results, values)[1])
+        values = parse_request(results, request)
+        return FilteredStudy(store, name, split_values(results, values)[1])
 
     inputs = [page.header.study, results.request_text]
     share_tab.bind(page.share, page.header.share, inputs, filtered_study)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import settings
 
 from studies.store.store import Store
+from tests.samples import examples
 
-settings.register_profile("evenhand", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("evenhand", examples(40), derandomize=True)
 settings.load_profile("evenhand")
 
 ROOT = Path(__file__).parents[1]

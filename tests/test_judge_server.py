@@ -40,6 +40,7 @@ from tests.judge_server.errors import OVERFLOWS
 from tests.judge_server.faults import SHAPES
 from tests.judge_server.process import ROOT
 from tests.judge_server.replies import WRONG_SHAPES
+from tests.page_words import says
 
 KEY = "sk-secret-0123456789"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -203,7 +204,7 @@ def test_a_reply_that_is_no_verdict_is_still_a_whole_answer(kind):
 
 
 def test_a_think_block_is_closed_or_cut_off():
-    assert faulty(Fault("think_block")).text.endswith("</think>\nOverall, Response A is better.")
+    assert says(faulty(Fault("think_block")).text, "</think>\nOverall, Response", "better")
     cut = faulty(Fault("unclosed_think"))
     assert "</think>" not in cut.text and cut.choice["finish_reason"] == "length"
 
@@ -576,6 +577,7 @@ def test_the_process_answers_keeps_its_books_and_ends_when_stdin_closes():
         socket.create_connection(("127.0.0.1", int(server.base_url.split(":")[2][:-3])), 1)
 
 
+@pytest.mark.extra
 def test_the_process_outlives_a_killed_client_and_knows_what_it_was_owed():
     program = (
         "import sys, urllib.request as u\n"
@@ -592,6 +594,7 @@ def test_the_process_outlives_a_killed_client_and_knows_what_it_was_owed():
     assert (totals["billed"], totals["delivered"], totals["untold"]) == (1, 0, 1)
 
 
+@pytest.mark.extra
 def test_the_benchmark_process_gives_one_prepared_answer_after_its_latency():
     with JudgeProcess("--bench", "--latency", "0.1") as server:
         start = time.monotonic()
@@ -604,6 +607,7 @@ def test_the_benchmark_process_gives_one_prepared_answer_after_its_latency():
     assert bill["peak_in_flight"] == 20
 
 
+@pytest.mark.extra
 def test_a_process_that_cannot_start_says_so():
     command = [sys.executable, "-m", "tests.judge_server", "--judge", "frist"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20)

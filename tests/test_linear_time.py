@@ -51,6 +51,7 @@ from tests.pattern_attacks import (
     compiled_patterns,
     inline_patterns,
 )
+from tests.samples import sample
 
 SHORT: Final = 2_500
 LONG: Final = 40_000
@@ -126,25 +127,46 @@ def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
     return []
 
 
-def test_the_attacks_find_the_patterns_that_were_quadratic() -> None:
-    quadratic = (
-        (r"(?s)\s*<think>.*?</think>\s*", "sub"),
-        (r"\$\{([^}]*)\}", "findall"),
-        (r"(?:answer[ _.:-]+(.+)|(.+?)[ _.:-]+answer)", "fullmatch"),
-        (r"(?s)\s*---[\r\n]+(.*?)[\r\n]+---\s*?(?:[\r\n]|$)", "match"),
-        (r"\s+$", "sub"),
-    )
-    for pattern, method in quadratic:
-        assert slow_attacks(Use(pattern, re.compile(pattern), {method})), pattern
+QUADRATIC: Final = (
+    (r"(?s)\s*<think>.*?</think>\s*", "sub"),
+    (r"\$\{([^}]*)\}", "findall"),
+    (r"(?:answer[ _.:-]+(.+)|(.+?)[ _.:-]+answer)", "fullmatch"),
+    (r"(?s)\s*---[\r\n]+(.*?)[\r\n]+---\s*?(?:[\r\n]|$)", "match"),
+    (r"\s+$", "sub"),
+)
+
+
+@pytest.mark.parametrize(("pattern", "method"), sample(QUADRATIC, QUADRATIC[-1]))
+def test_the_attacks_find_the_patterns_that_were_quadratic(pattern: str, method: str) -> None:
+    assert slow_attacks(Use(pattern, re.compile(pattern), {method}))
+
+
+def test_the_attacks_pass_a_linear_pattern() -> None:
     assert not slow_attacks(Use("linear", re.compile(r"\[\[([^\[\]\n]{0,80})\]\]"), {"finditer"}))
 
 
+READ_REPLIES: Final = ("judges/verdicts/", "judges.verdicts.")
+"""Modules whose patterns read what a model wrote: tested by `make test`."""
+
+
+def test_every_pattern_that_reads_replies_takes_linear_time() -> None:
+    inline, _ = inline_patterns()
+    uses = [use for use in [*compiled_patterns(), *inline] if use.name.startswith(READ_REPLIES)]
+    assert len(uses) > 10, "the modules' patterns were not found"
+    assert not {use.name: found for use in uses if (found := slow_attacks(use))}
+
+
+@pytest.mark.extra
 def test_every_pattern_of_the_project_takes_linear_time() -> None:
     uses = compiled_patterns()
-    inline, unread = inline_patterns()
+    inline, _ = inline_patterns()
     assert len(uses) > 60, "the modules' patterns were not found"
     slow = {use.name: found for use in [*uses, *inline] if (found := slow_attacks(use))}
     assert not slow
+
+
+def test_patterns_are_compiled_in_their_modules() -> None:
+    _, unread = inline_patterns()
     other = [place for place in unread if place.split(":")[0] not in MADE_AT_IMPORT]
     assert not other, "a pattern built inside a function is not tested: compile it in the module"
 
@@ -210,6 +232,7 @@ UNITS: Final = (
 )  # fmt: skip
 
 
+PLAIN_READERS: Final = [name for name in READERS if not name.endswith("markers")]
 PART: Final = 10_000
 SLOW_PART: Final = 0.05
 """Seconds from which a text of `PART` characters is followed by one eight times as long."""
@@ -219,7 +242,7 @@ SLOW_MEGABYTE: Final = 10.0
 """Seconds of CPU. The slowest linear reader takes two; a quadratic one takes an hour."""
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", sample(READERS, *PLAIN_READERS))
 def test_foreign_text_is_read_in_linear_time(name: str) -> None:
     for unit in UNITS:
         text = unit * (PART // len(unit))
@@ -229,7 +252,7 @@ def test_foreign_text_is_read_in_linear_time(name: str) -> None:
             run_within(SLOW_LONG, READERS[name], text * 8)
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if not name.endswith("markers")])
+@pytest.mark.parametrize("name", sample(PLAIN_READERS, "clean", "suspects", "redaction"))
 def test_a_megabyte_is_read(name: str) -> None:
     for unit in (" ", "<think>"):
         run_within(SLOW_MEGABYTE, READERS[name], unit * (MEGABYTE // len(unit)))

@@ -82,10 +82,11 @@ ORDER = {
         "page_tab",
     ),
     "components/results": (
-        "view_contract injection active_run_tab",
-        "bias agreement cards contrasts pass_fail remedies",
+        "view injection",
+        "controls bias agreement cards contrasts pass_fail remedies",
         "protocol ranking",
         "wins overview",
+        "view_drawing",
         "results_tab",
     ),
     "components/study": (
@@ -139,9 +140,19 @@ def tracked_texts() -> dict[str, str]:
     return texts
 
 
-def imports_in(source: str) -> Iterator[str]:
+@cache
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(source)))
+
+
+@cache
+def imports_in(source: str) -> tuple[str, ...]:
     """Every module a source imports, also inside functions and under TYPE_CHECKING."""
-    for node in ast.walk(ast.parse(source)):
+    return tuple(_imports_in(source))
+
+
+def _imports_in(source: str) -> Iterator[str]:
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -197,7 +208,7 @@ def circles(sources: dict[str, str]) -> set[str]:
 def _named_in(source: str) -> Iterator[str]:
     """As `imports_in`, with what is taken from a module: it may be a module itself."""
     yield from imports_in(source)
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
@@ -271,7 +282,7 @@ def class_names() -> list[tuple[str, str]]:
     return [
         (node.name, name_of(path))
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes_of(path.read_text("utf-8"))
         if isinstance(node, ast.ClassDef)
     ]
 
@@ -306,7 +317,7 @@ def test_folders_are_small_enough_to_read() -> None:
 def test_docstrings_open_with_a_statement() -> None:
     unclear = []
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes_of(path.read_text("utf-8")):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 text = ast.get_docstring(node) or ""
                 if UNCLEAR_OPENINGS.match(text):
@@ -357,6 +368,68 @@ def test_every_test_file_asserts_something() -> None:
     silent = [
         name_of(path)
         for path in (ROOT / "tests").rglob("test_*.py")
-        if not any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(path.read_text())))
+        if not re.search(r"^ +assert\b", path.read_text("utf-8"), re.MULTILINE)
     ]
     assert silent == []
+
+
+MAX_PROSE = 150
+"""Assertions with the wording of a sentence. Numbers, keys and names are asserted by
+`tests.page_words.says`."""
+WORDS_OF_MODELS = re.compile(r"judges/(rendering|verdicts)/|studies/texts/|test_judge_server")
+"""Tests of prompts and replies: their literals are data, not words of the page."""
+_PROSE_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+_NO_PROSE = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|python -m|import|from|def|f\")\b")
+
+
+def is_prose(text: str) -> bool:
+    """Whether a literal has four or more words and is no SQL, no command and no Python."""
+    words = [word.strip(".,:;!?()[]“”\"'*–—%") for word in text.split()]
+    return len([w for w in words if _PROSE_WORD.fullmatch(w)]) >= 4 and not _NO_PROSE.match(text)
+
+
+def literals_in(node: ast.AST) -> Iterator[str]:
+    """String literals of an expression; of an f-string, its fixed parts together."""
+    if isinstance(node, ast.JoinedStr):
+        yield " ".join(str(one.value) for one in node.values if isinstance(one, ast.Constant))
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from literals_in(child)
+
+
+def asserted_in(source: str) -> Iterator[tuple[int, ast.AST]]:
+    """(line, expression) of assertions: their tests, and the `match` of expected errors."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assert):
+            yield node.lineno, node.test
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "raises":
+            yield from ((node.lineno, one.value) for one in node.keywords if one.arg == "match")
+
+
+def prose_assertions(sources: dict[str, str]) -> list[str]:
+    return [
+        f"{name}:{line}"
+        for name, source in sources.items()
+        for line, asserted in asserted_in(source)
+        if any(is_prose(text) for text in literals_in(asserted))
+    ]
+
+
+def test_few_assertions_repeat_the_wording_of_the_page() -> None:
+    paths = [
+        path for path in (ROOT / "tests").rglob("*.py") if not WORDS_OF_MODELS.search(str(path))
+    ]
+    found = prose_assertions({name_of(path): path.read_text("utf-8") for path in paths})
+    assert len(found) <= MAX_PROSE, f"{len(found)} assertions on prose: use says()"
+
+
+def test_the_count_of_prose_finds_sentences_and_leaves_numbers_and_sql() -> None:
+    sources = {
+        "a": 'assert "the run has ended here" in page',
+        "b": 'with pytest.raises(E, match="no such file in folder"):\n    f()',
+        "c": 'assert f"{n} calls of the run" in page and says(page, "3 calls", "done")',
+        "d": 'assert one("SELECT count(*) FROM calls of x") == 3 and "3 calls done" in page',
+    }
+    assert prose_assertions(sources) == ["a:1", "b:1", "c:1"]

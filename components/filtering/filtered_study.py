@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 
@@ -31,6 +31,11 @@ class FilteredStudy:
     store: Store
     name: str
     filter: Filter = field(default_factory=Filter)
+
+    @cached_property
+    def shared_values(self) -> dict[tuple[Any, ...], Any]:
+        """Results that the panels of one drawing share (`memo.share_in_drawing`)."""
+        return {}
 
     @cached_property
     def study(self) -> Study:

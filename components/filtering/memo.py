@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from components.filtering.filtered_study import FilteredStudy
 
 Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 
 
 def memoise_by_study(
@@ -26,3 +27,25 @@ def memoise_by_study(
         )
 
     return cached
+
+
+def share_in_drawing(
+    function: Callable[Concatenate[FilteredStudy, Parameters], Result],
+) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
+    """Compute once for all panels that are drawn from the same object; nothing is kept after it.
+
+    For values too large or too seldom used for the store's cache. Arguments are positional and
+    hashable.
+    """
+
+    @wraps(function)
+    def shared(
+        view: FilteredStudy, /, *args: Parameters.args, **named: Parameters.kwargs
+    ) -> Result:
+        key = (function, *args, *sorted(named.items()))
+        if key not in view.shared_values:
+            view.shared_values[key] = function(view, *args, **named)
+        found: Result = view.shared_values[key]
+        return found
+
+    return shared

@@ -10,7 +10,7 @@ import base64
 import contextlib
 import importlib.util
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,27 +18,28 @@ import plotly
 
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import Raters, accuracy_label
+from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script, program_file
 from components.html.panel import brand_html, data_note, finding_html, notice_html, panel_html, wrap
 from components.html.table import plain_table
 from components.results.agreement import panels as agreement_view
-from components.results.agreement import verification_panel
+from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import load_agreement
-from components.results.agreement.people_tables import show_coefficients, show_corrected_rates
-from components.results.agreement.voters_panel import show_voters, voters_subtitle
 from components.results.bias import panels as bias_view
-from components.results.cards.card_html import show_card
+from components.results.bias import tab as bias_tab
+from components.results.cards import tab as cards_tab
 from components.results.injection.report_section import injection_section
 from components.results.pass_fail import panels as pass_fail_view
+from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.computed import has_pass_fail, load_pass_fail
 from components.results.pass_fail.scores import panels as scores_view
-from components.results.pass_fail.scores.computed import has_only_points, has_scores, load_scores
-from components.results.ranking import panels as ranking_view
-from components.results.remedies.remedies_report import remedies_report
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import has_only_points, load_scores
+from components.results.ranking import tab as ranking_tab
+from components.results.remedies import tab as remedies_tab
+from components.results.view.result_view import View
 from components.share import paper_text, report_facts
-from metrics.labels.label_sections import pass_fail_sentence
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
 from studies.domain import HUMAN_PREFIX
@@ -54,8 +55,6 @@ _CONTENT_POLICY: Final = Markup(
     "img-src data: blob:; font-src data:"
 )
 """Content security policy: the file may load nothing from outside."""
-MAX_CARDS: Final = 12
-"""Most report cards in one file."""
 
 _DRAW_SCRIPT: Final = Markup("""
 for (const box of document.querySelectorAll('[data-figure]')) {
@@ -85,8 +84,7 @@ def report_html(store: Store, study: str) -> Markup:
     """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = _ReportFigures()
-    left_out = PAIR_SECTIONS if has_only_points(view) else ()
-    body = join(section(view, page) for section in SECTIONS if section not in left_out)
+    body = join(section(view, page) for section in SECTIONS)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
         "<!DOCTYPE html>\n"
@@ -192,166 +190,27 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
 
 
-def _bias_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    frame = view.frame
-    if view.has_only_people:  # different people in different orders are not one judge that flips
-        return panel_html(
-            "Chosen slots",
-            "% of decisive votes, 95 % CI",
-            page.add_figure(bias_view.show_slots(frame)),
-        )
-    return (
-        panel_html(
-            f"Consistency by {_row_noun(view)} and category",
-            bias_view.SUBTITLES["Consistency"],
-            bias_view.show_matrix(frame, "Consistency"),
-        )
-        + panel_html(
-            "Chosen slots",
-            "% of decisive verdicts, 95 % CI",
-            page.add_figure(bias_view.show_slots(frame)),
-        )
-        + panel_html(
-            "Direction of flips",
-            "pairs whose verdict changes when swapped",
-            bias_view.show_flips(frame),
-        )
-    )
+def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    """The views' own parts of the report, panel by panel."""
+    only_points = has_only_points(view)
+    shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
+    return join(part for one in shown for part in _view_parts(one, view, page))
 
 
-def _pass_fail_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on verdicts on single answers against their labels, by judge and prompt."""
-    found = load_pass_fail(view)
-    if found.shown is None:
-        return EMPTY
-    areas = panel_html(
-        "Where it is wrong", "area = number of answers", pass_fail_view.confusion_areas(found)
-    )
-    texts = join(
-        fill(
-            "<p><b>{} · {}</b>: {} {}</p>",
-            judge,
-            prompt,
-            pass_fail_sentence(one),
-            pass_fail_view.report_lines(one),
-        )
-        for (judge, prompt), one in found.results.items()
-    )
-    subtitle = f"against labels; 95{NARROW_SPACE}% CI by item"
-    rates = panel_html("Pass or fail", subtitle, pass_fail_view.rates_table(found) + wrap(texts))
-    return areas + rates
-
-
-def _scores_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on scores of single answers: arrangements, order effects, agreement."""
-    found = load_scores(view) if has_scores(view) else None
-    if found is None or found.shown is None:
-        return EMPTY
-    texts = join(
-        fill("<p><b>{}</b>: {}</p>", " · ".join(cell), scores_view.score_report_lines(cell, found))
-        for cell in found.distributions
-    )
-    subtitle = f"% of verdicts by order of options and criteria; 95{NARROW_SPACE}% CI by item"
-    made = panel_html(
-        "Scores by arrangement", subtitle, scores_view.arrangement_matrix(found) + wrap(texts)
-    ) + panel_html("Does the order matter?", "", scores_view.order_tables(found))
-    made += panel_html("Agreement with labels", "", scores_view.agreement_table(found))
-    if found.contradictions:
-        title, subtitle = "Scores against comparisons", "pairs whose lower-scored answer won"
-        made += panel_html(title, subtitle, scores_view.contradictions_table(found))
-    return made
-
-
-def _row_noun(view: FilteredStudy) -> str:
-    return "judge" if view.machines["judge"].nunique() > 1 else "prompt"
-
-
-def _ranking_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    rows = view.outcomes
-    if not (rows["options"] == 2).any():
-        return EMPTY
-    return (
-        finding_html(*ranking_view.show_ranking_finding(rows))
-        + panel_html(
-            "Leaderboard",
-            "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI",
-            ranking_view.show_leaderboard(rows),
-        )
-        + panel_html(
-            "Elo as battles come in",
-            "one order; band: 95 % of shuffled orders; dotted: Bradley–Terry; K 4",
-            page.add_figure(ranking_view.show_elo(rows)),
-        )
-        + panel_html(
-            "Head-to-head",
-            "row beats column, %, ties as half",
-            ranking_view.show_head_to_head(rows),
-        )
-    )
-
-
-def _agreement_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on agreement between judges and, if people voted, with people."""
-    data = load_agreement(view)
-    people = data.raters.has_people
-    if view.has_only_people:
-        return _people_agreement(view)
-    if not data.judges or (len(data.judges) < 2 and not people):
-        return EMPTY
-    made = finding_html(*agreement_view.agreement_finding(data))
-    subtitle = f"Cohen's κ over first, second, tie; 95{NARROW_SPACE}% CI"
-    made += panel_html("Who agrees with whom", subtitle, agreement_view.show_matrix(data, "κ"))
-    if people:
-        subtitle = f"each judge against the people's majority; 95{NARROW_SPACE}% CI"
-        made += panel_html("Agreement with people", subtitle, show_coefficients(data))
-        subtitle = f"judges' verdicts corrected with people's votes; %, 95{NARROW_SPACE}% CI"
-        made += panel_html("Win rates, corrected by people", subtitle, show_corrected_rates(data))
-    return made
-
-
-def _people_agreement(view: FilteredStudy) -> Markup:
-    """Report section for a study without model judges: agreement among people, and the list of
-    voters."""
-    data, table = load_agreement(view), paper_text.people_table(view)
-    made = EMPTY
-    if table is not None and table.rows:
-        subtitle = f"votes on the same two answers; 95{NARROW_SPACE}% CI"
-        made = panel_html("Agreement among people", subtitle, plain_table(table.head, table.rows))
-    return made + panel_html("People", voters_subtitle(data), show_voters(data))
-
-
-def _remedies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on remedies for the judge that agrees most with the known better answers;
-    empty if none are known."""
-    return remedies_report(view)
-
-
-def _verification_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on people's verifications of answers; empty if there are none."""
-    found = verification_panel.load_verification(load_agreement(view))
-    if not found.has_checks:
-        return EMPTY
-    return panel_html(
-        "Verified answers",
-        verification_panel.verification_subtitle(found),
-        verification_panel.show_verification(found),
-    )
-
-
-def _cards_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section with one report card per judge and prompt, as on the page."""
-    raters = Raters(view)
-    names = list(raters.in_view)
-    cards = join(
-        fill('<section class="eh-panel eh-sheet">{}</section>', show_card(raters, name))
-        for name in names[:MAX_CARDS]
-    )
-    left = len(names) - MAX_CARDS
-    more = wrap(fill("<p>The page has {}.</p>", count(left, "more card"))) if left > 0 else ""
-    return cards + more
+def _view_parts(one: View, view: FilteredStudy, page: _ReportFigures) -> Iterator[Markup]:
+    if one.report:
+        yield one.report(view)
+    for panel in one.panels:
+        made = panel.report(view) if panel.report else None
+        if made is not None:
+            content = made.content
+            body = content if isinstance(content, Markup) else page.add_figure(content)
+            yield panel_html(made.title, made.subtitle, body)
 
 
 def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+    if has_only_points(view):
+        return EMPTY
     made = []
     for table in paper_text.paper_tables(view).values():
         copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
@@ -450,16 +309,20 @@ def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     return data_note(note)
 
 
-SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
+POINT_VIEWS: Final = (pass_fail_tab.VIEW, scores_tab.VIEW)
+"""Views of verdicts on single answers."""
+REPORTED_VIEWS: Final = (
+    pass_fail_tab.VIEW,
+    scores_tab.VIEW,
+    bias_tab.VIEW,
+    ranking_tab.VIEW,
+    agreement_tab.VIEW,
+    remedies_tab.VIEW,
+    cards_tab.VIEW,
+)
+SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], Markup], ...]] = (
     _title_section,
-    _pass_fail_section,
-    _scores_section,
-    _bias_section,
-    _ranking_section,
-    _agreement_section,
-    _verification_section,
-    _remedies_section,
-    _cards_section,
+    _views_section,
     _tables_section,
     _method_section,
     _injection_section,
@@ -467,17 +330,6 @@ SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], str], ...]] = (
     _study_section,
     _data_section,
 )
-
-
-PAIR_SECTIONS: Final = (
-    _bias_section,
-    _ranking_section,
-    _agreement_section,
-    _remedies_section,
-    _cards_section,
-    _tables_section,
-)
-"""Sections that need comparisons of answers."""
 
 
 def _text_drawer(title: str, text: str) -> Markup:

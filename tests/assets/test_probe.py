@@ -146,6 +146,7 @@ def test_a_picture_is_small(item):
         assert (picture.format, picture.size) == ("PNG", (320, 240))
 
 
+@pytest.mark.extra
 def test_drawing_again_gives_the_shipped_pictures_byte_for_byte(tmp_path):
     subprocess.run([sys.executable, PROBE / "draw.py", tmp_path], check=True)
     drawn, shipped = (

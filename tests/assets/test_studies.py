@@ -19,6 +19,7 @@ from studies.spec.examples import ExampleStudy, load_examples
 from studies.spec.presets import PRESETS
 from studies.spec.study import DataSpec, dump_study, load_study, parse_study
 from studies.store.store import Store
+from tests.samples import sample
 
 ALL = {example.path.stem: example for example in load_examples()}
 SIMULATED = [name for name, example in ALL.items() if not example.uses_embedded_judge]
@@ -76,7 +77,7 @@ def test_a_study_we_ship_says_no_more_than_it_must_and_is_read_back(name: str) -
     assert example.path.read_text("utf-8").startswith("# "), "it says what it is"
 
 
-@pytest.mark.parametrize("name", SIMULATED)
+@pytest.mark.parametrize("name", sample(SIMULATED, "visit-bench-probe"))
 def test_a_study_we_ship_runs_and_its_second_run_makes_no_call(
     name: str,
     tmp_path: Path,
@@ -99,6 +100,7 @@ def test_a_study_we_ship_runs_and_its_second_run_makes_no_call(
         assert found["counts"]["planned"] == planned and MEASURED[name] in found
 
 
+@pytest.mark.extra
 def test_an_embedded_study_is_small_enough_to_wait_for(
     monkeypatch: pytest.MonkeyPatch, records: Path
 ) -> None:

@@ -17,11 +17,11 @@ from itertools import combinations, cycle, islice, product
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import numpy as np
 import pandas as pd
 
-from components.results import results_tab
+from components.results.controls.filter_bar_tab import parse_filter
+from components.results.view_drawing import VIEWS, render_view
 from components.server.memory import limit_heap_retention
 from studies.store.caching.store_cache import MAX_CACHE_BYTES
 from studies.store.frame_cache import cache_frame
@@ -76,19 +76,13 @@ def memory(field: str = "VmRSS") -> float:
     return int(found[1]) / 1024 if found else float("nan")
 
 
-def draw(store: Store, tab: Any, view: str, chosen: tuple[Any, ...]) -> None:
-    judge, prompt, category, contestants = chosen
-    controls = [
-        None if isinstance(part, gr.State) else part.value for part in tab.controls.values()
-    ]
-    values = (view, judge, prompt, category, contestants, None, None, *controls)
-    results_tab.render_view(store, big_store.NAME, tab, view, values)
+def draw(store: Store, view: str, chosen: tuple[Any, ...]) -> None:
+    controls = VIEWS[view].first_values
+    render_view(store, big_store.NAME, view, parse_filter((*chosen, None, None)), controls)
 
 
 def main() -> int:
     limit_heap_retention()  # as the app does
-    with gr.Blocks():
-        tab = results_tab.build()
     with tempfile.TemporaryDirectory() as folder:
         store = prepare(Path(folder))
         rows = len(store.frame(big_store.NAME))
@@ -96,9 +90,9 @@ def main() -> int:
         before = memory()
         print(f"{rows:,} judgements; {before:,.0f} MB with the frame in memory", flush=True)
         began = time.perf_counter()
-        views = islice(cycle(results_tab.VIEWS), CHOICES)
+        views = islice(cycle(VIEWS), CHOICES)
         for number, (view, chosen) in enumerate(zip(views, filter_choices(), strict=True), 1):
-            draw(store, tab, view, chosen)
+            draw(store, view, chosen)
             if number % 25 == 0:
                 print(
                     f"{number:>4} choices: {memory():,.0f} MB, {memory('VmHWM'):,.0f} MB at most, "

@@ -174,24 +174,15 @@ def views(folder: Path) -> Iterator[Line]:
     from components.server.memory import limit_heap_retention
 
     limit_heap_retention()  # as the app does
-    import gradio as gr
-
     from components.filtering.filtered_study import FilteredStudy
-    from components.results import results_tab
+    from components.results.view_drawing import VIEWS, render_panels
     from studies.store.store import Store
 
-    with gr.Blocks():
-        tab = results_tab.build()
     store = Store(folder / "big.db")
     limit = _bincount(store.frame("big"))
-    for view in results_tab.VIEWS:
-        controls = {
-            name: None if isinstance(part, gr.State) else part.value
-            for name, part in tab.parts[view].controls.items()
-        }
-        seconds = timed(
-            partial(results_tab.render_panels, FilteredStudy(store, "big"), view, controls)
-        )[0]
+    for view in VIEWS:
+        controls = VIEWS[view].first_values
+        seconds = timed(partial(render_panels, FilteredStudy(store, "big"), view, controls))[0]
         yield f"Results, {view}: drawn", seconds, limit, "one bincount of the picks"
 
 

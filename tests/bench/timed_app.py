@@ -20,7 +20,7 @@ from studies.store.store import Store
 def main() -> None:
     plain = results_tab.render_view
 
-    def timed(*arguments: Any) -> list[Any]:
+    def timed(*arguments: Any) -> dict[str, Any]:
         began = time.perf_counter()
         made = plain(*arguments)
         print(f"python {1000 * (time.perf_counter() - began):.1f}", flush=True)

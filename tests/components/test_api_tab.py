@@ -18,6 +18,7 @@ from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
+from tests.page_words import pattern
 
 ROOT = Path(__file__).parents[2]
 NAME = "two judges"
@@ -75,7 +76,7 @@ def test_a_study_is_planned_run_and_looked_at(served: tuple[Client, str]) -> Non
 
 def test_an_error_reaches_the_caller_in_its_own_words(served: tuple[Client, str]) -> None:
     client, _ = served
-    with pytest.raises(AppError, match="no study named 'nobody'"):
+    with pytest.raises(AppError, match=pattern("no study named", "'nobody'")):
         client.predict("nobody", api_name="/study_metrics")
     with pytest.raises(AppError, match="nonsense"):
         client.predict("name: x\nnonsense: 1", api_name="/plan_study")

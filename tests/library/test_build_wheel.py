@@ -20,6 +20,7 @@ from evenhand.__main__ import WORDS
 from evenhand.__main__ import main as command
 from release.build_wheel import EXTRAS, MAX_BYTES, write_wheel
 from release.import_heads import CannotRewrite, rewrite_commands, rewrite_source
+from tests.page_words import says
 
 MODULES = {"judges.models.weights", "metrics.__main__", "app", "studies.store.store"}
 ROOT = Path(__file__).parents[2]
@@ -138,7 +139,7 @@ def test_every_command_of_the_checkout_is_a_word() -> None:
 
 def test_unknown_words_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert command(["nonsense"]) == 2
-    assert "no command named 'nonsense'" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "no command named", "'nonsense'")
     assert command(["--help"]) == 0
     printed = capsys.readouterr().out
     assert all(f"  {word} " in printed for word in WORDS)

@@ -11,6 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.running.study_runs import NotebookProgress
 from studies.errors import StudyError
+from tests.page_words import pattern
 
 ROWS = [
     (f"q{n}", f"question {n}", "good", "bad", "the right answer", "the wrong answer", "good")
@@ -73,7 +74,7 @@ def test_judges_need_names_and_runs_need_texts() -> None:
     with pytest.raises(StudyError, match="needs a name"):
         eh.judge(lambda messages: "A")
     table = pd.DataFrame([("q", "x", "y", "x")], columns=["item", "first", "second", "winner"])
-    with pytest.raises(StudyError, match="questions and answers are not known"):
+    with pytest.raises(StudyError, match=pattern("questions", "answers", "not known")):
         eh.run(eh.study(table), [])
 
 

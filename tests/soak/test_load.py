@@ -24,7 +24,7 @@ import httpx
 import numpy as np
 import pytest
 
-from components.results.results_tab import VIEWS
+from components.results.view_drawing import VIEWS
 from judges.planning.plan import make_plan, save_plan
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study

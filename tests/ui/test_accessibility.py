@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.results.results_tab import PAIR_VIEWS
+from components.results.view_drawing import PAIR_VIEWS
 from tests.ui.conftest import open_view
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")

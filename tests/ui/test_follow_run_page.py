@@ -36,7 +36,6 @@ def partial(page) -> int | None:
     return int(found[1]) if found else None
 
 
-@pytest.mark.core
 def test_results_follow_a_run_to_its_end(visit, study):
     page = visit(f"tab=run&study={quote(NAME)}")
     page.locator("#eh-start").click()

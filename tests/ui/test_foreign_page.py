@@ -98,7 +98,6 @@ def test_a_page_of_another_origin_reads_and_starts_nothing(browser, app: App) ->
         assert not started(app)
 
 
-@pytest.mark.core
 def test_a_rebound_name_reads_and_starts_nothing(browser, app: App) -> None:
     origin = f"http://{SITE}:{app.port}"
     tried, statuses = attack(browser, origin, origin)

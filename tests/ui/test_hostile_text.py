@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from components.results.results_tab import PAIR_VIEWS
+from components.results.view_drawing import PAIR_VIEWS
 from studies.store.store import Store
 from tests.ui.conftest import App, choose, open_filters, open_view, outside
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill

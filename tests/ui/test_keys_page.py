@@ -58,7 +58,6 @@ def judges(page) -> str:
     return page.locator("#eh-judges").inner_text()
 
 
-@pytest.mark.core
 def test_a_key_typed_for_one_host_is_not_sent_to_another_under_the_same_name(visit, tmp_path):
     mine, theirs = Listener(), Listener()
     with JudgeServer(behaviour=mine) as first, JudgeServer(behaviour=theirs) as second:

@@ -150,7 +150,6 @@ def test_running_a_finished_study_again_asks_nothing(visit, app):
     assert calls == keys
 
 
-@pytest.mark.core
 def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     page = visit("tab=study")
     use_simulated(page, "Broken")

@@ -1,18 +1,15 @@
-"""The Position bias view of the Results tab: layout of its panels and their contents."""
+"""The Position bias view of the Results tab: its panels and their contents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-
-import gradio as gr
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
-from components.html.panel import LegendMark, how_computed, panel_heading
-from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.html.panel import LegendMark, panel_heading
+from components.results.bias import bias_report
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import (
     BY_CATEGORY,
@@ -38,79 +35,19 @@ from components.results.bias.pair_tests import (
 from components.results.bias.sentences import PREFERENCE_RULE, bias_finding
 from components.results.bias.slot_or_label import show_slot_or_label
 from components.results.bias.unrelated_contrast import show_unrelated_contrast
-from components.results.view_contract import ViewParts, pick_choice
+from components.results.view.address_choices import pick_choice
+from components.results.view.result_view import (
+    Body,
+    Control,
+    ControlState,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+)
 
 NAME: Final = "Position bias"
 DEFAULT_MEASURE: Final = "Consistency"
-CHANGING_CONTROLS: Final = ("measure",)
-
-
-def build() -> ViewParts:
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=19):
-            with gr.Row(elem_classes="eh-panel-head"):
-                head = ClickableHTML(
-                    panel_heading(DEFAULT_MEASURE, MEASURES[DEFAULT_MEASURE].subtitle)
-                )
-                layout = Switch(LAYOUTS, "Columns", elem_id="eh-columns")
-            measure = Switch(measures_for(2), "Measure", elem_id="eh-measure")
-            matrix = ClickableHTML(elem_id="eh-matrix")
-            ClickableHTML(how_computed(HOW_MATRIX))
-        with gr.Column(elem_classes="eh-panel", scale=10):
-            slots_head = ClickableHTML(panel_heading("Which position is chosen"))
-            slots = PlotlyView(height=300, elem_id="eh-slots")
-            ClickableHTML(how_computed(HOW_SLOTS))
-    with gr.Column(elem_classes="eh-panel") as flips_panel:
-        keys: list[tuple[LegendMark, str]] = [
-            ("first", "toward the first shown"),
-            ("second", "toward the second"),
-        ]
-        ClickableHTML(
-            panel_heading(
-                "Which way verdicts flip", "pairs whose verdict changed with the order", keys
-            )
-        )
-        flips = ClickableHTML(elem_id="eh-flips")
-        ClickableHTML(how_computed(HOW_FLIPS))
-    with gr.Column(elem_classes="eh-panel"):
-        ClickableHTML(
-            panel_heading(
-                "Could this be chance?", "p, Holm-adjusted over all rows, whatever the filter"
-            )
-        )
-        tests = ClickableHTML(elem_id="eh-order-tests")
-        ClickableHTML(how_computed(HOW_TESTS))
-    with gr.Column(elem_classes="eh-panel"):
-        labels_head = ClickableHTML(panel_heading("Position or label?"))
-        labels = ClickableHTML(elem_id="eh-slot-or-label")
-        labels_how = ClickableHTML(how_computed(HOW_LABELS))
-    with gr.Column(elem_classes="eh-panel", visible=False) as unrelated_panel:
-        ClickableHTML(
-            panel_heading(
-                "With and without an unrelated option", "grade on the same items, equal N only"
-            )
-        )
-        unrelated = ClickableHTML(elem_id="eh-unrelated")
-        ClickableHTML(how_computed(HOW_UNRELATED))
-    return ViewParts(
-        outputs=[
-            head,
-            matrix,
-            slots_head,
-            slots,
-            flips_panel,
-            flips,
-            labels_head,
-            labels,
-            labels_how,
-            tests,
-            unrelated_panel,
-            unrelated,
-        ],
-        clickable=[matrix, slots, flips, labels],
-        controls={"measure": measure, "columns": layout},
-        partial_redraws=dict.fromkeys(("measure", "columns"), ([head, matrix], render_matrix)),
-    )
 
 
 HOW_MATRIX: Final = (
@@ -171,43 +108,21 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
     return bias_view.bias_kpis_html(load_bias(filtered_study), accuracy_label(filtered_study))
 
 
-def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Initial values of the view's controls, from the page address or from the data of a new
-    study."""
+def measure_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
+    """The measures for as many options as the verdicts have."""
+    names = measures_for(load_bias(filtered_study).options)
+    return ControlState(pick_choice(wanted, names), names)
+
+
+def columns_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
+    """Columns by category or by prompt, whichever the study has more than one of."""
     bias = load_bias(filtered_study)
-    names = measures_for(bias.options)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
-    layout = BY_CATEGORY if sliced else BY_PROMPT
-    return {
-        "measure": gr.Radio(choices=names, value=pick_choice(wanted.get("measure"), names)),
-        "columns": gr.Radio(value=pick_choice(wanted.get("columns"), LAYOUTS, layout)),
-    }
+    return ControlState(pick_choice(wanted, LAYOUTS, BY_CATEGORY if sliced else BY_PROMPT))
 
 
-def available_choices(filtered_study: FilteredStudy) -> dict[str, list[str]]:
-    """Choices of the controls in `CHANGING_CONTROLS`: the measures for this number of options."""
-    return {"measure": measures_for(load_bias(filtered_study).options)}
-
-
-def render(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
-    bias = load_bias(filtered_study)
-    pairs = bias.options == 2
-    return [
-        *render_matrix(filtered_study, measure, columns),
-        slots_heading(bias),
-        bias_view.slot_figure(bias),
-        gr.Column(visible=pairs),
-        bias_view.flips_html(bias) if pairs else "",
-        *render_labels(filtered_study, bias),
-        render_tests(filtered_study, bias),
-        gr.Column(visible=not pairs),
-        "" if pairs else show_unrelated_contrast(filtered_study),
-    ]
-
-
-def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> list[Any]:
-    """The outputs to redraw when the measure or the columns of the matrix change."""
+def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Drawn:
     bias = load_bias(filtered_study)
     names = measures_for(bias.options)
     measure = measure if measure in names else names[0]
@@ -221,10 +136,25 @@ def render_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> 
         else None
     )
     subtitle = MEASURES[measure].subtitle if evenness is None else ENTROPY_BAND_SUBTITLE
-    return [
-        panel_heading(title, subtitle),
-        bias_matrix_html(bias, measure, columns, frame, evenness),
-    ]
+    matrix = bias_matrix_html(bias, measure, columns, frame, evenness)
+    return Drawn({"matrix": matrix}, panel_heading(title, subtitle))
+
+
+def draw_slots(filtered_study: FilteredStudy) -> Drawn:
+    bias = load_bias(filtered_study)
+    return Drawn({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
+
+
+def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
+    """The direction of flips, which only pairs have."""
+    bias = load_bias(filtered_study)
+    return bias_view.flips_html(bias) if bias.options == 2 else None
+
+
+def draw_unrelated(filtered_study: FilteredStudy) -> Markup | None:
+    """The effect of an unrelated option, which only choices among N options can have."""
+    pairs = load_bias(filtered_study).options == 2
+    return None if pairs else show_unrelated_contrast(filtered_study)
 
 
 def slots_heading(bias: Bias) -> Markup:
@@ -241,26 +171,103 @@ def slots_heading(bias: Bias) -> Markup:
     return panel_heading("Which position is chosen", subtitle, keys)
 
 
-def render_labels(filtered_study: FilteredStudy, bias: Bias) -> list[Any]:
-    """Heading, panel and explanation on labels: two shares for pairs, the choice model for N
-    options."""
+def draw_labels(filtered_study: FilteredStudy) -> Drawn:
+    """For pairs two shares, among N options the choice model."""
+    bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (
             f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; labels crossed over positions"
         )
-        return [
-            panel_heading("Position or label?", subtitle),
-            show_slot_or_label(bias),
-            how_computed(HOW_LABELS),
-        ]
+        heading = panel_heading("Position or label?", subtitle)
+        return Drawn({"labels": show_slot_or_label(bias)}, heading)
     subtitle = f"% of choices for each position among equal answers, 95{NARROW_SPACE}% CI"
     effects = show_slot_effects(load_option_rows(filtered_study), bias)
-    return [panel_heading("Effect of the position", subtitle), effects, how_computed(HOW_LABELS)]
+    return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 
 
-def render_tests(filtered_study: FilteredStudy, bias: Bias) -> Markup:
+def draw_tests(filtered_study: FilteredStudy) -> Markup:
+    bias = load_bias(filtered_study)
     if bias.options == 2:
         rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
         return order_tests_html(rows, names, "First : second", "Pairs", order_test_family(bias))
     rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
     return order_tests_html(rows, names, ENTROPY_BAND_HEAD, "Choices", order_test_family(bias))
+
+
+FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
+    ("first", "toward the first shown"),
+    ("second", "toward the second"),
+)
+MATRIX: Final = Panel(
+    "matrix",
+    draw_matrix,
+    (Body("matrix", "eh-matrix", clickable=True),),
+    DEFAULT_MEASURE,
+    MEASURES[DEFAULT_MEASURE].subtitle,
+    heading_changes=True,
+    controls=(
+        Control(
+            "measure",
+            "Measure",
+            measures_for(2),
+            elem_id="eh-measure",
+            below=True,
+            state=measure_state,
+            grows=True,
+        ),
+        Control("columns", "Columns", LAYOUTS, elem_id="eh-columns", state=columns_state),
+    ),
+    how=HOW_MATRIX,
+    scale=19,
+    report=bias_report.report_matrix,
+    table=bias_report.position_table,
+)
+SLOTS: Final = Panel(
+    "slots",
+    draw_slots,
+    (Body("slots", "eh-slots", chart_height=300, clickable=True),),
+    "Which position is chosen",
+    heading_changes=True,
+    how=HOW_SLOTS,
+    scale=10,
+    report=bias_report.report_slots,
+)
+FLIPS: Final = Panel(
+    "flips",
+    draw_flips,
+    (Body("flips", "eh-flips", clickable=True),),
+    "Which way verdicts flip",
+    "pairs whose verdict changed with the order",
+    FLIP_KEYS,
+    how=HOW_FLIPS,
+    visibility="shown",
+    report=bias_report.report_flips,
+)
+TESTS: Final = Panel(
+    "tests",
+    draw_tests,
+    (Body("tests", "eh-order-tests"),),
+    "Could this be chance?",
+    "p, Holm-adjusted over all rows, whatever the filter",
+    how=HOW_TESTS,
+)
+LABELS: Final = Panel(
+    "labels",
+    draw_labels,
+    (Body("labels", "eh-slot-or-label", clickable=True),),
+    "Position or label?",
+    heading_changes=True,
+    how=HOW_LABELS,
+)
+UNRELATED: Final = Panel(
+    "unrelated",
+    draw_unrelated,
+    (Body("unrelated", "eh-unrelated"),),
+    "With and without an unrelated option",
+    "grade on the same items, equal N only",
+    how=HOW_UNRELATED,
+    visibility="hidden",
+)
+VIEW: Final = View(
+    NAME, (PanelGroup((MATRIX, SLOTS)), FLIPS, TESTS, LABELS, UNRELATED), finding, kpis
+)

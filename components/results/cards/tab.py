@@ -2,76 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
-
-import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
-from components.layout.widgets import ClickableHTML
+from components.html.markup import EMPTY, Markup
 from components.results.cards.card_html import show_card
-from components.results.view_contract import ViewParts
+from components.results.cards.cards_report import report_cards
+from components.results.view.result_view import Body, Control, ControlState, Extra, Panel, View
 
 NAME: Final = "Report cards"
 
 
-def build() -> ViewParts:
-    with gr.Column(elem_classes="eh-panel eh-sheet"):
-        with gr.Row(elem_classes="eh-filters eh-sheet-bar"):
-            card = gr.Dropdown(
-                [("", "")],
-                value="",
-                label="Judge",
-                show_label=False,
-                container=False,
-                interactive=True,
-                elem_id="eh-card-judge",
-                elem_classes="eh-filter",
-                filterable=False,
-            )
-            print_it = gr.Button(
-                "Print or save as PDF", size="sm", elem_id="eh-print", elem_classes="eh-fit"
-            )
-        content = ClickableHTML(elem_id="eh-card")
-    return ViewParts(
-        outputs=[content],
-        clickable=[content],
-        controls={"card": card},
-        private_components={"print": print_it},
-    )
-
-
-def bind(parts: ViewParts) -> None:
+def bind(parts: Any) -> None:
     """Connect the print button; printing happens in the browser only."""
-    parts.private_components["print"].click(
+    parts.extras["print"].click(
         None, None, None, js="() => window.print()", api_visibility="private"
     )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Return an empty headline: a report card has its own title and sentences."""
-    return "", ""
-
-
-def kpis(filtered: FilteredStudy) -> str:
-    return ""
-
-
-def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    """The judges; the first is the empty value, so an address need not contain it."""
     names = list(Raters(filtered).names)
     default = names[0] if names else ""
     offered = [(name, "" if name == default else name) for name in names]
-    chosen = wanted.get("card", "")
-    value = chosen if chosen in names and chosen != default else ""
-    return {"card": gr.Dropdown(choices=offered or [("\u2013", "")], value=value)}
+    value = wanted if wanted in names and wanted != default else ""
+    return ControlState(value, offered or [("\u2013", "")])
 
 
-def render(filtered: FilteredStudy, card: str) -> list[Any]:
+def draw_card(filtered: FilteredStudy, card: str) -> Markup:
     """The outputs of the chosen card; if the filters leave it no verdicts, of the first card that
     has some."""
     raters = Raters(filtered)
     names = list(raters.names)
     wanted = card or (names[0] if names else "")
     in_view = raters.in_view
-    return [show_card(raters, wanted if wanted in in_view or not in_view else in_view[0])]
+    return show_card(raters, wanted if wanted in in_view or not in_view else in_view[0])
+
+
+CARD: Final = Panel(
+    "card",
+    draw_card,
+    (Body("card", "eh-card", clickable=True),),
+    controls=(
+        Control(
+            "card",
+            "Judge",
+            [("", "")],
+            "menu",
+            "eh-card-judge",
+            searchable=False,
+            state=card_state,
+        ),
+    ),
+    extras=(Extra("print", "button", "Print or save as PDF", "eh-print"),),
+    css="eh-panel eh-sheet",
+    head_css="eh-filters eh-sheet-bar",
+)
+VIEW: Final = View(NAME, (CARD,), kpis=lambda _: EMPTY, bind=bind, report=report_cards)
+"""Without a headline: the card has its own name and sentences."""

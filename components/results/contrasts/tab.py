@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
-import gradio as gr
-
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import share_in_drawing
 from components.html.format import NARROW_SPACE
-from components.html.markup import Markup
-from components.html.panel import finding_html, how_computed, panel_heading, wrap
-from components.layout.widgets import ClickableHTML, Switch
+from components.html.markup import EMPTY, Markup
+from components.html.panel import finding_html, panel_heading, wrap
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.item_differences import show_items
 from components.results.contrasts.measure_families import CATEGORY_MEASURES, FAMILIES
@@ -27,72 +24,23 @@ from components.results.contrasts.sides import (
     list_sides,
     sides_in_other_studies,
 )
-from components.results.view_contract import ViewParts, pick_choice
+from components.results.view.result_view import (
+    Body,
+    Control,
+    ControlState,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+)
 
 NAME: Final = "Contrasts"
+ITEMS_TITLE: Final = "Items that differ most"
 INTERVAL_LEGEND: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="thick"></i>95\u202f% CI</span>'
     '<span class="eh-key"><i class="thin"></i>adjusted for all measures shown</span>'
     '<span class="eh-key"><i class="chance"></i>no difference</span></div>'
 )
-
-
-def build() -> ViewParts:
-    with gr.Row(elem_classes="eh-title-row eh-sides"):
-        headline = ClickableHTML(elem_id="eh-contrast-told")
-        left = _side_dropdown("A", "eh-left")
-        right = _side_dropdown("B", "eh-right")
-    with gr.Column(elem_classes="eh-panel"):
-        with gr.Row(elem_classes="eh-panel-head"):
-            head = ClickableHTML(panel_heading("Paired differences"))
-            family = Switch(list(FAMILIES), "Family of measures")
-        ClickableHTML(wrap(INTERVAL_LEGEND))
-        table = ClickableHTML(elem_id="eh-contrasts")
-        ClickableHTML(how_computed(HOW_FAMILY))
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=1):
-            with gr.Row(elem_classes="eh-panel-head eh-one-filter"):
-                head_within = ClickableHTML(panel_heading("By category"))
-                within = gr.Dropdown(
-                    list(CATEGORY_MEASURES),
-                    value=next(iter(CATEGORY_MEASURES)),
-                    label="Measure by category",
-                    show_label=False,
-                    container=False,
-                    interactive=True,
-                    elem_id="eh-within",
-                    elem_classes="eh-filter",
-                )
-            categories = ClickableHTML(elem_id="eh-contrast-categories")
-            ClickableHTML(how_computed(HOW_CATEGORIES))
-        with gr.Column(elem_classes="eh-panel", scale=1):
-            head_items = ClickableHTML(panel_heading("Items that differ most"))
-            items = ClickableHTML(elem_id="eh-contrast-items")
-    lower = [head_within, categories, head_items, items]
-    return ViewParts(
-        outputs=[headline, head, table, *lower],
-        clickable=[table, categories, items],
-        controls={"left": left, "right": right, "family": family, "within": within},
-        partial_redraws={
-            "family": ([headline, head, table], render_family),
-            "within": (lower, render_categories),
-        },
-    )
-
-
-def _side_dropdown(label: str, elem_id: str) -> gr.Dropdown:
-    """Menu of sides; its empty value selects the default side, so that a URL need not name it."""
-    return gr.Dropdown(
-        [("", "")],
-        value="",
-        label=label,
-        show_label=False,
-        container=False,
-        interactive=True,
-        elem_id=elem_id,
-        elem_classes="eh-filter eh-side",
-        filterable=False,
-    )
 
 
 HOW_FAMILY: Final = (
@@ -111,33 +59,25 @@ HOW_CATEGORIES: Final = (
 )
 
 
-def finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Return an empty headline: it depends on the chosen sides, so `render` returns it."""
-    return "", ""
+def left_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    return _side_state(filtered, wanted, 0)
 
 
-def kpis(filtered: FilteredStudy) -> str:
-    return ""
+def right_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    return _side_state(filtered, wanted, 1)
 
 
-def initial_controls(filtered: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
+def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> ControlState:
+    """The sides; the default one is the empty value, so an address need not contain it."""
     known = list_sides(filtered)
+    default = default_sides(filtered, known)[side]
     names = [*known, *sides_in_other_studies(filtered)]
-    made: dict[str, Any] = {}
-    for control, default in zip(("left", "right"), default_sides(filtered, known), strict=True):
-        offered = [(name, "" if name == default else name) for name in names]
-        offered = offered if default else [("\u2013", ""), *offered]
-        chosen = wanted.get(control, "")
-        value = chosen if chosen in names and chosen != default else ""
-        made[control] = gr.Dropdown(choices=offered, value=value)
-    made["family"] = gr.Radio(value=pick_choice(wanted.get("family"), list(FAMILIES)))
-    measures = list(CATEGORY_MEASURES)
-    made["within"] = gr.Dropdown(
-        choices=measures, value=pick_choice(wanted.get("within"), measures)
-    )
-    return made
+    offered = [(name, "" if name == default else name) for name in names]
+    offered = offered if default else [("\u2013", ""), *offered]
+    return ControlState(wanted if wanted in names and wanted != default else "", offered)
 
 
+@share_in_drawing
 def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     """The two chosen sides; an empty or unknown name selects the default side."""
     known = list_sides(filtered)
@@ -152,44 +92,77 @@ def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     )
 
 
-def render(filtered: FilteredStudy, left: str, right: str, family: str, within: str) -> list[Any]:
+def draw_headline(filtered: FilteredStudy, left: str, right: str, family: str) -> Markup:
+    return finding_html(*contrast_finding(find_pair(filtered, left, right), family))
+
+
+def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> Drawn:
     pair = find_pair(filtered, left, right)
-    return [*_family_outputs(pair, family), *_category_outputs(pair, within)]
-
-
-def render_family(
-    filtered: FilteredStudy, left: str, right: str, family: str, within: str
-) -> list[Any]:
-    return _family_outputs(find_pair(filtered, left, right), family)
-
-
-def render_categories(
-    filtered: FilteredStudy, left: str, right: str, family: str, within: str
-) -> list[Any]:
-    return _category_outputs(find_pair(filtered, left, right), within)
-
-
-def _family_outputs(pair: PairedSides, family: str) -> list[Any]:
     title = (
         "Paired differences" if pair.problem else f"Paired differences, {_difference_label(pair)}"
     )
-    return [
-        finding_html(*contrast_finding(pair, family)),
-        panel_heading(title, family_subtitle(pair)),
-        show_family(pair, family),
-    ]
+    heading = panel_heading(title, family_subtitle(pair))
+    return Drawn({"contrasts": show_family(pair, family)}, heading)
 
 
-def _category_outputs(pair: PairedSides, within: str) -> list[Any]:
+def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
+    pair = find_pair(filtered, left, right)
     points = f"points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, adjusted for the categories"
+    heading = panel_heading(f"{within} by category", "" if pair.problem else points)
+    return Drawn({"categories": show_categories(pair, within)}, heading)
+
+
+def draw_items(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
     compared = CATEGORY_MEASURES[within]
-    return [
-        panel_heading(f"{within} by category", "" if pair.problem else points),
-        show_categories(pair, within),
-        panel_heading("Items that differ most", f"{within.lower()}: {compared.description}"),
-        show_items(pair, compared),
-    ]
+    heading = panel_heading(ITEMS_TITLE, f"{within.lower()}: {compared.description}")
+    items = show_items(find_pair(filtered, left, right), compared)
+    return Drawn({"items": items}, heading)
 
 
 def _difference_label(pair: PairedSides) -> str:
     return f"{pair.left.name} minus {pair.right.name}"
+
+
+SIDE_STYLE: Final[dict[str, Any]] = {"css": "eh-side", "searchable": False}
+HEADLINE: Final = Panel(
+    "headline",
+    draw_headline,
+    (Body("headline", "eh-contrast-told"),),
+    controls=(
+        Control("left", "A", [("", "")], "menu", "eh-left", state=left_state, **SIDE_STYLE),
+        Control("right", "B", [("", "")], "menu", "eh-right", state=right_state, **SIDE_STYLE),
+    ),
+    css="eh-title-row eh-sides",
+    heading_row=True,
+)
+FAMILY: Final = Panel(
+    "contrasts",
+    draw_family,
+    (Body("contrasts", "eh-contrasts", clickable=True),),
+    "Paired differences",
+    heading_changes=True,
+    legend=wrap(INTERVAL_LEGEND),
+    controls=(Control("family", "Family of measures", list(FAMILIES)),),
+    how=HOW_FAMILY,
+)
+CATEGORIES: Final = Panel(
+    "categories",
+    draw_categories,
+    (Body("categories", "eh-contrast-categories", clickable=True),),
+    "By category",
+    heading_changes=True,
+    controls=(
+        Control("within", "Measure by category", list(CATEGORY_MEASURES), "menu", "eh-within"),
+    ),
+    how=HOW_CATEGORIES,
+    head_css="eh-panel-head eh-one-filter",
+)
+ITEMS: Final = Panel(
+    "items",
+    draw_items,
+    (Body("items", "eh-contrast-items", clickable=True),),
+    ITEMS_TITLE,
+    heading_changes=True,
+)
+VIEW: Final = View(NAME, (HEADLINE, FAMILY, PanelGroup((CATEGORIES, ITEMS))), kpis=lambda _: EMPTY)
+"""The finding is a panel, as it depends on the two sides."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import gradio as gr
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.panel import how_computed
-from components.layout.widgets import ClickableHTML
+from components.html.markup import Markup
 from components.results.agreement import tab as people_tab
 from components.results.agreement.computed import load_agreement
 from components.results.bias import tab as bias_tab
@@ -18,21 +15,9 @@ from components.results.overview.sentences import people_sentence, swap_sentence
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
-from components.results.view_contract import ViewParts
+from components.results.view.result_view import Body, Panel, PanelGroup, View
 
 NAME: Final = "Overview"
-
-
-def build() -> ViewParts:
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel"):
-            bias = ClickableHTML(elem_id="eh-over-bias")
-        with gr.Column(elem_classes="eh-panel"):
-            ranking = ClickableHTML(elem_id="eh-over-ranking")
-            ClickableHTML(how_computed(HOLD_RULE))
-        with gr.Column(elem_classes="eh-panel"):
-            people = ClickableHTML(elem_id="eh-over-people")
-    return ViewParts(outputs=[bias, ranking, people])
 
 
 def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
@@ -40,29 +25,51 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return bias_tab.finding(filtered_study)[0], ""
 
 
-def render(filtered_study: FilteredStudy) -> list[Any]:
-    bias, ranking = load_bias(filtered_study), load_ranking(filtered_study)
+def draw_bias(filtered_study: FilteredStudy) -> Markup:
+    bias = load_bias(filtered_study)
+    return panels.finding_card(
+        "Position bias",
+        swap_sentence(bias),
+        panels.swap_chart(bias),
+        bias_tab.NAME,
+        "Position bias in detail",
+    )
+
+
+def draw_ranking(filtered_study: FilteredStudy) -> Markup:
+    ranking = load_ranking(filtered_study)
+    return panels.finding_card(
+        "Does the ranking hold?",
+        compare_orders(ranking).sentence,
+        panels.order_chart(ranking),
+        ranking_tab.NAME,
+        "Ranking and Elo",
+    )
+
+
+def draw_people(filtered_study: FilteredStudy) -> Markup:
     people = load_agreement(filtered_study)
-    return [
-        panels.finding_card(
-            "Position bias",
-            swap_sentence(bias),
-            panels.swap_chart(bias),
-            bias_tab.NAME,
-            "Position bias in detail",
+    return panels.finding_card(
+        "People",
+        people_sentence(people),
+        panels.people_chart(people),
+        people_tab.NAME,
+        "Agreement with people",
+    )
+
+
+VIEW: Final = View(
+    NAME,
+    (
+        PanelGroup(
+            (
+                Panel("bias", draw_bias, (Body("bias", "eh-over-bias"),)),
+                Panel(
+                    "ranking", draw_ranking, (Body("ranking", "eh-over-ranking"),), how=HOLD_RULE
+                ),
+                Panel("people", draw_people, (Body("people", "eh-over-people"),)),
+            )
         ),
-        panels.finding_card(
-            "Does the ranking hold?",
-            compare_orders(ranking).sentence,
-            panels.order_chart(ranking),
-            ranking_tab.NAME,
-            "Ranking and Elo",
-        ),
-        panels.finding_card(
-            "People",
-            people_sentence(people),
-            panels.people_chart(people),
-            people_tab.NAME,
-            "Agreement with people",
-        ),
-    ]
+    ),
+    finding,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import share_in_drawing
 from metrics.labels.label_sections import PassFailResult, pass_fail_results
 from metrics.labels.option_order import OptionOrder, option_order_effects
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
@@ -29,6 +30,7 @@ class PassFailView:
         return self.results[self.cell] if self.cell else None
 
 
+@share_in_drawing
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
     """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import gradio as gr
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
-from components.html.panel import empty_state, how_computed, panel_heading
-from components.layout.widgets import ClickableHTML
-from components.results.pass_fail import panels
+from components.html.panel import empty_state, panel_heading
+from components.results.pass_fail import panels, pass_fail_report
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.view_contract import ViewParts
+from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View
 
 NAME: Final = "Pass or fail"
+AREAS_TITLE: Final = "Where it is wrong"
+RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers labelled "
     "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
@@ -23,27 +22,6 @@ HOW_RATES: Final = (
     "the limits of Lang and Reiczigel. It assumes that the judge errs equally often on labelled "
     "and unlabelled answers. It needs a J of at least 0.2 with a lower limit above 0.06."
 )
-
-
-def build() -> ViewParts:
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=9):
-            head_areas = ClickableHTML(panel_heading("Where it is wrong"))
-            areas = ClickableHTML(elem_id="eh-pass-areas")
-        with gr.Column(elem_classes="eh-panel", scale=17):
-            head_rates = ClickableHTML(panel_heading("How good is the judge?"))
-            rates = ClickableHTML(elem_id="eh-pass-rates")
-            ClickableHTML(how_computed(HOW_RATES))
-    with gr.Column(elem_classes="eh-panel", visible=False) as judges_panel:
-        ClickableHTML(panel_heading("All judges", f"%, 95{NARROW_SPACE}% CI by item"))
-        judges = ClickableHTML(elem_id="eh-pass-judges")
-    with gr.Column(elem_classes="eh-panel"):
-        ClickableHTML(panel_heading("Does the order of the options matter?"))
-        order = ClickableHTML(elem_id="eh-pass-order")
-    return ViewParts(
-        outputs=[head_areas, areas, head_rates, rates, judges, judges_panel, order],
-        clickable=[areas, rates, judges],
-    )
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
@@ -54,22 +32,67 @@ def kpis(filtered: FilteredStudy) -> Markup:
     return panels.pass_fail_kpis(load_pass_fail(filtered))
 
 
-def render(filtered: FilteredStudy) -> list[Any]:
+def draw_areas(filtered: FilteredStudy) -> Drawn:
     view = load_pass_fail(filtered)
     if view.shown is None:
         none = empty_state(
             "No pass/fail verdicts", "Choose a study whose judges pass or fail single answers."
         )
-        return [panel_heading("Where it is wrong"), none, panel_heading("How good is the judge?"),
-                EMPTY, EMPTY, gr.Column(visible=False), EMPTY]  # fmt: skip
+        return Drawn({"areas": none}, panel_heading(AREAS_TITLE))
     labelled = count(view.shown.rates.confusion.total, "labelled answer")
+    heading = panel_heading(AREAS_TITLE, f"{labelled}; area = number of answers")
+    return Drawn({"areas": panels.confusion_areas(view)}, heading)
+
+
+def draw_rates(filtered: FilteredStudy) -> Drawn:
+    view = load_pass_fail(filtered)
+    if view.shown is None:
+        return Drawn({"rates": EMPTY}, panel_heading(RATES_TITLE))
     who = " · ".join(view.cell or ())
-    return [
-        panel_heading("Where it is wrong", f"{labelled}; area = number of answers"),
-        panels.confusion_areas(view),
-        panel_heading("How good is the judge?", f"{who}; 95{NARROW_SPACE}% CI by item"),
-        panels.rates_table(view),
-        panels.judges_table(view),
-        gr.Column(visible=len(view.results) > 1),
-        panels.order_panel(view),
-    ]
+    heading = panel_heading(RATES_TITLE, f"{who}; 95{NARROW_SPACE}% CI by item")
+    return Drawn({"rates": panels.rates_table(view)}, heading)
+
+
+def draw_judges(filtered: FilteredStudy) -> Markup | None:
+    """All judges, where there is more than one."""
+    view = load_pass_fail(filtered)
+    several = view.shown is not None and len(view.results) > 1
+    return panels.judges_table(view) if several else None
+
+
+def draw_order(filtered: FilteredStudy) -> Markup:
+    view = load_pass_fail(filtered)
+    return EMPTY if view.shown is None else panels.order_panel(view)
+
+
+AREAS: Final = Panel(
+    "areas",
+    draw_areas,
+    (Body("areas", "eh-pass-areas", clickable=True),),
+    AREAS_TITLE,
+    heading_changes=True,
+    scale=9,
+    report=pass_fail_report.report_areas,
+)
+RATES: Final = Panel(
+    "rates",
+    draw_rates,
+    (Body("rates", "eh-pass-rates", clickable=True),),
+    RATES_TITLE,
+    heading_changes=True,
+    how=HOW_RATES,
+    scale=17,
+    report=pass_fail_report.report_rates,
+)
+JUDGES: Final = Panel(
+    "judges",
+    draw_judges,
+    (Body("judges", "eh-pass-judges", clickable=True),),
+    "All judges",
+    f"%, 95{NARROW_SPACE}% CI by item",
+    visibility="hidden",
+)
+ORDER: Final = Panel(
+    "order", draw_order, (Body("order", "eh-pass-order"),), "Does the order of the options matter?"
+)
+VIEW: Final = View(NAME, (PanelGroup((AREAS, RATES)), JUDGES, ORDER), finding, kpis)

@@ -3,8 +3,8 @@ figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
@@ -15,27 +15,17 @@ from components.results.protocol import sections
 from components.results.protocol.creation import alignment_with_people as protocol_alignment
 from components.results.protocol.creation import levels_table as protocol_creation
 from components.results.protocol.grade import grade_panel as protocol_grade
-from components.results.protocol.grade import reading_rules as protocol_reading
 from components.results.protocol.grade import unread_trials as protocol_unread
 from components.results.protocol.grade import unrelated_option as protocol_unrelated
 from components.results.protocol.grade.unrelated_option import ComparisonStudy
 from components.results.protocol.mt_bench import pair_games as protocol_games
-from components.results.protocol.mt_bench import single_ratings as protocol_ratings
 from components.results.protocol.published import paper_tables_html
 from components.results.protocol.published import redundancy_panel as protocol_redundancy
 from components.results.protocol.visit import cost_and_extraction as protocol_cost
 from components.results.protocol.visit import leaderboard as protocol_visit
+from components.results.view.result_view import Drawn
 from metrics.protocols.creation_alignment_table import AlignmentTable
 from studies.spec.study import Study
-
-OUTPUT_KEYS: Final = (
-    "rules", "visit", "board", "cost", "extraction", "skills", "grade", "grade_head", "heatmap",
-    "sizes", "unrelated", "reading", "points", "grades_printed", "creation", "creation_head",
-    "levels", "labels", "five_labels", "people", "alignment", "creation_printed", "games", "wins",
-    "conflicts", "ratings", "single", "others", "redundancy", "scatter",
-)  # fmt: skip
-"""Keys of the outputs in the order of the tab. The key of a protocol's group of panels precedes the
-keys of its panels."""
 
 load_leaderboard = memoise_by_study(protocol_visit.compute_leaderboard)
 load_spending = memoise_by_study(protocol_cost.head_to_head_spending)
@@ -47,31 +37,13 @@ load_own_alignment = memoise_by_study(
 )
 
 
-def draw_blocks(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of each output by its key, for the groups of panels that apply to the study."""
+def uses(*names: str) -> Callable[[FilteredStudy], bool]:
+    """A function that returns whether a study shows one of these sections."""
+    return lambda filtered: bool(set(names) & set(load_sections(filtered)))
+
+
+def draw_rules(filtered: FilteredStudy) -> Markup:
     wanted = load_sections(filtered)
-    made: dict[str, Any] = {"rules": _rules_html(filtered, wanted)}
-    if sections.VISIT_SECTION in wanted:
-        made |= draw_visit(filtered)
-    if sections.GRADE_SECTION in wanted:
-        made |= draw_grade(filtered, controls)
-    if sections.LEVELS_SECTION in wanted or sections.FACTUALITY_SECTION in wanted:
-        made |= {"creation": True, **draw_creation(filtered, controls["split"], controls["cell"])}
-    if sections.LEVELS_SECTION in wanted:
-        made |= {"labels": True, "five_labels": protocol_ratings.show_label_counts(filtered)}
-    if sections.ALIGNMENT_SECTION in wanted:
-        made |= draw_people(filtered, controls)
-    if sections.WINS_SECTION in wanted:
-        made |= draw_games(filtered)
-    if sections.RATINGS_SECTION in wanted:
-        made |= {"ratings": True, "single": protocol_ratings.show_ratings(filtered)}
-    if set(wanted) - {sections.GRADE_SECTION}:
-        made["others"] = True
-        made |= draw_redundancy(filtered, controls["scores"], controls["correlation"])
-    return made
-
-
-def _rules_html(filtered: FilteredStudy, wanted: tuple[str, ...]) -> Markup:
     if not wanted:
         return empty_state(
             "No protocol panels yet.",
@@ -80,43 +52,43 @@ def _rules_html(filtered: FilteredStudy, wanted: tuple[str, ...]) -> Markup:
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
 
-def draw_visit(filtered: FilteredStudy) -> dict[str, Any]:
-    read = protocol_cost.reply_counts(filtered)
-    return {
-        "visit": True,
-        "board": protocol_visit.show_elo_leaderboard(
-            load_leaderboard(filtered), protocol_visit.common_image_kind(filtered)
-        ),
-        "cost": protocol_cost.show_cost(load_spending(filtered)),
-        "extraction": protocol_cost.show_extraction(filtered, read),
-        "skills": protocol_visit.show_skills(filtered),
-    }
+def draw_board(filtered: FilteredStudy) -> Markup:
+    return protocol_visit.show_elo_leaderboard(
+        load_leaderboard(filtered), protocol_visit.common_image_kind(filtered)
+    )
 
 
-def draw_grade(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
+def draw_cost(filtered: FilteredStudy) -> Markup:
+    return protocol_cost.show_cost(load_spending(filtered))
+
+
+def draw_extraction(filtered: FilteredStudy) -> Markup:
+    return protocol_cost.show_extraction(filtered, protocol_cost.reply_counts(filtered))
+
+
+def draw_heatmap(filtered: FilteredStudy, score: str) -> Drawn:
     cells = load_grade_cells(filtered)
-    beside = load_comparison_study(filtered, controls["beside"])
-    return {
-        "grade": True,
-        **draw_heatmap(filtered, controls["score"]),
-        "sizes": protocol_grade.show_by_size(filtered, cells)
-        + protocol_unread.show_unread_trials(filtered, cells),
-        "unrelated": protocol_unrelated.show_unrelated(filtered, cells, beside),
-        "reading": protocol_reading.show_reading_differences(filtered),
-        "points": protocol_reading.show_option_grades(filtered),
-        "grades_printed": paper_tables_html.show_published_grades(controls["printed"]),
+    sizes = protocol_grade.show_by_size(filtered, cells)
+    bodies = {
+        "heatmap": protocol_grade.show_heatmap(cells, score),
+        "sizes": sizes + protocol_unread.show_unread_trials(filtered, cells),
     }
-
-
-def draw_heatmap(filtered: FilteredStudy, score: str) -> dict[str, Any]:
     title = f"Grade Score: {score.lower()} by judge and prompt"
-    return {
-        "grade_head": panel_heading(title, protocol_grade.MEASURE_SUBTITLES[score]),
-        "heatmap": protocol_grade.show_heatmap(load_grade_cells(filtered), score),
-    }
+    return Drawn(bodies, panel_heading(title, protocol_grade.MEASURE_SUBTITLES[score]))
 
 
-def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> dict[str, Any]:
+def draw_unrelated(filtered: FilteredStudy, beside: str | None) -> Markup:
+    other = load_comparison_study(filtered, beside)
+    return protocol_unrelated.show_unrelated(filtered, load_grade_cells(filtered), other)
+
+
+def draw_published_grades(filtered: FilteredStudy, printed: str) -> Markup:
+    return paper_tables_html.show_published_grades(printed)
+
+
+def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | None:
+    if not uses(sections.LEVELS_SECTION, sections.FACTUALITY_SECTION)(filtered):
+        return None
     baseline = protocol_creation.study_baseline(filtered)
     against = f"against {baseline}" if baseline else "against all opponents"
     title = {
@@ -127,41 +99,36 @@ def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> dict[str, A
     subtitle = f"% of usable verdicts {against}, both orders pooled; ties are centred on the line"
     if split != "Models":
         subtitle = f"{against}; both orders pooled; 95\u202f% CI by items"
-    return {
-        "creation_head": panel_heading(title, subtitle),
-        "levels": protocol_creation.show_creation_table(
-            filtered, split, cell, load_sections(filtered)
-        ),
-    }
+    table = protocol_creation.show_creation_table(filtered, split, cell, load_sections(filtered))
+    return Drawn({"levels": table}, panel_heading(title, subtitle))
 
 
-def draw_people(filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-    found = load_alignment(filtered, controls["beside"])
-    printed = filtered.study.preset in ("", "creation-mmbench")
-    return {
-        "people": True,
-        "alignment": protocol_alignment.show_alignment(found),
-        "creation_printed": paper_tables_html.show_published_creation(controls["table"])
-        if printed
-        else "",
-    }
+def draw_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
+    return protocol_alignment.show_alignment(load_alignment(filtered, beside))
 
 
-def draw_games(filtered: FilteredStudy) -> dict[str, Any]:
+def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
+    """The tables of the paper, for its preset and for studies without one."""
+    if filtered.study.preset not in ("", "creation-mmbench"):
+        return EMPTY
+    return paper_tables_html.show_published_creation(table)
+
+
+def draw_conflicts(filtered: FilteredStudy) -> Markup:
     conflicts = protocol_games.game_conflicts(filtered)
     summary = protocol_games.unequal_games_html(conflicts)
-    return {
-        "games": True,
-        "wins": protocol_games.show_win_rates(filtered),
-        "conflicts": summary + protocol_games.show_conflicts(conflicts),
-    }
+    return summary + protocol_games.show_conflicts(conflicts)
 
 
-def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> dict[str, Any]:
-    return {
+def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> Drawn | None:
+    """Correlations of protocols that rank models; Grade Score rates judges."""
+    if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
+        return None
+    bodies = {
         "redundancy": protocol_redundancy.show_correlations(filtered, scores, correlation),
         "scatter": protocol_redundancy.show_scatter(filtered, scores),
     }
+    return Drawn(bodies)
 
 
 # -- comparison with another study ---------------------------------------------------------------

@@ -1,64 +1,26 @@
-"""The Ranking view of the Results tab: layout of its panels and their contents."""
+"""The Ranking view of the Results tab: its panels and their contents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-
-import gradio as gr
+from typing import Final
 
 from components.charts.figure_parts import empty_figure
 from components.filtering.filtered_study import FilteredStudy, rule_clause
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup, fill, inline_markup
-from components.html.panel import LegendMark, how_computed, panel_heading, wrap
-from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.html.panel import LegendMark, panel_heading, wrap
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
-from components.results.ranking import panels
+from components.results.ranking import panels, ranking_report
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
-from components.results.view_contract import ViewParts, pick_choice
+from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
 
 NAME: Final = "Ranking"
 ONE_ORDER: Final = "One order"
 BAND_ONLY: Final = "Band only"
 CURVE_MODES: Final = (BAND_ONLY, ONE_ORDER)
-
-
-def build() -> ViewParts:
-    with gr.Column(elem_classes="eh-panel"):
-        board_head = ClickableHTML(panel_heading("Leaderboard"))
-        leaders = ClickableHTML(elem_id="eh-leaders")
-        ClickableHTML(how_computed(HOW_RANKING))
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=29):
-            with gr.Row(elem_classes="eh-panel-head"):
-                elo_head = ClickableHTML(panel_heading("Elo as battles come in"))
-                curves = Switch(CURVE_MODES, "Curves", elem_id="eh-curves")
-            badge = ClickableHTML(elem_id="eh-converged")
-            elo = PlotlyView(height=380, elem_id="eh-elo")
-            ClickableHTML(how_computed(HOW_ELO))
-        with gr.Column(elem_classes="eh-panel", scale=20):
-            heads_head = ClickableHTML(panel_heading("Head-to-head"))
-            heads = ClickableHTML(elem_id="eh-heads")
-            ClickableHTML(how_computed(HOW_HEAD_TO_HEAD))
-    with gr.Column(elem_classes="eh-panel"):
-        keys: list[tuple[LegendMark, str]] = [
-            ("ring", "one order alone"),
-            ("dot", "both"),
-        ]
-        subtitle = f"ratings from one order alone and from both; line: 95{NARROW_SPACE}% CI of both"
-        ClickableHTML(panel_heading("Does the ranking depend on the order?", subtitle, keys))
-        orders = ClickableHTML(elem_id="eh-orders")
-        ClickableHTML(how_computed(HOW_ORDERS))
-    return ViewParts(
-        outputs=[board_head, leaders, elo_head, badge, elo, heads_head, heads, orders],
-        clickable=[leaders, elo, heads],
-        controls={"curves": curves},
-        partial_redraws={"curves": ([elo], render_curves)},
-    )
 
 
 HOW_RANKING: Final = (
@@ -97,36 +59,39 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
 
-def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    return {"curves": gr.Radio(value=pick_choice(wanted.get("curves"), CURVE_MODES))}
+def draw_board(filtered_study: FilteredStudy) -> Drawn:
+    ranking = load_ranking(filtered_study)
+    heading = board_heading(ranking, rule_clause(filtered_study))
+    return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
 
 
-def render(filtered_study: FilteredStudy, curves: str) -> list[Any]:
+def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
+    ranking = load_ranking(filtered_study)
+    figure = panels.elo_figure(ranking, curves != BAND_ONLY)
+    bodies = {
+        "badge": panels.convergence_badge(ranking),
+        "elo": figure or empty_figure("Elo needs pairwise comparisons.", 200),
+    }
+    return Drawn(bodies, elo_heading(ranking))
+
+
+def draw_head_to_head(filtered_study: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
-    return [
-        board_heading(ranking, rule_clause(filtered_study)),
-        panels.leaderboard_html(ranking),
-        elo_heading(ranking),
-        panels.convergence_badge(ranking),
-        *render_curves(filtered_study, curves),
-        panel_heading(
-            "Head-to-head", f"row beats column, %, ties as half; {sizes}" if sizes else ""
-        ),
-        panels.head_to_head_html(ranking),
-        stability_html(ranking) + panels.order_comparison_html(ranking),
-    ]
+    subtitle = f"row beats column, %, ties as half; {sizes}" if sizes else ""
+    heads = panels.head_to_head_html(ranking)
+    return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
+
+
+def draw_orders(filtered_study: FilteredStudy) -> Markup:
+    ranking = load_ranking(filtered_study)
+    return stability_html(ranking) + panels.order_comparison_html(ranking)
 
 
 def stability_html(ranking: Ranking) -> Markup:
     """HTML sentence above the table of orders: whether the ranking holds in both orders."""
     sentence = compare_orders(ranking).sentence
     return wrap(fill('<p class="eh-under">{}</p>', inline_markup(f"**Does it hold?** {sentence}")))
-
-
-def render_curves(filtered_study: FilteredStudy, curves: str) -> list[Any]:
-    drawn = panels.elo_figure(load_ranking(filtered_study), curves != BAND_ONLY)
-    return [drawn or empty_figure("Elo needs pairwise comparisons.", 200)]
 
 
 def board_heading(ranking: Ranking, rule: str = "") -> Markup:
@@ -150,3 +115,55 @@ def elo_heading(ranking: Ranking) -> Markup:
         f"battles in plan order; {band}; K 4",
         [("limit", "Bradley–Terry, the limit")],
     )
+
+
+ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
+    ("ring", "one order alone"),
+    ("dot", "both"),
+)
+BOARD: Final = Panel(
+    "board",
+    draw_board,
+    (Body("leaders", "eh-leaders", clickable=True),),
+    "Leaderboard",
+    heading_changes=True,
+    how=HOW_RANKING,
+    report=ranking_report.report_board,
+    table=ranking_report.ranking_table,
+)
+ELO: Final = Panel(
+    "curves",
+    draw_curves,
+    (Body("badge", "eh-converged"), Body("elo", "eh-elo", chart_height=380, clickable=True)),
+    "Elo as battles come in",
+    heading_changes=True,
+    controls=(Control("curves", "Curves", CURVE_MODES, elem_id="eh-curves"),),
+    how=HOW_ELO,
+    scale=29,
+    report=ranking_report.report_curves,
+)
+HEAD_TO_HEAD: Final = Panel(
+    "head_to_head",
+    draw_head_to_head,
+    (Body("heads", "eh-heads", clickable=True),),
+    "Head-to-head",
+    heading_changes=True,
+    how=HOW_HEAD_TO_HEAD,
+    scale=20,
+    report=ranking_report.report_head_to_head,
+)
+ORDERS: Final = Panel(
+    "orders",
+    draw_orders,
+    (Body("orders", "eh-orders"),),
+    "Does the ranking depend on the order?",
+    f"ratings from one order alone and from both; line: 95{NARROW_SPACE}% CI of both",
+    ORDER_KEYS,
+    how=HOW_ORDERS,
+)
+VIEW: Final = View(
+    NAME,
+    (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),
+    finding,
+    report=ranking_report.report_headline,
+)

@@ -1,5 +1,5 @@
-"""Report section on remedies: recommendation, chart of cost and gain, table of rules, and verdict
-patterns."""
+"""Report section on remedies: recommendation, chart of cost and gain, table of rules, and
+the verdict patterns behind them; and the table for a paper."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ from components.results.remedies.frontier_svg import frontier_chart
 from components.results.remedies.panel_pieces import panel, wrapped
 from components.results.remedies.reason_panels import patterns_panel
 from components.results.remedies.remedy_table import rules_table
+from components.results.view.paper_table import (
+    EMPTY_CELL,
+    PaperTable,
+    interval_cell,
+    percent_cells,
+    slice_text,
+)
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_names import rule_words
 
 
 def remedies_report(filtered: FilteredStudy) -> Markup:
@@ -30,3 +39,40 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
     rules = panel(title, "differences adjusted for all rules", rules_table(view))
     return join([head, wrapped(charts, rules, patterns_panel(view))])
+
+
+def remedies_table(view: FilteredStudy) -> PaperTable | None:
+    """Table of remedies for the judge shown on the page, all on the same comparisons."""
+    data = load_remedies(view)
+    if data.cell is None:
+        return None
+    rows = tuple(
+        (
+            rule_words(line.rule).title,
+            f"{line.rule.price:g}",
+            *percent_cells(line.agreement),
+            EMPTY_CELL if line.adjusted is None else points(line.adjusted.value),
+            EMPTY_CELL if line.adjusted is None else interval_cell(line.adjusted, 100, 1),
+            *(percent_cells(one)[0] for one in (line.decided, line.right_when_decided)),
+        )
+        for line in data.table
+        if line.complete
+    )
+    what = "the majority of people" if data.by_people else "known answers"
+    caption = (
+        f"Remedies for {data.judge} on {view.name}: % agreement with {what} (undecided counts "
+        f"half) on the same {count(data.comparisons, 'comparison')}, difference to one call in "
+        "points with intervals adjusted for all rules, % decided, % right when decided. "
+        f"{slice_text(view)}"
+    )
+    head = (
+        "Rule",
+        "Calls",
+        "Agreement",
+        "95 % CI",
+        "Difference",
+        "Adjusted CI",
+        "Decided",
+        "Right",
+    )
+    return PaperTable("Remedies", caption, head, rows)

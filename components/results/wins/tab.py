@@ -1,105 +1,32 @@
-"""The Win rates view of the Results tab: layout of its panels and their contents."""
+"""The Win rates view of the Results tab: its panels and their contents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
-
-import gradio as gr
+from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE
 from components.html.markup import Markup
-from components.html.panel import how_computed, legend_key, panel_heading, wrap
-from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.html.panel import legend_key, panel_heading, wrap
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
-from components.results.view_contract import ViewParts, pick_choice
+from components.results.view.address_choices import pick_choice
+from components.results.view.result_view import (
+    Body,
+    Control,
+    ControlState,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+)
 from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel as precision_view
 from components.results.wins import sentences as wins_words
+from components.results.wins.wins_table import wins_table
 
 NAME: Final = "Win rates"
-
-
-def build() -> ViewParts:
-    with gr.Column(elem_classes="eh-panel"):
-        interval = f"95{NARROW_SPACE}% CI by items"
-        subtitle = f"% of verdicts, ties as half; {interval}; grey: bounds for missing verdicts"
-        ClickableHTML(panel_heading("Win rate by model", subtitle))
-        rates = ClickableHTML(elem_id="eh-rates")
-        ClickableHTML(how_computed(HOW_WINS))
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=19):
-            with gr.Row(elem_classes="eh-panel-head"):
-                head = ClickableHTML(panel_heading("Win rate by category"))
-                by = Switch(tuple(wins_view.SPLIT_COLUMNS), "Split by")
-                voice = Switch(wins_view.RATER_CHOICES, "Whose verdicts")
-            table = ClickableHTML(elem_id="eh-rate-matrix")
-            ClickableHTML(how_computed(HOW_MATRIX))
-        with gr.Column(elem_classes="eh-panel", scale=10) as by_length:
-            ClickableHTML(
-                panel_heading("Does length decide?", f"% won by length ratio, 95{NARROW_SPACE}% CI")
-            )
-            ClickableHTML(
-                wrap(
-                    Markup('<div class="eh-row">'),
-                    legend_key("dot", "judges, with fit"),
-                    legend_key("diamond", "people"),
-                    legend_key("even", "even"),
-                    Markup("</div>"),
-                )
-            )
-            length = PlotlyView(height=330, elem_id="eh-length")
-            length_text = ClickableHTML(elem_id="eh-length-said")
-            ClickableHTML(how_computed(HOW_LENGTH))
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=1) as held_equal:
-            subtitle = "raw, and as if both answers were equally long; descriptive, not causal"
-            ClickableHTML(panel_heading("Win rate with length held equal", subtitle))
-            controlled = ClickableHTML(elem_id="eh-controlled")
-            ClickableHTML(how_computed(HOW_CONTROLLED))
-        with gr.Column(elem_classes="eh-panel", scale=1) as tied:
-            ClickableHTML(panel_heading("Ties", f"% of verdicts, 95{NARROW_SPACE}% CI by items"))
-            ties = ClickableHTML(elem_id="eh-ties")
-    levels = ClickableHTML(elem_id="eh-levels")
-    with gr.Row(equal_height=True, elem_classes="eh-pair"):
-        with gr.Column(elem_classes="eh-panel", scale=1) as planned:
-            ClickableHTML(panel_heading("What to buy next", "how the interval would narrow"))
-            precision = ClickableHTML(elem_id="eh-precision")
-            ClickableHTML(how_computed(HOW_PRECISION))
-        with gr.Column(elem_classes="eh-panel", scale=1) as judged:
-            ClickableHTML(panel_heading("Jury and tie models", "other ways to count"))
-            jury = ClickableHTML(elem_id="eh-jury")
-            tie_models = ClickableHTML(elem_id="eh-tie-models")
-            ClickableHTML(how_computed(HOW_JURY))
-    return ViewParts(
-        outputs=[
-            rates,
-            head,
-            table,
-            by_length,
-            length,
-            length_text,
-            held_equal,
-            controlled,
-            tied,
-            ties,
-            levels,
-            planned,
-            precision,
-            judged,
-            jury,
-            tie_models,
-        ],
-        clickable=[rates, table, controlled, ties, levels],
-        controls={"by": by, "voice": voice},
-        partial_redraws={
-            "by": ([head, table], render_matrix),
-            "voice": ([head, table], render_matrix),
-        },
-    )
 
 
 HOW_WINS: Final = (
@@ -147,55 +74,138 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
     return wins_words.show_kpis(filtered_study)
 
 
-def initial_controls(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, Any]:
-    """Initial values of the view's controls, from the page address or from the data of a new
-    study."""
-    return {
-        "by": gr.Radio(
-            value=pick_choice(
-                wanted.get("by"),
-                list(wins_view.SPLIT_COLUMNS),
-                wins_view.default_split(filtered_study),
-            )
-        ),
-        "voice": gr.Radio(value=pick_choice(wanted.get("voice"), list(wins_view.RATER_CHOICES))),
-    }
+def split_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
+    names = list(wins_view.SPLIT_COLUMNS)
+    return ControlState(pick_choice(wanted, names, wins_view.default_split(filtered_study)))
 
 
-def render(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
-    """One value per output of the view; the panels on length and ties are hidden if there are no
-    such data."""
-    long, ties = wins_length.length_figure(filtered_study), wins_view.show_ties(filtered_study)
-    return [
-        wins_view.show_win_rates(filtered_study),
-        *render_matrix(filtered_study, by, voice),
-        gr.Column(visible=long is not None),
-        long,
-        wins_length.show_length_sentence(filtered_study),
-        gr.Column(visible=long is not None),
-        wins_length.show_length_controlled(filtered_study),
-        gr.Column(visible=bool(ties)),
-        ties,
-        wins_view.show_levels(filtered_study),
-        *render_precision(filtered_study),
-    ]
-
-
-def render_precision(filtered_study: FilteredStudy) -> list[Any]:
-    """Outputs of the panels on precision, jury and tie models; each panel is hidden if its data are
-    missing."""
-    plan = precision_view.show_precision(filtered_study)
-    jury = precision_view.show_jury(filtered_study)
-    ties = precision_view.show_tie_models(filtered_study)
-    return [gr.Column(visible=bool(plan)), plan, gr.Column(visible=bool(jury or ties)), jury, ties]
-
-
-def render_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> list[Any]:
+def draw_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> Drawn:
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
     subtitle = f"%; 95{NARROW_SPACE}% CI; no colour below even"
     if voice == "Difference":
         subtitle = f"points, on pairs judged by both; 95{NARROW_SPACE}% CI"
-    head = panel_heading(f"{what}{of} by {split}", subtitle)
-    return [head, wins_view.show_matrix(filtered_study, by, voice)]
+    heading = panel_heading(f"{what}{of} by {split}", subtitle)
+    return Drawn({"rate_matrix": wins_view.show_matrix(filtered_study, by, voice)}, heading)
+
+
+def draw_length(filtered_study: FilteredStudy) -> Drawn | None:
+    """Win rate by length ratio, where the lengths are known."""
+    figure = wins_length.length_figure(filtered_study)
+    if figure is None:
+        return None
+    sentence = wins_length.show_length_sentence(filtered_study)
+    return Drawn({"length": figure, "length_text": sentence})
+
+
+def draw_controlled(filtered_study: FilteredStudy) -> Markup | None:
+    if wins_length.length_effects(filtered_study)[0] is None:
+        return None
+    return wins_length.show_length_controlled(filtered_study)
+
+
+def draw_ties(filtered_study: FilteredStudy) -> Markup | None:
+    return wins_view.show_ties(filtered_study) or None
+
+
+def draw_precision(filtered_study: FilteredStudy) -> Markup | None:
+    return precision_view.show_precision(filtered_study) or None
+
+
+def draw_jury(filtered_study: FilteredStudy) -> Drawn | None:
+    jury = precision_view.show_jury(filtered_study)
+    ties = precision_view.show_tie_models(filtered_study)
+    return Drawn({"jury": jury, "tie_models": ties}) if jury or ties else None
+
+
+RATES: Final = Panel(
+    "rates",
+    wins_view.show_win_rates,
+    (Body("rates", "eh-rates", clickable=True),),
+    "Win rate by model",
+    f"% of verdicts, ties as half; 95{NARROW_SPACE}% CI by items; "
+    "grey: bounds for missing verdicts",
+    how=HOW_WINS,
+    table=wins_table,
+)
+MATRIX: Final = Panel(
+    "rate_matrix",
+    draw_matrix,
+    (Body("rate_matrix", "eh-rate-matrix", clickable=True),),
+    "Win rate by category",
+    heading_changes=True,
+    controls=(
+        Control("by", "Split by", list(wins_view.SPLIT_COLUMNS), state=split_state),
+        Control("voice", "Whose verdicts", list(wins_view.RATER_CHOICES)),
+    ),
+    how=HOW_MATRIX,
+    scale=19,
+)
+LENGTH: Final = Panel(
+    "length",
+    draw_length,
+    (Body("length", "eh-length", chart_height=330), Body("length_text", "eh-length-said")),
+    "Does length decide?",
+    f"% won by length ratio, 95{NARROW_SPACE}% CI",
+    legend=wrap(
+        Markup('<div class="eh-row">'),
+        legend_key("dot", "judges, with fit"),
+        legend_key("diamond", "people"),
+        legend_key("even", "even"),
+        Markup("</div>"),
+    ),
+    how=HOW_LENGTH,
+    scale=10,
+    visibility="shown",
+)
+CONTROLLED: Final = Panel(
+    "controlled",
+    draw_controlled,
+    (Body("controlled", "eh-controlled", clickable=True),),
+    "Win rate with length held equal",
+    "raw, and as if both answers were equally long; descriptive, not causal",
+    how=HOW_CONTROLLED,
+    visibility="shown",
+)
+TIES: Final = Panel(
+    "ties",
+    draw_ties,
+    (Body("ties", "eh-ties", clickable=True),),
+    "Ties",
+    f"% of verdicts, 95{NARROW_SPACE}% CI by items",
+    visibility="shown",
+)
+LEVELS: Final = Panel(
+    "levels", wins_view.show_levels, (Body("levels", "eh-levels", clickable=True),), css=""
+)
+PRECISION: Final = Panel(
+    "precision",
+    draw_precision,
+    (Body("precision", "eh-precision"),),
+    "What to buy next",
+    "how the interval would narrow",
+    how=HOW_PRECISION,
+    visibility="shown",
+)
+JURY: Final = Panel(
+    "jury",
+    draw_jury,
+    (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
+    "Jury and tie models",
+    "other ways to count",
+    how=HOW_JURY,
+    visibility="shown",
+)
+VIEW: Final = View(
+    NAME,
+    (
+        RATES,
+        PanelGroup((MATRIX, LENGTH)),
+        PanelGroup((CONTROLLED, TIES)),
+        LEVELS,
+        PanelGroup((PRECISION, JURY)),
+    ),
+    finding,
+    kpis,
+)

@@ -24,6 +24,7 @@ from studies.domain import Ask, Item, Judgement, Preference, Verdict
 from studies.spec.study import parse_study
 from studies.store.rows import put_judgement
 from studies.store.store import Store
+from tests.page_words import says
 
 EVIL = """<img src=x onerror="alert(1)"><script>alert(2)</script>${alert(3)} {{value}} ' " </div>"""
 PIXEL = bytes.fromhex("89504e470d0a1a0a")
@@ -240,10 +241,10 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
     )  # fmt: skip
     name = record(store, one, [told(one, "xy", 1), told(one, "yx", 1)])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
-    assert "Flipped. The judge chose the answer shown second in both orders" in said
-    assert "The one person who voted called it a tie." in said
-    assert "Order 1 x, then y 2nd picked y" in said
-    assert "Order 2 y, then x 2nd picked x" in said
+    assert says(said, "Flipped", "chose", "orders")
+    assert says(said, "person", "voted called")
+    assert says(said, "1", "y 2nd picked")
+    assert says(said, "2 y", "2nd picked")
 
 
 @pytest.mark.parametrize(
@@ -266,9 +267,9 @@ def test_an_unread_reply_is_no_tie_and_its_reason_is_shown(store):
     lost = told(one, "yx", None, status="refusal", reply="I would rather not.")
     name = record(store, one, [told(one, "xy", 0), lost])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
-    assert "Unusable replies. 1 of its 2 replies gave no verdict (1 refusal)." in said
-    assert "never as a tie or a loss" in said
-    assert "I would rather not." in said
+    assert says(said, "1", "2", "gave no", "(1 refusal)")
+    assert says(said, "never", "tie", "loss")
+    assert says(said, "I", "rather not")
 
 
 def test_what_was_not_recorded_is_written_out(store):
@@ -277,7 +278,7 @@ def test_what_was_not_recorded_is_written_out(store):
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
     assert f"Prompt as sent {NOT_RECORDED}" in said
     assert f"Tokens {NOT_RECORDED} Cost {NOT_RECORDED} Time {NOT_RECORDED}" in said
-    assert "The reply was not recorded, only its verdict." in said
+    assert says(said, "reply", "not recorded, only")
     assert f"y {NOT_RECORDED}" in said
 
 
@@ -316,8 +317,8 @@ def test_label_probabilities_are_bars_in_slot_colours_with_the_crossed_labels(st
     made = detail_panel(load_view(store, Selection(study=name)))
     assert 'class="first" style="width:25.0%"' in made
     assert 'class="second" style="width:75.0%"' in made
-    assert "B x 25.0 % A y 75.0 %" in text_of(made).replace("\u202f", " ")
-    assert "x (labelled B), then y (labelled A)" in text_of(made)
+    assert says(text_of(made).replace("\u202f", " "), "x 25.0", "y 75.0")
+    assert says(text_of(made), "labelled", "y (labelled")
 
 
 def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
@@ -325,9 +326,7 @@ def test_answers_that_share_little_are_not_marked_and_the_page_says_so(store):
     name = record(store, one, [told(one, "xy", 0), told(one, "yx", 1)])
     made = detail_panel(load_view(store, Selection(study=name)))
     assert "<mark>" not in made
-    assert (
-        "0\u202f% of words shared. Differences are marked if at least 25\u202f% are shared." in made
-    )
+    assert says(made, "0", "shared", "marked", "25")
 
 
 def test_a_long_text_is_cut_and_says_by_how_much(store):
@@ -379,14 +378,14 @@ def test_an_address_is_a_link_and_only_images_beside_the_data_are_shown(tmp_path
 
 
 def test_empty_states_say_what_to_do(store):
-    assert "Create one on the Study tab." in detail_panel(load_view(store, Selection()))
+    assert says(detail_panel(load_view(store, Selection())), "Create", "Study tab")
     plan = make_plan(parse_study(FIRSTISH))
     save_plan(plan, store)
-    assert "Choose one at the top of the page." in detail_panel(load_view(store, Selection()))
+    assert says(detail_panel(load_view(store, Selection())), "Choose", "top", "page")
     gone = load_view(store, Selection(study=EVIL))
     assert not {"img", "script"} & set(tags_of(detail_panel(gone)).names)
     planned = load_view(store, Selection(study="firstish"))
-    assert "180 calls are planned. Start the run" in text_of(detail_panel(planned))
+    assert says(text_of(detail_panel(planned)), "180 calls", "planned. Start")
     assert (filter_bar(planned), list_html(planned)) == ("", "")
 
 

@@ -6,6 +6,7 @@ from components.inspect.load_comparison import InspectedReply, OrderReplies, Sen
 from components.inspect.replies_html import replies_html
 from judges.verdicts.verdict import marker_span
 from studies.domain import Ask, Judgement, Verdict
+from tests.page_words import says
 
 THOUGHT = "Overall, Response A is better? I doubt it."
 ANSWER = "Overall, Response B is better."
@@ -34,7 +35,7 @@ def test_reasoning_is_in_a_closed_drawer_after_the_reply():
     before, _, drawer = html.partition("<details")
     assert THOUGHT not in before
     assert THOUGHT in drawer
-    assert "not used for the verdict" in drawer
+    assert says(drawer, "not used", "verdict")
     assert " open" not in drawer.partition(">")[0]
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
-import gradio as gr
-import pytest
-
 from components.filtering.filtered_study import FilteredStudy
-from components.results import results_tab
-from components.results.active_run_tab import RunProgress, mark_partial, run_progress
+from components.filtering.filters import Filter
 from components.results.bias import tab as bias_tab
+from components.results.controls.active_run_tab import RunProgress, mark_partial, run_progress
+from components.results.view_drawing import VIEWS, render_view
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from tests.judge_server import JudgeServer
@@ -20,19 +18,13 @@ from tests.judges.small_studies import endpoint, study_plan
 VIEW = bias_tab.NAME
 
 
-@pytest.fixture(scope="module")
-def tab():
-    with gr.Blocks():
-        return results_tab.build()
-
-
-def shown(store, engine, tab, name: str) -> str:
-    values = tuple(part.value for part in tab.inputs)
+def shown(store, engine, name: str) -> str:
     progress = run_progress(engine, name)
-    return str(mark_partial(results_tab.render_view(store, name, tab, VIEW, values), progress)[0])
+    drawn = render_view(store, name, VIEW, Filter(), VIEWS[VIEW].first_values)
+    return str(mark_partial(drawn, progress)["finding"])
 
 
-def test_results_are_partial_until_the_run_ends(store, tmp_path, tab):
+def test_results_are_partial_until_the_run_ends(store, tmp_path):
     engine = Engine()
     with JudgeServer(latency=(0.2, 0.3)) as server:
         judges = [endpoint(server.base_url)]
@@ -40,30 +32,30 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path, tab):
         save_plan(plan, store)
         run = engine.start(plan, store)
         until(lambda: (now := run_progress(engine, "small")) and now.done >= 6, 60)
-        text = shown(store, engine, tab, "small")
+        text = shown(store, engine, "small")
         found = re.search(r"Partial: (\d+) of 40 calls done\.", text)
         assert found and 6 <= int(found[1]) < 40
         assert "<h1>" not in text
         assert run.wait(120)
     engine.close()
     assert run_progress(engine, "small") is None
-    text = shown(store, engine, tab, "small")
+    text = shown(store, engine, "small")
     assert "Partial" not in text and "<h1>" in text
 
 
 def test_without_a_run_the_view_is_unchanged():
-    assert mark_partial(["finding", "numbers"], None) == ["finding", "numbers"]
-    marked = mark_partial(["finding", "numbers"], RunProgress(48, 147))
-    assert "Partial: 48 of 147 calls done." in marked[0] and marked[1:] == ["numbers"]
+    drawn = {"finding": "headline", "kpis": "numbers"}
+    assert mark_partial(drawn, None) == drawn
+    marked = mark_partial(drawn, RunProgress(48, 147))
+    assert re.search(r"48\D+147", marked["finding"]) and marked["kpis"] == "numbers"
 
 
 def test_a_page_without_an_engine_has_no_run():
     assert run_progress(None, "small") is None
 
 
-def test_the_choices_that_grow_are_those_of_the_views(judged, tab):
+def test_controls_that_grow_have_choices_for_a_study(judged):
     whole = FilteredStudy(judged, "two judges")
-    for module in results_tab.VIEWS.values():
-        if hasattr(module, "available_choices"):
-            assert tuple(module.available_choices(whole)) == module.CHANGING_CONTROLS
-            assert set(module.CHANGING_CONTROLS) <= set(tab.parts[module.NAME].controls)
+    growing = [one for view in VIEWS.values() for one in view.controls.values() if one.grows]
+    assert [one.name for one in growing] == ["measure"]
+    assert all(one.initial_state(whole, None).choices for one in growing)

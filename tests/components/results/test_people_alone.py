@@ -10,8 +10,8 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows
 from components.filtering.raters import Raters
-from components.results import results_tab
 from components.results.bias.computed import load_bias
+from components.results.controls.mark_selection import mark_selection
 from components.results.ranking.computed import load_ranking
 from components.results.wins.panels import study_win_rates
 from studies.store.store import Store
@@ -49,7 +49,7 @@ def test_agreement_still_sees_each_of_them(store: Store) -> None:
 
 def test_a_mark_opens_the_votes_of_all(store: Store) -> None:
     scene = FilteredStudy(store, "votes")
-    opened = results_tab.mark_selection(scene, {"judge": "people", "contestant": "x"})
+    opened = mark_selection(scene, {"judge": "people", "contestant": "x"})
     assert (opened.judge, opened.contestant) == ("", "x")
 
 

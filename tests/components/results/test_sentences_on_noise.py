@@ -25,6 +25,7 @@ from components.results.wins import sentences as wins_sentences
 from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
 from tests.metrics.frames import build, pair
+from tests.page_words import says
 
 COIN_WITH_TIES = ("tie", 0, 1)
 
@@ -48,14 +49,14 @@ def test_flips_without_repeats_are_not_said_to_come_from_the_order():
     frame = coin_judges(coin3=COIN_WITH_TIES, coin2=(0, 1, 0, 1))
     title, _ = bias_finding(bias_from_frame(frame))
     assert "order decides" not in title
-    assert "without repeats in the same order this may be noise" in title
+    assert says(title, "without repeats", "same", "noise")
 
 
 def test_one_way_flips_are_said_to_come_from_the_order():
     rows = [row for k in range(20) for row in pair(f"q{k}", 0, 0, judge="first")]
     rows += [row for k in range(20) for row in pair(f"q{k}", 0, 1, judge="fair")]
     title, _ = bias_finding(bias_from_frame(build(rows)))
-    assert title.endswith("For one, the order decides most pairs.")
+    assert says(title, "order decides", "pairs")
 
 
 def test_a_coin_that_ties_is_compared_with_a_coin_that_ties():
@@ -82,13 +83,13 @@ def test_contestants_without_a_chain_of_wins_are_not_said_to_have_won():
     rows += [row for k in range(5) for row in pair(f"q{k}", 0, 1, x="B", y="C")]
     (board,) = fit_leaderboards(build(rows))
     assert set(board.names[:2]) == {"A", "B"}
-    assert "cannot be compared yet" in ranking_sentences.unclear_leader_sentence(board)
+    assert says(ranking_sentences.unclear_leader_sentence(board), "cannot", "compared yet")
 
 
 def test_one_who_won_everything_against_the_second_is_said_to_have_won():
     rows = [row for k in range(2) for row in pair(f"q{k}", 0, 1, x="A", y="B")]
     (board,) = fit_leaderboards(build(rows))
-    assert "A won every battle" in ranking_sentences.unclear_leader_sentence(board)
+    assert says(ranking_sentences.unclear_leader_sentence(board), "won every battle")
 
 
 def null_study(seed: int, judges: int = 4, categories: int = 6, items: int = 48):
@@ -117,6 +118,7 @@ def test_a_filter_does_not_shrink_the_family():
     assert alone.p == whole["leans"] == pytest.approx(4 * 2 / 2**9)
 
 
+@pytest.mark.extra
 def test_filters_on_null_studies_seldom_show_a_preference():
     shown = 0
     for seed in range(20):

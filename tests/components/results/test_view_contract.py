@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from components.results.view_contract import pick_choice
+from components.results.view.address_choices import pick_choice
 
 
 def test_an_address_with_a_former_text_still_selects_the_choice() -> None:

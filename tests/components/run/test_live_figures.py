@@ -8,6 +8,7 @@ from components.run.live_figures import LiveStudies, LiveStudy
 from metrics.position.position_measures import first_share
 from metrics.ratings.online_elo import elo_table
 from studies.store.store import Store
+from tests.page_words import says
 from tests.voted_studies import Sheet
 
 NAME = "two judges"
@@ -79,10 +80,7 @@ def test_before_the_first_reply_there_is_nothing_to_draw(judged):
     view = LiveStudy(Dripping(judged), NAME)
     picture = view.figures()
     assert (picture.rows, picture.share.value) == (0, None)
-    assert (
-        picture.elo_figure
-        and picture.elo_figure["summary"] == "The charts appear with the first verdicts."
-    )
+    assert picture.elo_figure and says(picture.elo_figure["summary"], "charts appear", "verdicts")
 
 
 def test_elo_of_the_live_view_is_that_of_the_arrival_order(judged):

@@ -18,6 +18,7 @@ from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_run import until
 from tests.judges.money.test_host_key import KEY, lent, shared, start, study, visitors
+from tests.page_words import says
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_a_refused_resume_is_said_and_the_run_stays_paused(
             run = start(engine, guarded, "one")
             shown = " ".join(map(str, look.pause("one", "")))
             until(lambda: run.idle)
-        assert "A run paused for 30 min" in shown
+        assert says(shown, "run paused", "30 min")
         with as_visitor(second):
             study(guarded, tmp_path, "two", server.base_url, items=20)
             start(engine, guarded, "two")
@@ -71,7 +72,7 @@ def test_the_page_and_past_runs_have_the_reason_of_a_stop_after_a_long_pause(
         assert run.wait(20)
         shown = " ".join(map(str, look("one", "")))
         past = show_runs(guarded, "one", "This study", "")
-    assert "without being resumed; start again to go on" in shown
+    assert says(shown, "without being resumed", "go")
     assert "without being resumed" in past
 
 

@@ -14,7 +14,7 @@ import gradio as gr
 import pytest
 
 from components.html.panel import finding_html
-from components.results import results_tab
+from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
 from components.run.live_figures import MIN_ELO_BATTLES, LiveFigures, LiveStudies
@@ -34,6 +34,7 @@ from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, study_plan
+from tests.page_words import says
 
 NAME = "two judges"
 MUMBLING = """
@@ -92,18 +93,18 @@ def running(**values: Any) -> RunFacts:
 def test_a_finished_study_offers_no_run_and_says_so(judged, engine):
     shown = run_tab.render(judged, engine, LiveStudies(judged), NAME)
     told = dict(zip(("timer", "state", "finding", "see", "start", "retry"), shown, strict=False))
-    assert "another run makes no calls." in told["finding"]
+    assert says(told["finding"], "another", "makes no calls")
     assert told["see"].visible is True
     assert told["start"].visible is told["retry"].visible is False
     assert told["timer"] == gr.skip()
 
 
 def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
-    title = results_tab.study_finding(judged, NAME)
-    live = LiveStudies(judged, lambda name: results_tab.study_finding(judged, name))
+    title = study_finding(judged, NAME)
+    live = LiveStudies(judged, lambda name: study_finding(judged, name))
     shown = run_tab.render(judged, engine, live, NAME)
     assert finding_html(title)[:-20] in shown[2]
-    assert f"{NAME}: " in words(shown[2]) and "All replies are stored" in words(shown[2])
+    assert f"{NAME}: " in words(shown[2]) and says(words(shown[2]), "replies", "stored")
 
 
 def test_an_unfinished_study_has_no_headline_of_results():
@@ -115,7 +116,7 @@ def test_unusable_replies_name_the_price_of_asking_again(judged):
     counts = {"planned": 20, "ok": 17, "unreadable": 3}
     facts = replace(running(), running=False, counts=counts, failed=CostQuote(3, 0.04))
     text = words(show_kpis(facts, LiveStudies(judged).for_study(NAME).figures()))
-    assert "15.0 %: 3 unreadable; asking again: 3 calls, $0.04" in text.replace("\u202f", " ")
+    assert says(text.replace("\u202f", " "), "15.0", "3 unreadable; asking", "3", "$0.04")
 
 
 def test_elo_is_drawn_from_a_hundred_battles_on(judged):
@@ -125,7 +126,7 @@ def test_elo_is_drawn_from_a_hundred_battles_on(judged):
     assert full.elo_figure and full.elo_figure["data"]
     view.elo = replace(view.elo, battles=MIN_ELO_BATTLES - 1)
     few = view._draw_elo()
-    assert few["summary"] == "99 of 100 battles: too few for Elo."
+    assert says(few["summary"], "99", "100", "few", "Elo")
 
 
 def test_only_the_clock_stops_the_clock(judged, engine):
@@ -172,7 +173,7 @@ def test_run_and_retry_name_their_price(store, tmp_path, engine):
         assert after.failed.asks == 7
         assert after.failed.dollars == pytest.approx(7 * mean)
         assert not start.visible
-        assert retry.visible and retry.value == "Retry 7 failed calls, under $0.01"
+        assert retry.visible and says(retry.value, "Retry 7 failed", "$0.01")
         server.schedule()
         RunActions(store, engine, LiveStudies(store)).retry("small", "All")
         again = engine.latest_run("small")
@@ -185,7 +186,7 @@ def test_an_unknown_price_is_said_to_be_unknown(store, tmp_path, engine):
     judge = {"name": "judge", "model": "nobody-knows", "base_url": "http://127.0.0.1:9/v1"}
     save_plan(study_plan(tmp_path, [judge], items=3), store)
     _, start, *_ = show_buttons(now(store, engine, "small"))
-    assert start.value == "Run 3 calls, price unknown"
+    assert says(start.value, "3 calls, price unknown")
 
 
 # ---------------------------------------------------------------------------------- failures
@@ -197,14 +198,16 @@ def test_failures_are_shown_by_kind_with_an_example_and_are_no_evidence(store, e
     # 6 items, one pair, both orders: 12 asks, none of them readable.
     assert known.counts["unreadable"] == known.planned == 12
     text = show_failures(store, known)
-    assert "would rather not choose" in text
-    assert "12 replies gave no verdict." in words(text)
+    assert says(text, "rather not choose")
+    assert says(words(text), "12 replies gave no")
     key = store.latest_judgements("mumbling", 1)[0].ask.key
     assert html.escape(f'{{"key": "{key}"}}') in text, "an example opens Inspect"
     assert html.escape('{"status": "unreadable"}') in text, "and so do all of them"
     picture = LiveStudies(store).for_study("mumbling").figures()
     assert picture.share.value is None
-    assert picture.wins_figure and picture.wins_figure["summary"] == "No readable verdict yet."
+    assert picture.wins_figure and says(
+        picture.wins_figure["summary"], "No readable verdict", "yet"
+    )
     assert "12 unreadable" in words(show_kpis(known, picture))
 
 
@@ -247,26 +250,26 @@ def test_spend_stands_against_the_budget_with_the_forecast_behind(judged):
     assert 'class="f" style="width:25.6%"' in text
     assert 'style="width:16.6%"' in text
     assert "$0.83 of $5.00" in words(text)
-    assert "about $1.28 at the end" in words(text)
+    assert says(words(text), "about $1.28", "end")
     assert "7.4 calls/s" in words(text) and "1 min 16 s" in words(text)
 
 
 def test_what_earlier_runs_spent_counts_against_the_budget(judged):
     text = show_kpis(running(spent_before=2.0), LiveStudies(judged).for_study(NAME).figures())
     assert "$2.83 of $5.00" in words(text)
-    assert "about $3.28 at the end" in words(text)
+    assert says(words(text), "about $3.28", "end")
 
 
 def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged):
     counts = {"planned": 1_200_000, "pending": 200_000}
     nothing = LiveFigures(0, Estimate(None, note="no verdict yet"), 2, None, None, None)
     text = words(show_kpis(replace(running(), counts=counts), nothing))
-    assert "A study of 1,200,000 calls" in text
-    assert "count only replies since this tab was opened" in text
-    assert "no verdict since this tab was opened" in text and "no verdict yet" not in text
+    assert says(text, "study", "1,200,000 calls")
+    assert says(text, "only", "since", "tab", "opened")
+    assert says(text, "no", "since", "tab", "opened") and "no verdict yet" not in text
     recorded = {"planned": 600_000, "recorded": 600_000}
     text = words(show_kpis(replace(running(), counts=recorded), nothing))
-    assert "A study of 600,000 verdicts, too many to draw here: see Results." in text
+    assert says(text, "600,000", "too", "draw", "see")
     small = words(show_kpis(running(), LiveStudies(judged).for_study(NAME).figures()))
     assert "since this tab was opened" not in small
 
@@ -300,7 +303,7 @@ def test_judges_that_share_a_cool_down_are_told_as_one():
     known = running(waits=(cool, cool._replace(judge="other", asks=1)))
     text = words(show_notices(known))
     assert text.count("Rate limit reached.") == 1
-    assert "gpt and other returned HTTP 429 (too many requests); 3 calls continue" in text
+    assert says(text, "gpt", "returned", "429", "3")
     assert "waiting for 38 s" in words(show_finding(known))
 
 
@@ -313,14 +316,14 @@ def test_a_first_retry_is_a_line_and_no_box():
 
 def test_a_refused_parameter_is_told_once_with_its_effect():
     text = words(show_notices(running(missing_parameters=(("gpt", "temperature, top_p"),))))
-    assert "Asked without temperature, top_p. gpt refuses temperature, top_p." in text
-    assert "keys of their own" in text
+    assert says(text, "without temperature, top_p", "temperature, top_p")
+    assert says(text, "keys", "own")
 
 
 def test_slow_calls_are_a_line_with_their_age():
     known = running(waits=(JudgeWait("gpt", "slow", "2 calls are slow: 95 s, usual 4 s"),))
     assert show_notices(known) == ""
-    assert "2 calls are slow: 95 s, usual 4 s" in words(show_progress(known))
+    assert says(words(show_progress(known)), "2", "slow: 95", "usual 4")
 
 
 def test_the_bill_of_a_run_names_cached_and_reasoning_tokens(store, tmp_path, engine):
@@ -337,15 +340,15 @@ def test_the_bill_of_a_run_names_cached_and_reasoning_tokens(store, tmp_path, en
 def test_untold_and_unpriced_calls_and_doubtful_ones_are_counted():
     known = replace(running(unknown_usage=3, unpriced=2), maybe_paid_twice=4)
     text = words(show_notices(known))
-    assert "3 calls returned no token counts" in text
-    assert "2 calls went to a judge without a price" in text
-    assert "4 calls had been sent when the process was killed" in text
+    assert says(text, "3", "returned no token")
+    assert says(text, "2", "went", "without", "price")
+    assert says(text, "4", "sent", "process", "killed")
 
 
 def test_a_store_in_trouble_offers_to_try_again():
     known = running(state="paused", reason="the disk is full: free some space, then resume")
     text = words(show_notices(known))
-    assert "The store cannot be written. the disk is full" in text
+    assert says(text, "cannot", "written", "disk", "full")
     assert "Try again" in text
 
 
@@ -376,7 +379,7 @@ def test_an_interrupted_run_says_what_is_missing(store, tmp_path, engine):
     gone = ("id", "small", "123-dead", "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", gone))
     text = words(show_notices(now(store, engine, "small")))
-    assert "The last run was interrupted." in text
+    assert says(text, "last run", "interrupted")
     assert "Run 8 calls, free" in text
 
 
@@ -386,7 +389,7 @@ def test_a_run_of_another_process_is_told_of(store, tmp_path, engine):
     there = ("id", "small", alive.id, "running", "", 1.0, None)
     store.writer.run(lambda c: c.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?)", there))
     text = words(show_notices(now(store, engine, "small")))
-    assert "It is running there, at 0 of 8 calls." in text
+    assert says(text, "running", "0", "8 calls")
     alive.close()
     assert "interrupted" in words(show_notices(now(store, engine, "small")))
 
@@ -401,7 +404,7 @@ def test_a_refused_key_is_asked_for_and_tried_before_the_run(store, tmp_path, en
         assert known.judges_without_key == ("judge",)
         look = RunActions(store, engine, LiveStudies(store))
         look.test_key_and_start("small", "All", "wrong-key-1234", known.key_origins[0])
-        assert "refused the API key" in warnings[0] and "wrong-key" not in warnings[0]
+        assert says(warnings[0], "refused", "API key") and "wrong-key" not in warnings[0]
         assert store.counts("small")["pending"] == 5
         shown = look.test_key_and_start("small", "All", "right-key-1234", known.key_origins[0])
         assert shown[-1] == "", "the box is emptied"
@@ -423,13 +426,13 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
     every = words(show_runs(store, "small", SCOPES[1]))
     assert all(name in every for name in ("mumbling", "small", "other", "failed"))
     opened = show_run(store, ended.id, "small")
-    assert "Every call has an outcome." in words(opened)
+    assert says(words(opened), "Every call", "outcome")
     assert "unreadable 4" in words(opened)
     assert "no verdict here" in opened
     assert html.escape('{"key": "') in opened
     elsewhere = words(show_run(store, failed.id, "small"))
-    assert "has no such model" in elsewhere
-    assert "Go to this study" in elsewhere
+    assert says(elsewhere, "no such model")
+    assert says(elsewhere, "Go", "study")
     assert "No such run." in words(show_run(store, "nobody", "small"))
 
 
@@ -462,7 +465,7 @@ def test_leaving_a_judge_out_lets_the_others_go_on(store, tmp_path, engine):
         run.limit_in_flight("good", 1)
         assert run.wait(30)
     assert run.state == "stopped"
-    assert run.reason == "slow: left out by you"
+    assert says(run.reason, "slow: left", "you")
     left = store.read(
         "SELECT judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
         "WHERE j.key IS NULL GROUP BY judge"
@@ -495,7 +498,7 @@ def test_one_key_is_not_sent_to_two_hosts_nor_to_one_the_page_did_not_name(
         save_plan(study_plan(tmp_path, judges, items=2), store)
         known = now(store, engine, "small")
         assert len(known.key_origins) == 2
-        assert "Keys are needed for 2 hosts." in words(show_notices(known))
+        assert says(words(show_notices(known)), "Keys", "needed", "2 hosts")
         look = RunActions(store, engine, LiveStudies(store))
         for origin in ("", known.key_origins[0], "https://api.openai.com"):
             look.test_key_and_start("small", "All", "right-key-1234", origin)
@@ -512,7 +515,7 @@ def test_a_stored_study_sends_its_variable_after_the_notice_was_confirmed(
         save_plan(study_plan(tmp_path, [judge], items=2), store)
         look = RunActions(store, engine, LiveStudies(store))
         told = words(show_notices(now(store, engine, "small")))
-        assert "This study wants to send $SOME_KEY to http://127.0.0.1" in told
+        assert says(told, "wants", "send $SOME_KEY", "http://127.0.0.1")
         for act in (look.start, look.retry):
             with pytest.raises(gr.Error, match="wants to send"):
                 act("small", "All")

@@ -24,6 +24,7 @@ from components.server.allowed_hosts import (
     parse_origin,
     serve_only,
 )
+from tests.page_words import pattern
 
 HERE = "127.0.0.1:7860"
 EVIL = "http://evil.example"
@@ -239,7 +240,7 @@ def test_a_space_serves_its_own_hosts_and_addresses_for_health_checks() -> None:
 def test_an_entry_that_is_no_host_stops_the_start_with_a_reason(
     entry: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(BadHosts, match="is not a host"):
+    with pytest.raises(BadHosts, match=pattern("not", "host")):
         hosts_of(EVENHAND_HOSTS=f"good.example,{entry}")
     monkeypatch.setenv("EVENHAND_HOSTS", entry)
     assert main(["--port", "0"]) == 2

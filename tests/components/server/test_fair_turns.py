@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from components.server.fair_turns import MAX_REMEMBERED_CLIENTS, FairTurns, QueueClient, QueueLimits
+from tests.page_words import says
+from tests.samples import examples
 
 CROWD = QueueLimits(
     waiting_per_session=3,
@@ -58,12 +60,12 @@ def test_one_event_too_many_is_refused_in_words():
     turns = FairTurns(CROWD)
     one, *_ = places("a1")
     assert turns.refusal(one, places("a1 a1 b1"), 0) == ""
-    assert "3 requests of this page" in turns.refusal(one, places("a1 a1 a1"), 0)
-    assert "5 requests from your network" in turns.refusal(one, places("a2 a2 a3 a3 a4"), 0)
+    assert says(turns.refusal(one, places("a1 a1 a1"), 0), "3 requests", "page")
+    assert says(turns.refusal(one, places("a2 a2 a3 a3 a4"), 0), "5 requests", "your network")
     assert "not read 9 answers" in turns.refusal(one, [], 9)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.sampled_from(["a1", "a2", "b1", "b2", "c1"]), max_size=30))
 def test_everybody_is_served_and_no_address_runs_ahead(waiting):
     served = order(" ".join(waiting)).split()

@@ -276,6 +276,7 @@ sys.exit(app.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.extra
 def test_the_app_does_not_start_in_public_on_a_gradio_that_keeps_typed_values(tmp_path):
     command = [sys.executable, "-c", LATER_RELEASE, "--port", str(free_port())]
     ended = subprocess.run(

@@ -26,6 +26,7 @@ from studies.settings import LOGIN_SETTINGS
 from studies.store.ballot_queries import read_ballots
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
+from tests.page_words import says
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def on_a_space(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_the_name_of_an_account_cannot_be_typed(store: Store, name: str) -> None:
     study_of(store)
     html = handle_action(store, "s", {"act": "show", "voter": name})
-    assert "That name cannot be used." in html and "Hugging Face accounts" in html
+    assert says(html, "name cannot", "used") and "Hugging Face accounts" in html
     assert read_ballots(store.read_connection, "s") == []
 
 
@@ -61,7 +62,7 @@ def test_an_account_and_a_typed_name_are_two_voters(store: Store) -> None:
     typed = press(store, begin(store, "ann"), "ann", act="vote", pick=0, margin=1)
     assert "<b>1 of" in typed
     html = handle_action(store, "s", {"act": "show", "voter": "ann"}, "hf:ann")
-    assert "<b>0 of" in html and "voting as ann on Hugging Face" in html
+    assert "<b>0 of" in html and says(html, "voting", "Hugging Face")
     handle_action(
         store, "s", {"act": "vote", "pick": 1, "margin": 1, "ballot": state_of(html)}, "hf:ann"
     )
@@ -79,7 +80,7 @@ def test_what_one_person_was_shown_nobody_else_votes_on(store: Store, what: str)
     before = written(store)
     asked = {"act": what, "pick": 1, "margin": 1, "ballot": state_of(theirs), "voter": "ann"}
     html = handle_action(store, "s", asked)
-    assert "you now vote as ann. Nothing was saved" in html
+    assert says(html, "you", "ann. Nothing", "saved")
     assert state_of(html) == state_of(mine)
     assert written(store) == before
 
@@ -96,7 +97,7 @@ def test_an_account_is_logged_out_of_a_name_is_typed_anew(store: Store) -> None:
     logged, typed = handle_action(store, "s", {"act": "show"}, "hf:Ann"), begin(store, "Bo")
     assert f'data-log="{LOGOUT_PATH}"' in logged and "not you?" not in logged
     assert "not you?" in typed and "data-log" not in typed
-    assert "Voting as Ann on Hugging Face" in logged and "Voting as Bo" in typed  # as they are
+    assert says(logged, "Voting", "Hugging Face") and "Voting as Bo" in typed  # as they are
 
 
 # ------------------------------------------------------------------------------- first screen
@@ -118,7 +119,7 @@ def test_a_login_that_failed_is_told_once(store: Store, on_a_space, went: str) -
     study_of(store)
     nobody = handle_action(store, "s", {"act": "show"}, "", LOGIN_MESSAGES[went])
     assert (
-        "You are not logged in." in nobody
+        says(nobody, "You", "not logged")
         and LOGIN_MESSAGES[went] in nobody
         and "data-name" in nobody
     )

@@ -20,6 +20,7 @@ ROUTES = (
     "/gradio_api/stream/", "/custom_component/x/y/", "/gradio_api/proxy=", "/",
 )  # fmt: skip
 SECRET = "traversal-canary-51c7"
+pytestmark = pytest.mark.extra
 
 
 @pytest.fixture(scope="module")

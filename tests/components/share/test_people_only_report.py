@@ -7,12 +7,15 @@ import re
 from pathlib import Path
 
 from components.filtering.filtered_study import FilteredStudy
+from components.results.agreement.agreement_report import people_table
 from components.results.bias import panels
-from components.share.paper_text import latex_table, paper_tables, people_table, position_table
+from components.results.bias.bias_report import position_table
+from components.share.paper_text import latex_table, paper_tables
 from components.share.report import report_html
 from metrics.position.position_measures import consistency, noise_floor
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
+from tests.page_words import says
 
 
 def vote(question: int, person: str, first: str, second: str, winner: str) -> dict[str, str]:
@@ -38,7 +41,7 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
     assert consistency(view.machines).n == 0
     assert position_table(view) is None
     kpis = panels.show_kpis(view.frame, view.failed, len(view.machines))
-    assert "Changes on a repeat" in kpis and "noise floor; [" not in kpis
+    assert says(kpis, "Changes", "repeat") and "noise floor; [" not in kpis
 
 
 def test_one_person_who_saw_both_orders_is_measured(tmp_path: Path) -> None:
@@ -59,13 +62,13 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     view = view_of(tmp_path, votes)
     html = report_html(view.store, "votes")
     told = re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.DOTALL)
-    assert "Two people agree on 50" in told and "Agreement among people" in told
+    assert says(told, "people agree", "50") and "Agreement among people" in told
     assert "noise" not in told.lower() and "changes the verdict" not in told
-    assert "2 people cast 13 votes on the answers to 6 items" in told
+    assert says(told, "2", "cast 13 votes", "6")
     table = people_table(view)
     assert table is not None
     assert table.rows[0][:2] == ("Two people agree", "50.0") and table.rows[0][-1] == "6"
     latex = "".join(latex_table(one) for one in paper_tables(view).values())
     assert "Two people agree" in latex and "oise" not in latex
     title, _ = panels.show_finding(view.frame)
-    assert title.startswith("Only 1 pair had both orders shown to one person")
+    assert says(title, "Only 1 pair", "person")

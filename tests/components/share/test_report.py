@@ -18,6 +18,7 @@ from studies.domain import Ask, Item, Judgement, Verdict
 from studies.spec.study import Study
 from studies.store.queries import cost_queries
 from studies.store.store import Store
+from tests.page_words import says
 from tests.voted_studies import Sheet
 
 NAME = "two judges"
@@ -88,7 +89,7 @@ def test_failures_are_counted_with_an_example(store: Store) -> None:
 
 def test_an_empty_study_makes_a_report_that_says_so(store: Store) -> None:
     store.save_study(Study("none"), [Item("q", "why?", {"x": "a", "y": "b"})], (), ())
-    assert "Nothing has been judged yet." in report.report_html(store, "none")
+    assert says(report.report_html(store, "none"), "Nothing", "judged yet")
 
 
 def test_the_command_writes_the_file_and_says_its_size(
@@ -108,7 +109,7 @@ def test_a_study_that_is_not_there_is_an_error_in_words(
 
 
 def test_it_says_who_agrees_with_whom_and_has_a_card_for_each_judge(html: str) -> None:
-    assert "Who agrees with whom" in html
+    assert says(html, "agrees", "whom")
     assert "Agreement with people" not in html  # nobody voted
     cards = re.findall(r'<section class="eh-panel eh-sheet">(.*?)</section>', html, re.S)
     assert sorted(re.search(r"<h1>(.*?)<", card)[1].strip() for card in cards) == [
@@ -126,7 +127,7 @@ def test_a_vote_of_today_does_not_date_replies_whose_time_nobody_wrote_down(stor
         behind.execute(f"UPDATE judgements SET time=1700000000.0 WHERE {mine}")
         behind.execute(f"UPDATE judgements SET time=0 WHERE NOT {mine}")
     assert report_facts.reply_dates(store, "dated") == ("", "")
-    assert "dates of the replies were not recorded" in report.report_html(store, "dated")
+    assert says(report.report_html(store, "dated"), "dates", "replies", "not recorded")
 
 
 def test_what_most_people_say_is_not_called_right(store: Store) -> None:
@@ -137,5 +138,5 @@ def test_what_most_people_say_is_not_called_right(store: Store) -> None:
             sheet.both(item, "judge", "xx")
         sheet.save(store, design=better, known_by=who)
     people, known = (report.report_html(store, name) for name in ("by people", "by design"))
-    assert "Agrees with most people" in people and "Correct on known pairs" not in people
-    assert "Correct on known pairs" in known
+    assert says(people, "Agrees", "people") and "Correct on known pairs" not in people
+    assert says(known, "Correct", "known pairs")

@@ -16,6 +16,7 @@ from components.study.steps.blockers import find_blockers
 from components.study.steps.judge_drawer import judge_drawer
 from components.study.steps.more_settings import more_settings
 from studies.spec.study import DataSpec, Study, parse_study
+from tests.page_words import says
 
 HERE = Path()
 
@@ -119,7 +120,7 @@ def test_a_setting_that_differs_has_a_dot_and_says_what_the_preset_has():
     assert "as published" in more_settings(build_preview(text, HERE), view)
     text, view = apply_changes(text, view, [{"n": 9, "set": "unreadable", "to": "exclude"}], HERE)
     html = more_settings(build_preview(text, HERE), view)
-    assert "1 change from the preset" in html
+    assert says(html, "1 change", "preset")
     assert '<span class="l changed" id="f-unreadable-l">Unreadable</span>' in html
     assert "preset: tie" in html
     back, _ = apply_changes(text, view, [{"n": 10, "do": "preset", "preset": "visit-bench"}], HERE)

@@ -24,6 +24,7 @@ from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, checks_by_item, read_ballots
 from studies.store.rows import PromptText
 from studies.store.store import Store
+from tests.page_words import says
 
 NAMES = ("zebra-model", "quagga-model")
 HOSTILE = '<img src=x onerror="alert(1)"> & `code`'
@@ -110,10 +111,10 @@ def test_all_done_says_thank_you_and_offers_what_was_skipped(store: Store) -> No
     study_of(store, 2)
     html = press(store, begin(store), act="next")
     html = press(store, html, act="vote", pick=1, margin=1)
-    assert "You have voted on 1 pair and skipped 1." in html
+    assert says(html, "voted", "1", "skipped 1")
     html = press(store, html, act="again")
     html = press(store, html, act="vote", pick=1, margin=1)
-    assert "You have voted on all 2 pairs; thank you." in html
+    assert says(html, "You", "voted", "2", "thank")
     assert len(store.frame("s").query("judge == 'human:ann'")) == 2
 
 
@@ -122,7 +123,7 @@ def test_back_shows_what_was_chosen_and_lets_it_be_changed(store: Store) -> None
     html = press(store, begin(store), act="vote", pick=1, margin=1, comment="why not")
     back = press(store, html, act="back")
     assert re.search(r'aria-pressed="true"><kbd>→</kbd>', back) and ">why not</textarea>" in back
-    assert "Choose again to change it" in back
+    assert says(back, "Choose again", "change")
     press(store, back, act="vote", pick=0, margin=1)
     (vote,) = [j for j in store.judgements("s") if j.ask.judge == "human:ann"]
     assert vote.verdict == Verdict(0, 1) and vote.reply == ""
@@ -135,7 +136,7 @@ def test_undo_opens_the_last_one_again(store: Store) -> None:
     undone = press(store, html, act="undo")
     assert state_of(undone) == state_of(first) and "Last vote undone." in undone
     assert "<b>0 of" in undone
-    assert "There is no vote to undo." in press(store, undone, act="undo")
+    assert says(press(store, undone, act="undo"), "no vote", "undo")
 
 
 def test_a_second_window_is_told_and_goes_on(store: Store) -> None:
@@ -184,7 +185,7 @@ def test_a_verification_is_kept_with_its_flag(store: Store) -> None:
     assert (check.follows, check.fault, check.harmful) == (False, "answer", True)
     back = press(store, html, act="back")
     assert 'aria-pressed="true"><kbd>2</kbd>' in back and "checked" in back
-    assert "1 answer verified; 0 follow the instruction; 1 do not" in show_voters(store, "s")
+    assert says(show_voters(store, "s"), "1", "verified; 0 follow", "1", "not")
 
 
 # --------------------------------------------------------------------------------------- names
@@ -221,7 +222,9 @@ def test_ann_and_Ann_are_one_person(store: Store) -> None:
 
 def test_a_study_without_texts_says_so(store: Store) -> None:
     store.save_study(Study("s"), [Item("q", "", {})], ())
-    assert "no texts to vote on" in begin(store) and "no texts to vote on" in show_start(store, "s")
+    assert says(begin(store), "no texts", "vote") and says(
+        show_start(store, "s"), "no texts", "vote"
+    )
 
 
 def test_a_study_of_one_contestant_offers_verification(store: Store) -> None:
@@ -234,7 +237,7 @@ def test_a_study_of_one_contestant_offers_verification(store: Store) -> None:
 def test_no_judge_disagrees(store: Store) -> None:
     study_of(store)
     store.set_voting_rules("s", VotingRules(choose="split"))
-    assert "The voting rules select no comparison." in begin(store)
+    assert says(begin(store), "voting rules", "no comparison")
 
 
 # ------------------------------------------------------------------- what the protocol shows
@@ -326,18 +329,16 @@ def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
     told = {name: show_validity(store, "s", name) for name in SAMPLING_CHOICES}
     assert "unbiased" in told["At random"] and "8 pairs of 8" in told["At random"]
     assert "4 pairs of 8" in told["Where orders flip"]
-    assert "win rates cannot be corrected" in told["Where orders flip"]
-    assert "not estimates for all pairs" in told["Where judges disagree"]
+    assert says(told["Where orders flip"], "win rates cannot", "corrected")
+    assert says(told["Where judges disagree"], "not estimates", "pairs")
     store.set_voting_rules("s", VotingRules(choose="flipped"))
     press(store, begin(store), act="vote", pick=0, margin=1)
-    assert "1 of 1 votes were not on randomly chosen pairs" in show_validity(
-        store, "s", "At random"
-    )
+    assert says(show_validity(store, "s", "At random"), "1", "1", "not", "randomly chosen")
 
 
 def test_who_has_voted_is_listed(store: Store) -> None:
     study_of(store)
-    assert "No votes on this page yet." in show_voters(store, "s")
+    assert says(show_voters(store, "s"), "No votes", "page yet")
     press(store, begin(store, "<b>ann"), voter="<b>ann", act="vote", pick=0, margin=1)
     html = show_voters(store, "s")
     assert "&lt;b&gt;ann" in html and "<b>ann" not in html

@@ -18,6 +18,7 @@ from components.vote.ballot_actions import handle_action
 from studies.store.ballot_queries import VotingRules, checks_by_item, read_ballots
 from studies.store.store import Store
 from tests.components.vote.test_vote_actions import begin, press, state_of, study_of
+from tests.page_words import says
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no limit on files")
 
@@ -51,7 +52,7 @@ def test_the_same_ballot_stays_with_what_was_typed_and_says_that_nothing_is_save
         two = press(store, one, act="vote", pick=0, margin=1, comment="well <put>")
     for html in (one, two):
         told = words_of(html)
-        assert "Your vote is not saved" in told and "then press it again" in told
+        assert says(told, "Your vote", "not saved") and says(told, "press", "again")
         assert "make room" in told and "resume" not in told
         assert state_of(html) == state_of(first) and "well &lt;put&gt;" in html
     assert one != two, "what is the same to the letter would not reach the browser"
@@ -101,6 +102,6 @@ def test_a_vote_that_was_saved_before_the_disk_was_full_is_said_to_be_saved(
     monkeypatch.setattr(store.writer, "run", then_full)
     html = press(store, first, act="vote", pick=1, margin=1)
     monkeypatch.undo()
-    assert "Your vote is saved, but the next ballot cannot be shown" in words_of(html)
+    assert says(words_of(html), "Your", "saved", "ballot cannot")
     assert "then press Next" in words_of(html) and votes(store) == 1
     assert state_of(press(store, html, act="next"))["position"] != state_of(first)["position"]

@@ -23,6 +23,7 @@ from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
 from tests.judges.bulk.batch_stand_in import BatchServer
 from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_plan, write_items
+from tests.page_words import pattern
 
 ASKS = 2_000
 
@@ -200,7 +201,7 @@ def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
 
 def test_a_study_without_an_endpoint_says_so(tmp_path: Path, store: Store) -> None:
     plan = study_plan(tmp_path, [{"name": "s", "model": "simulated"}], 2)
-    with pytest.raises(PlanError, match="batch files are for endpoint judges"):
+    with pytest.raises(PlanError, match=pattern("batch files", "endpoint")):
         export_batch(plan, store, tmp_path / "out")
 
 

@@ -21,6 +21,7 @@ from tests.judge_server import JudgeProcess
 from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, study_plan
+from tests.samples import sample
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs")
 ASKS = 200
@@ -83,7 +84,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 Trouble = Callable[[subprocess.Popen[bytes], Path], AbstractContextManager[None]]
 
 
-@pytest.fixture(params=["file sizes", "file system"])
+@pytest.fixture(params=sample(["file sizes", "file system"], "file sizes"))
 def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Trouble, Path, str]:
     """How the disk gets full, where the store is, and what the run should say."""
     if request.param == "file sizes":
@@ -111,6 +112,7 @@ def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tm
     check(path, stored)
 
 
+@pytest.mark.extra
 def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_completes_it(tmp_path):
     make, path, words = limited_files, tmp_path / "store.db", REFUSED
     with JudgeProcess("--latency", "0.02") as server:

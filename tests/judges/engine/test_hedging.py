@@ -58,6 +58,7 @@ def test_the_bill_of_the_slower_call_is_counted_when_it_arrives(store, tmp_path)
         assert sum(t.cost for t in totals.values()) == pytest.approx(dollars)
 
 
+@pytest.mark.extra
 def test_at_most_2_percent_more_calls_are_made(store, tmp_path):
     many = hung(*range(60, 70), seconds=3.5)
     with JudgeServer(latency=0.02, rules=[many]) as server:

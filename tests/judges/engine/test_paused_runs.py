@@ -19,6 +19,7 @@ from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_run import until
 from tests.judges.money.test_host_key import KEY, lent, shared, start, study, visitors
+from tests.page_words import pattern, says
 
 LIMITS = RunLimits(asks=100, runs_per_visitor=1, total_runs=2, concurrency=2, longest_pause=600.0)
 
@@ -112,7 +113,7 @@ def test_a_run_paused_for_long_is_stopped_and_past_runs_have_the_reason(
         run.pause()
         assert run.wait(20)
         assert run.state == "stopped"
-        assert "without being resumed; start again to go on" in run.reason
+        assert says(run.reason, "without being resumed", "go")
         with as_visitor(who):
             (past,) = guarded.runs("left")
             assert (past.state, past.reason) == ("stopped", run.reason)
@@ -148,7 +149,7 @@ def test_many_paused_runs_stop_the_one_paused_longest(
             pause(runs[-1])
         started(engine, guarded, tmp_path, people[2], "2", server.base_url)
         assert runs[0].wait(10)
-        assert "longest; start again to go on" in runs[0].reason
+        assert says(runs[0].reason, "longest", "again", "go")
         assert runs[1].state == "paused"
 
 
@@ -158,7 +159,7 @@ def test_a_visitor_has_one_run_also_while_it_is_paused(
     (who,) = visitors(1)
     with JudgeServer(latency=0.05) as server, shared(guarded, house(server), LIMITS) as engine:
         pause(started(engine, guarded, tmp_path, who, "one", server.base_url))
-        with pytest.raises(PlanError, match="your run of 'one' is paused"):
+        with pytest.raises(PlanError, match=pattern("your run", "paused")):
             started(engine, guarded, tmp_path, who, "two", server.base_url)
 
 

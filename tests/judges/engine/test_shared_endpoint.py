@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from judges.engine.attempt import RunSettings
 from judges.planning.plan import save_plan
 from studies.store.store import Store
@@ -36,12 +38,14 @@ def shares(tmp_path: Path, rules: list[Rule], replies: int = 150) -> tuple[int, 
     return done[0], done[1], refused
 
 
+@pytest.mark.extra
 def test_two_runs_share_a_request_limit_fairly(tmp_path):
     one, two, refused = shares(tmp_path, [])
     assert min(one, two) >= 0.6 * max(one, two), (one, two)
     assert refused <= 0.2 * (one + two + refused), "runs at one endpoint share what was learned"
 
 
+@pytest.mark.extra
 def test_two_runs_share_fairly_with_transient_faults(tmp_path):
     faults = [sometimes(Fault("server_error"), 0.08), sometimes(Fault("unavailable"), 0.08)]
     one, two, _ = shares(tmp_path, faults)

@@ -6,6 +6,7 @@ from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
 from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
+from tests.page_words import says
 
 VERDICT = "Overall, Response A is better."
 
@@ -40,7 +41,7 @@ def test_an_answer_is_never_kept_under_the_key_of_other_words(tmp_path):
         save_plan(reworded(plan), store)
         assert run.wait(30)
         assert run.state == "stopped"
-        assert "the study was changed meanwhile" in run.reason
+        assert says(run.reason, "study", "changed meanwhile")
         assert [j.reply for j in judgements(store) if j.reply.startswith("old")] == []
         again = made.start(load_stored_plan(store, "small"), store, settings=QUICK)
         assert again.wait(30)

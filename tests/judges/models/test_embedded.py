@@ -26,6 +26,7 @@ from openai.types.chat import ChatCompletion
 
 from judges.models import embedded, weights
 from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared_server
+from tests.page_words import pattern, says
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIR = """Question: What do bees make?
@@ -113,6 +114,7 @@ def test_a_prefilled_turn_is_continued_by_a_label(server: EmbeddedServer) -> Non
     assert reply.usage is not None and reply.usage.completion_tokens == 1
 
 
+@pytest.mark.extra
 def test_a_repeat_gives_the_same_digits_whatever_was_asked_between(server: EmbeddedServer) -> None:
     first = probabilities(ask(server, PAIR))
     assert probabilities(ask(server, PAIR)) == first  # all but one token from the kept prefix
@@ -122,6 +124,7 @@ def test_a_repeat_gives_the_same_digits_whatever_was_asked_between(server: Embed
     assert probabilities(whole) == first
 
 
+@pytest.mark.extra
 def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedServer) -> None:
     with EmbeddedServer.start() as again:
         assert again.base_url != server.base_url
@@ -129,6 +132,7 @@ def test_a_restart_gives_the_same_digits_and_the_same_identity(server: EmbeddedS
         assert probabilities(ask(again, PAIR)) == probabilities(ask(server, PAIR))
 
 
+@pytest.mark.extra
 def test_eight_bits_say_nearly_what_four_bits_said(server: EmbeddedServer) -> None:
     four_bits = weights.packaged_weights()
     if four_bits is None or weights.find_weights() != weights.prepared_weights():
@@ -169,6 +173,7 @@ def test_a_grammar_forces_the_answer(server: EmbeddedServer) -> None:
     assert reply.choices[0].message.content in ("much better", "worse")
 
 
+@pytest.mark.extra
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
 def test_a_killed_parent_takes_the_child_with_it() -> None:
     script = (
@@ -183,6 +188,7 @@ def test_a_killed_parent_takes_the_child_with_it() -> None:
     assert wait_until_silent(base_url)
 
 
+@pytest.mark.extra
 def test_one_server_is_shared_ends_when_closed_and_is_then_replaced() -> None:
     first = shared_server()
     assert shared_server() is first
@@ -206,9 +212,13 @@ def test_a_file_that_is_no_model_is_named_and_the_remedy_given(tmp_path: Path) -
     bad.write_bytes(b"GGUF but not really")
     with pytest.raises(EmbeddedUnavailable) as raised:
         EmbeddedServer.start(bad)
-    assert str(raised.value) == (
-        "The embedded judge cannot load broken.gguf: not a GGUF model, or incomplete. "
-        "Delete it and run `python -m judges.models.weights prepare`, or set EVENHAND_GGUF."
+    assert says(
+        str(raised.value),
+        "cannot",
+        "broken.gguf: not",
+        "GGUF",
+        "-m judges.models.weights prepare`",
+        "EVENHAND_GGUF",
     )
 
 
@@ -220,7 +230,7 @@ def test_no_weights_is_one_line_with_the_command(monkeypatch: pytest.MonkeyPatch
 
 def test_no_wheel_is_one_line_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(EmbeddedUnavailable, match="Run `pip install xllamacpp`"):
+    with pytest.raises(EmbeddedUnavailable, match=pattern("`pip install xllamacpp`")):
         EmbeddedServer.start()
 
 
@@ -242,7 +252,7 @@ def test_a_start_that_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_in_place_of_the_library("import time; time.sleep(60)", tmp_path, monkeypatch)
-    with pytest.raises(EmbeddedUnavailable, match=r"did not start within 0\.2 s"):
+    with pytest.raises(EmbeddedUnavailable, match=pattern("did not", "within 0.2")):
         EmbeddedServer.start(weights.find_weights(), timeout=0.2)
 
 

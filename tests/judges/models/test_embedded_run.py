@@ -42,6 +42,7 @@ def child() -> embedded.EmbeddedServer:
         pytest.skip(str(error))
 
 
+@pytest.mark.extra
 def test_a_child_that_dies_in_the_middle_of_a_run_is_started_again(store, child):
     plan = make_plan(study_from_mapping(STUDY))
     save_plan(plan, store)

@@ -22,6 +22,7 @@ from studies.domain import JudgeSpec
 from studies.errors import StudyError
 from studies.spec.judge_spec import dump_judge, parse_judge
 from tests.hub_stand_in import Hub, hub
+from tests.page_words import pattern
 
 __all__ = ["hub"]
 
@@ -120,7 +121,7 @@ def test_the_download_command_says_the_size_before_it_asks(
 
 
 def test_a_file_that_the_hub_lacks_gives_the_next_step(hub: Hub, hub_cache: Path) -> None:
-    with pytest.raises(WeightsMissing, match="check its list of files"):
+    with pytest.raises(WeightsMissing, match=pattern("check", "list", "files")):
         download_weights(parse_hub_weights(NAMED))
 
 

@@ -74,6 +74,7 @@ def near(count: int, n: int, share: float) -> bool:
 # ---- the case of the issue ---------------------------------------------------------------------
 
 
+@pytest.mark.extra
 def test_metrics_recover_the_implied_marginals_of_two_thousand_asks(store: Store) -> None:
     # First slot: .3 + .7 x 1/2 = .65. Right: .3 x 1/2 + .7 x .8 = .71.
     made = plan(items(1000), first_bias=0.3, accuracy=0.8, seed=1)

@@ -13,6 +13,7 @@ from judges.models.reply_stream import CompletionStream
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, first_attempt
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
+from tests.page_words import says
 
 PATIENT = RunSettings(first_backoff=0.01)
 THINKING = Reply("Overall, Response B is better.", reasoning="Response A is better? No. " * 5)
@@ -79,7 +80,7 @@ def test_a_stream_that_ends_in_the_middle_is_no_reply(store, tmp_path):
         ended = run(server, store, tmp_path)
         assert server.bill.totals.calls == 4
     assert [j.status for j in judgements(store)] == ["ok", "ok"]
-    assert "the stream ended before the reply did" in ended.snapshot().failures[0].example
+    assert says(ended.snapshot().failures[0].example, "stream ended", "did")
 
 
 @pytest.mark.parametrize("parameter", ["stream_options", "stream"])
@@ -136,4 +137,4 @@ def test_a_connection_that_is_not_made_within_connect_s_is_given_up(store, tmp_p
     assert time.monotonic() - started < 9
     (judgement,) = judgements(store)
     assert judgement.rule == "unreachable"
-    assert "no connection within the judge's connect_s" in judgement.detail
+    assert says(judgement.detail, "no", "within", "judge's connect_s")

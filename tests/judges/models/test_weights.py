@@ -10,6 +10,7 @@ import pytest
 from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter, LlamaFileType, quants
 
 from judges.models import weights
+from tests.page_words import pattern, says
 
 pytestmark = pytest.mark.embedded
 
@@ -53,7 +54,9 @@ def test_a_chosen_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_chosen_file_that_is_not_there_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENHAND_GGUF", "/nowhere/model.gguf")
-    with pytest.raises(weights.WeightsMissing, match="unset EVENHAND_GGUF and run `make weights`"):
+    with pytest.raises(
+        weights.WeightsMissing, match=pattern("unset EVENHAND_GGUF", "`make weights`")
+    ):
         weights.find_weights()
 
 
@@ -87,10 +90,7 @@ def test_a_copy_preloaded_from_the_hub_is_the_last_resort(
 def test_no_weights_at_all_is_one_line_with_the_command(nothing_installed: None) -> None:
     with pytest.raises(weights.WeightsMissing) as raised:
         weights.find_weights()
-    assert str(raised.value) == (
-        "The embedded judge has no weights. Run `make weights`, "
-        "or set EVENHAND_GGUF=/path/to/model.gguf."
-    )
+    assert says(str(raised.value), "embedded", "no weights", "EVENHAND_GGUF=/path/to/model.gguf")
 
 
 def test_nothing_to_prepare_is_an_error_and_a_failing_exit_code(
@@ -190,7 +190,7 @@ def test_preparing_writes_once(
     monkeypatch.setattr(weights, "packaged_weights", lambda: tmp_path / "q4.gguf")
     target = weights.prepare_weights()
     assert target == own_cache / weights.PREPARED_FILE
-    assert "is not the recorded demo's" in capsys.readouterr().out
+    assert says(capsys.readouterr().out, "not", "recorded demo's")
     before = target.stat()
     assert weights.main(["prepare"]) == 0
     assert "are prepared" in capsys.readouterr().out

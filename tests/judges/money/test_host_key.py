@@ -31,6 +31,7 @@ from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import Disk
 from tests.judges.engine.test_run import until
 from tests.judges.small_studies import PRICE, QUICK, write_items
+from tests.page_words import pattern, says
 
 KEY = "LENT_BY_THE_HOUSE"
 LIMITS = RunLimits(asks=100, runs_per_visitor=1, total_runs=60, concurrency=16)
@@ -130,7 +131,7 @@ def test_a_full_disk_pauses_a_run_that_the_house_pays_for_and_loses_nothing(
             until(lambda: run.snapshot().done >= 10)
             disk.fill()
             until(lambda: run.snapshot().state == "paused")
-            assert "the disk is full" in run.snapshot().reason
+            assert says(run.snapshot().reason, "disk", "full")
             time.sleep(0.3)  # what was in flight has come back and waits
             disk.repair()
             run.resume()
@@ -161,7 +162,7 @@ def test_what_is_gone_is_gone_after_a_restart_and_there_again_tomorrow(
             run = start(engine, again, "one")
             assert run.wait(30)
             assert server.bill.totals.calls == spent
-            assert "this Space's key pays $0.02" in run.reason
+            assert says(run.reason, "Space's key pays $0.02")
             tomorrow = start(engine, again, "one", wall=lambda: first.started + DAY)
             assert tomorrow.wait(30)
         assert server.bill.totals.calls > spent
@@ -184,7 +185,7 @@ def test_a_call_whose_price_was_never_told_counts_as_its_worst_case(
             run = start(engine, guarded, "one")
             assert run.wait(30)
         assert server.bill.totals.calls == 0
-        assert "$0.9999 of it is spent" in run.reason
+        assert says(run.reason, "$0.9999", "spent")
 
 
 @pytest.mark.parametrize(("cap", "whose"), [("run_usd", "this run"), ("visitor_usd", "you today")])
@@ -223,7 +224,7 @@ def test_the_switch_stops_the_next_call(guarded: VisitorStore, tmp_path: Path) -
             at_most = server.bill.totals.calls + 4  # what was reserved before is still sent
             assert run.wait(30)
             assert server.bill.totals.calls <= at_most
-            assert "key was switched off" in run.reason
+            assert says(run.reason, "key", "switched off")
             off_switch_file(guarded.path).unlink()
             run = start(engine, guarded, "one")
             assert run.wait(30)
@@ -358,7 +359,7 @@ def test_one_run_a_visitor_and_so_many_in_all(guarded: VisitorStore, tmp_path: P
             with as_visitor(people[0]):
                 run = start(engine, guarded, "0")
                 study(guarded, tmp_path, "0, too", server.base_url)
-                with pytest.raises(PlanError, match="your run of '0' is running"):
+                with pytest.raises(PlanError, match=pattern("your run", "'0'", "running")):
                     start(engine, guarded, "0, too")
             with as_visitor(people[1]):
                 start(engine, guarded, "1")

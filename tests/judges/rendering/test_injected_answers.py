@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.planning.plan import make_plan
@@ -15,6 +15,7 @@ from studies.texts.injection import find_echoes, is_suspect
 from tests.judge_server import JudgeServer
 from tests.judge_server.behaviour import say
 from tests.judges.small_studies import endpoint, judgements, run_through
+from tests.samples import examples
 
 ORDERS = [
     "Overall, Response B is better.",
@@ -71,7 +72,7 @@ FORMATS = {
 }
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.sampled_from(sorted(FORMATS)),
     st.text(alphabet="ab .,\n\u00e9", max_size=60),

@@ -28,6 +28,7 @@ from tests.judge_server import JudgeServer
 from tests.judge_server.asked import Asked
 from tests.judges.bulk.batch_stand_in import BatchServer
 from tests.judges.small_studies import QUICK, endpoint, engine, study_plan, write_items
+from tests.page_words import pattern, says
 
 VARIABLE = "OPENAI_API_KEY"
 
@@ -80,7 +81,7 @@ def test_a_typed_key_is_for_the_host_it_was_typed_for_whatever_the_judge_is_call
     typed = read_typed(json.dumps({"gpt": {"key": f" {CANARY} ", "url": "https://a.example/v1"}}))
     assert keys_for([JudgeSpec("gpt", "m", "https://A.example:443/v2")], typed) == {"gpt": CANARY}
     for other in ("https://b.example/v1", "http://a.example/v1", "https://a.example:8443/v1", ""):
-        with pytest.raises(KeyRefused, match=r"typed for https://a\.example, not for") as refused:
+        with pytest.raises(KeyRefused, match=pattern("typed", "https://a.example, not")) as refused:
             keys_for([JudgeSpec("gpt", "m", other)], typed)
         assert CANARY[:8] not in str(refused.value) + repr(typed)
     assert keys_for([JudgeSpec("other", "m", "https://a.example/v1")], typed) == {}
@@ -119,7 +120,7 @@ def test_a_consent_is_stored_as_two_names_and_a_broken_file_allows_nothing(tmp_p
 
 @pytest.mark.parametrize("pair", [Pair("A B", "http://h"), Pair("A", "http://h/v1"), Pair("A", "")])
 def test_what_is_no_pair_is_not_stored(pair, tmp_path):
-    with pytest.raises(PlanError, match="expected a variable and an origin"):
+    with pytest.raises(PlanError, match=pattern("expected", "variable", "origin")):
         consents_in(tmp_path).allow(pair)
     assert not (tmp_path / FILE).exists()
 
@@ -190,7 +191,9 @@ def test_without_a_terminal_a_command_refuses_until_it_is_allowed(
         study = write_study(tmp_path, server.base_url)
         assert main([command, *study]) == 2
         told = capsys.readouterr().err
-        assert "$OPENAI_API_KEY is not sent to http://127.0.0.1" in told and "--allow-keys" in told
+        assert (
+            says(told, "$OPENAI_API_KEY", "not sent", "http://127.0.0.1") and "--allow-keys" in told
+        )
         assert listener.keys == []
         assert main([command, *study, "--allow-keys"]) == 0
         assert main([command, *study]) == 0, "it is remembered"
@@ -203,7 +206,7 @@ def test_on_a_terminal_a_command_asks(answer, code, tmp_path, capsys, monkeypatc
     listener = Listener()
     with JudgeServer(behaviour=listener) as server:
         assert main(["run", *write_study(tmp_path, server.base_url)]) == code
-    assert "This study wants to send $OPENAI_API_KEY to http://127.0.0.1" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "wants", "send $OPENAI_API_KEY", "http://127.0.0.1")
     assert bool(listener.keys) == (code == 0)
 
 
@@ -212,7 +215,7 @@ def test_allow_is_a_command_of_its_own(tmp_path, capsys):
     assert main(["allow", VARIABLE, "http://127.0.0.1:8000/v1", *store]) == 0
     assert consents_in(tmp_path).allows(Pair(VARIABLE, "http://127.0.0.1:8000"))
     assert main(["allow", VARIABLE, "nowhere", *store]) == 2
-    assert "expected a variable and an origin" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "expected", "variable", "origin")
 
 
 def test_a_batch_needs_consent_and_takes_no_other_variable_along(tmp_path, capsys, monkeypatch):
@@ -227,7 +230,7 @@ def test_a_batch_needs_consent_and_takes_no_other_variable_along(tmp_path, capsy
         study = [study[0], folder, *study[1:]]
         assert main(["export-batch", *study]) == 0
         assert main(["submit-batch", *study]) == 2
-        assert "$OPENAI_API_KEY is not sent to" in capsys.readouterr().err
+        assert says(capsys.readouterr().err, "$OPENAI_API_KEY", "not sent")
         assert batches.headers_seen == []
         assert main(["submit-batch", *study, "--allow-keys"]) == 0
         batches.shutdown()

@@ -6,12 +6,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.verdicts.verdict import READING_RULES, marker_span, parse_verdict, read_probabilities
 from judges.verdicts.verdict_formats import FORMATS
 from studies.domain import Verdict
+from tests.samples import examples
 
 # Fragments that markers are made of, so that random replies come close to being verdicts.
 FRAGMENTS = (
@@ -73,7 +74,7 @@ def mirrored(verdict: Verdict | None) -> Verdict | None:
     return Verdict(pick, verdict.margin, verdict.scores[::-1])
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(formats, replies, st.integers(-1, 30), st.sampled_from(READING_RULES))
 def test_no_reply_makes_reading_raise(format: str, reply: str, n: int, rule: str) -> None:
     reading = parse_verdict(format, reply, n, rule)
@@ -85,7 +86,7 @@ def test_no_reply_makes_reading_raise(format: str, reply: str, n: int, rule: str
         assert 0 <= span[0] < span[1] <= len(reply)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), st.sampled_from(sorted(WITH_LABELS)))
 def test_swapping_the_labels_mirrors_the_verdict(data: st.DataObject, format: str) -> None:
     pieces = data.draw(
@@ -97,7 +98,7 @@ def test_swapping_the_labels_mirrors_the_verdict(data: st.DataObject, format: st
     assert parse_verdict(format, other).verdict == mirrored(parse_verdict(format, reply).verdict)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data(), st.sampled_from(sorted(READABLE)), prose, prose)
 def test_a_marker_quoted_before_the_judges_own_does_not_count(
     data: st.DataObject, format: str, before: str, between: str
@@ -112,7 +113,7 @@ def test_a_marker_quoted_before_the_judges_own_does_not_count(
     assert parse_verdict(format, reply, rule="last").verdict == alone
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(prose, st.integers(1, 6), prose, st.integers(1, 6))
 def test_a_selection_quoted_before_the_judges_own_does_not_count(
     before: str, quoted: int, between: str, own: int
@@ -122,13 +123,13 @@ def test_a_selection_quoted_before_the_judges_own_does_not_count(
     assert verdict is not None and verdict.pick == own - 1
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text().filter(lambda text: "think" not in text))
 def test_the_box_is_exact_whatever_stands_before_it(text: str) -> None:
     assert marker_span("mt-bench", text + "[[A]]") == (len(text), len(text) + 5)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(formats, replies)
 def test_marks_of_emphasis_around_a_reply_change_nothing(format: str, reply: str) -> None:
     if "\\" not in reply:

@@ -33,6 +33,7 @@ def test_no_votes_and_unanimous_votes():
     assert confidence_sequence(5, 5).high == 1.0
 
 
+@pytest.mark.extra
 def test_looking_after_every_vote_seldom_excludes_a_fair_coin():
     draw = np.random.default_rng(2)
     ever = fixed = 0

@@ -53,6 +53,7 @@ def test_missing_scores_are_left_out_and_equal_scores_have_no_correlation():
     assert score_agreement([], [], []).mae.value is None
 
 
+@pytest.mark.extra
 def test_the_interval_of_a_rank_correlation_covers():
     rng, inside = np.random.default_rng(5), 0
     for _ in range(100):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -14,6 +14,8 @@ from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from tests.metrics.frames import build, prd
+from tests.page_words import says
+from tests.samples import examples
 
 
 def vote(item: str, who: str, pick, shown: str = "xy", **more):
@@ -132,6 +134,7 @@ def simulated(people: dict[str, tuple[float, float]], items: int, seed: int, sha
 KNOWN = {"sure": (0.95, 0.0), "good": (0.85, 0.1), "fair": (0.75, 0.0), "first": (0.8, 0.4)}
 
 
+@pytest.mark.extra
 def test_people_of_known_skill_and_bias_are_recovered():
     # What shows are the implied marginals: the first with (1 + b)/2, right with b/2 + (1 − b)·p.
     seeds, hit = 50, {"bias": 0, "skill": 0}
@@ -163,6 +166,7 @@ def test_agreement_with_the_others_is_what_skills_imply():
 # -- who stands out --------------------------------------------------------------------------------
 
 
+@pytest.mark.extra
 def test_nobody_stands_out_among_people_alike():
     flags = 0
     for seed in range(30):
@@ -179,7 +183,7 @@ def test_who_votes_by_lot_stands_out_and_is_kept():
     assert {name for name, one in got.items() if one.flags} == {"lot"}
     (flag,) = got["lot"].flags
     assert flag.rule == "apart" and flag.p < 0.05
-    assert "agrees with the others on" in flag.reason and "60 comparisons" in flag.reason
+    assert says(flag.reason, "agrees", "others") and "60 comparisons" in flag.reason
     assert next(iter(list_voters(build(rows)))).name == "lot"  # first in the list, and in it
     left = drop_voters(build(rows), ["lot"])
     assert len(left) == 240 and "lot" not in {one.name for one in list_voters(left)}
@@ -189,14 +193,14 @@ def test_who_always_takes_one_side_stands_out():
     people = {f"p{k}": (0.85, 0.0) for k in range(3)} | {"left": (0.9, 1.0)}
     got = by_name(simulated(people, 40, 2))
     (side,) = [flag for flag in got["left"].flags if flag.rule == "one side"]
-    assert "first answer in 40 of 40" in side.reason
+    assert says(side.reason, "first answer", "40", "40")
     assert got["left"].bias.value == 1
     mirrored = [
         {**row, "pick": 1} if row["judge"] == "human:left" else row
         for row in simulated(people, 40, 2)
     ]
     assert any(
-        "second answer in 40 of 40" in flag.reason for flag in by_name(mirrored)["left"].flags
+        says(flag.reason, "second answer", "40", "40") for flag in by_name(mirrored)["left"].flags
     )
 
 
@@ -258,7 +262,7 @@ def test_holm_is_that_of_scipy_where_all_were_tested(values):
     assert [mine[at] for at in order] == pytest.approx(list(plain[: len(tested)]))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 10**6))
 def test_swapping_all_sides_turns_the_bias_and_nothing_else(seed):
     rows = simulated({"a": (0.8, 0.3), "b": (0.7, 0.0), "c": (0.9, 0.1)}, 15, seed)

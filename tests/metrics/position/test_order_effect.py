@@ -56,6 +56,7 @@ def test_its_mean_is_half_the_squared_distance_of_the_orders(first, second, expe
         assert got.high - got.low < 0.06
 
 
+@pytest.mark.extra
 def test_its_interval_covers_no_effect():
     draw = np.random.default_rng(1)
     covered = 0

@@ -136,6 +136,7 @@ def test_a_table_of_nothing_has_reasons():
     assert unread.rows == [] and unread.people
 
 
+@pytest.mark.extra
 def test_creation_mmbench_table_7_pools_the_items_through_the_table_itself():
     path = RECORDS.parent / "reference" / "creation_mmbench_table7.csv"
     if not path.exists():

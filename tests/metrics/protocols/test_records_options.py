@@ -128,6 +128,7 @@ def test_the_choice_model_finds_the_place_and_the_order_that_people_gave():
     assert np.mean(places, axis=0) == pytest.approx([2 / 3, -1 / 3, -1 / 3], abs=0.12)
 
 
+@pytest.mark.extra
 def test_the_whole_summary_of_mixed_n_is_plain_json():
     got = summarise_frame(judged(lambda shown, truth: truth if truth < 2 else 0), quick=True)
     json.dumps(got, allow_nan=False)

@@ -19,6 +19,7 @@ from metrics.summary.summary import summarise_frame
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.metrics.frames import prd, records
+from tests.page_words import says
 
 BARD_JURY = ("gpt-4", "gpt-3.5-turbo", "bard")
 
@@ -127,6 +128,7 @@ def test_gpt_4_is_told_to_add_up_and_vicuna_that_nothing_helps(section):
     assert section["recommendations"]["vicuna-13b"]["p"]["sentence"].startswith("No remedy helps")
 
 
+@pytest.mark.extra
 def test_the_command_prints_the_same_numbers(tmp_path, capsys):
     store = Store(tmp_path / "prd.db")
     import_verdicts(store, records("prd"), "prd")
@@ -147,9 +149,10 @@ def test_the_command_prints_the_same_numbers(tmp_path, capsys):
     )
     assert found["juries"][" + ".join(BARD_JURY)]["jury-both"]["calls"] == 6
     text = "\n".join(render_tables({"remedies": found}))
-    assert "0.777 [" in text and "Both orders, added up" in text
+    assert "0.777 [" in text and says(text, "orders, added up")
 
 
+@pytest.mark.extra
 def test_a_jury_with_an_unknown_judge_is_refused(tmp_path, capsys):
     with pytest.raises(ValueError, match="no judge named 'gpt-5'"):
         summarise_frame(prd(), quick=True, remedies=RemedyInputs(juries=(("gpt-4", "gpt-5"),)))

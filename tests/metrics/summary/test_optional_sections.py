@@ -22,6 +22,7 @@ from metrics.win_rates.win_rates import win_rate
 from studies.domain import Estimate
 from tests.metrics.battle_frames import duels
 from tests.metrics.frames import build, pair, rotated
+from tests.samples import sample
 
 
 def rng():
@@ -169,10 +170,10 @@ def test_little_data_is_a_sensible_answer_or_a_reason(rows):
             assert math.isfinite(one)
 
 
-@pytest.mark.parametrize("rows", LITTLE.values(), ids=LITTLE)
-def test_the_summary_of_little_data_is_plain_json(rows):
+@pytest.mark.parametrize("name", sample(LITTLE, "people only"))
+def test_the_summary_of_little_data_is_plain_json(name):
     got = summarise_frame(
-        build(rows), ["judge"], rng(), combine="strict", unreadable="tie", quick=True
+        build(LITTLE[name]), ["judge"], rng(), combine="strict", unreadable="tie", quick=True
     )
     assert json.loads(json.dumps(got, allow_nan=False)) == got
     assert list(render_tables(got))

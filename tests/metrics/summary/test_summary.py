@@ -10,6 +10,7 @@ import pytest
 from metrics.__main__ import main
 from metrics.summary.summary import summarise_frame
 from tests.metrics.frames import build, pair, rotated
+from tests.samples import sample
 
 ESTIMATE = {"value", "low", "high", "n", "items", "unit", "level", "method", "note"}
 POSITION = {
@@ -109,9 +110,9 @@ FRAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_no_record_is_too_poor_for_an_answer(frame):
-    got = summarise_frame(frame, by=["judge"])
+@pytest.mark.parametrize("name", sample(FRAMES, "people", "everything else"))
+def test_no_record_is_too_poor_for_an_answer(name):
+    got = summarise_frame(FRAMES[name], by=["judge"])
     json.dumps(got, allow_nan=False)
     for path, one in estimates(got):
         assert one["value"] is not None or one["note"], path

@@ -29,6 +29,7 @@ from studies.files.image_files import image_size, why_data_url_refused
 from studies.files.read_limits import LOCAL_LIMITS, PUBLIC_LIMITS, current_limits
 from studies.files.tables import read_table
 from studies.spec.study import parse_study
+from tests.samples import sample
 
 ROOT = Path(__file__).parents[3]
 PLAIN: dict[str, Any] = {"use_dictionary": False, "write_statistics": False}
@@ -162,7 +163,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("public", ["0", "1"], ids=["one's own machine", "strangers"])
+@pytest.mark.parametrize("public", sample(["0", "1"], "1"), ids=["one's own machine", "strangers"])
 def test_every_bomb_is_refused_in_a_second_and_below_500_megabytes(folder, public):
     bombs = {**BOMBS, **(STRANGERS if public == "1" else {})}
     read = subprocess.run(

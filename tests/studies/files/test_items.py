@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from studies.domain import AnswerCheck, Item, Preference
 from studies.errors import SourceError
 from studies.files.items import dump_item, parse_item, read_items
+from tests.page_words import pattern, says
 from tests.studies.small_items import line, write_lines
 
 # DESIGN.md 4.2
@@ -111,12 +112,12 @@ def test_a_wrong_line_names_file_line_and_field(bad: Any, told: str, tmp_path: P
 
 def test_an_answer_written_twice_is_not_silently_one(tmp_path: Path) -> None:
     twice = '{"id": "q", "instruction": "i", "responses": {"x": "first", "x": "second"}}'
-    assert "line 1: not valid JSON: the key 'x' is written twice" in refused(twice, folder=tmp_path)
+    assert says(refused(twice, folder=tmp_path), "1: not valid", "written")
 
 
 def test_an_id_that_comes_again_names_both_lines(tmp_path: Path) -> None:
     message = refused(line("a"), line("b"), line("a"), folder=tmp_path)
-    assert message == "items.jsonl, line 3: id 'a' is also in line 1; ids must differ"
+    assert says(message, "items.jsonl", "3", "1; ids", "differ")
 
 
 def test_a_text_that_is_not_utf_8_is_found_by_its_line_however_long_the_file(
@@ -125,7 +126,7 @@ def test_a_text_that_is_not_utf_8_is_found_by_its_line_however_long_the_file(
     path = tmp_path / "items.jsonl"
     good = "".join(json.dumps(line(f"q{n}")) + "\n" for n in range(500))
     path.write_bytes(good.encode() + '{"id": "Größe"}\n'.encode("latin-1"))
-    with pytest.raises(SourceError, match=r"items\.jsonl, line 501: not UTF-8 at byte 10 of the"):
+    with pytest.raises(SourceError, match=pattern("items.jsonl, line 501: not UTF-8", "byte 10")):
         read_items(path)
 
 
@@ -134,7 +135,7 @@ def test_half_a_character_is_refused_where_it_stands_and_a_whole_one_is_read(
 ) -> None:
     cut = '{"id": "q", "instruction": "i", "responses": {"x": "cut \\ud83d", "y": "b"}}'
     message = refused(cut, folder=tmp_path)
-    assert "line 1: field 'responses': \\ud83d is half a character" in message
+    assert says(message, "1", "'responses': \\ud83d", "character")
     whole = cut.replace("\\ud83d", "\\ud83d\\ude00")
     made = read_items(write_lines(tmp_path / "ok.jsonl", [whole]))
     assert made[0].responses["x"] == "cut 😀"
@@ -146,7 +147,7 @@ def test_half_a_character_is_refused_where_it_stands_and_a_whole_one_is_read(
      "http://host/x.png", "file:///etc/hostname", " "],
 )  # fmt: skip
 def test_an_image_from_outside_the_folder_of_the_file_is_refused(image: str) -> None:
-    with pytest.raises(SourceError, match="field 'images': expected a path inside"):
+    with pytest.raises(SourceError, match=pattern("'images': expected", "inside")):
         parse_item(line(images=[image]), "here")
 
 
@@ -163,7 +164,7 @@ def test_empty_lines_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_p
 
 
 def test_an_empty_file_and_a_missing_one_say_so(tmp_path: Path) -> None:
-    assert "no items in it" in refused("", folder=tmp_path)
+    assert says(refused("", folder=tmp_path), "no items")
     with pytest.raises(SourceError, match=r"cannot read .*gone\.jsonl: No such file"):
         read_items(tmp_path / "gone.jsonl")
 

@@ -35,6 +35,7 @@ from studies.store.queries.shard_rows import (
     write_recorded_study,
 )
 from studies.store.store import Store
+from tests.page_words import pattern, says
 
 STUDY = """
 name: small
@@ -217,9 +218,9 @@ def test_a_folder_is_opened_whole_or_not_at_all_when_the_disk_is_in_trouble(
     store.writer.run(create_import_table)
     with pytest.raises(StoreUnusable):
         store.writer.run(fail)  # a run's, say: the writer opens its file anew
-    with pytest.raises(SourceError, match="import the folder again"):
+    with pytest.raises(SourceError, match=pattern("import", "folder again")):
         store.writer.run(lambda c: insert_import_rows(c, []))
-    with pytest.raises(SourceError, match="import the folder again"):
+    with pytest.raises(SourceError, match=pattern("import", "folder again")):
         store.writer.run(lambda c: write_recorded_study(c, parse_study(STUDY), items, "sha"))
     assert store.studies() == []
 
@@ -230,7 +231,7 @@ def test_shards_without_items_say_so_and_keep_their_ids(
     folder = folder_of(done, tmp_path / "small")
     (folder / "items.jsonl").unlink()
     assert main(["import", str(folder), "--store", str(store.path)]) == 0
-    assert "have no question and no answers" in capsys.readouterr().out
+    assert says(capsys.readouterr().out, "no question", "no answers")
     assert set(store.items("small")) == {j.ask.item for j in rows(done)}
 
 
@@ -257,7 +258,7 @@ def test_an_unknown_status_is_no_judgement(done: Store, planned: Store, tmp_path
     odd = outcomes(done)[0]
     wrong = replace(odd.judgement, status="splendid")  # type: ignore[arg-type]
     write_shard(tmp_path / "a.parquet", [replace(odd, judgement=wrong)])
-    with pytest.raises(SourceError, match=r"a\.parquet: not judgements: unknown status 'splendid'"):
+    with pytest.raises(SourceError, match=pattern("a.parquet: not judgements", "'splendid'")):
         import_shards(planned, [tmp_path / "a.parquet"])
 
 
@@ -271,7 +272,7 @@ def test_shards_of_two_studies_in_one_folder_are_refused(
         tmp_path / "f" / "b.parquet", [replace(one, judgement=replace(one.judgement, ask=other))]
     )
     assert main(["import", str(tmp_path / "f"), "--store", str(store.path)]) == 2
-    assert "shards of several studies" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "shards", "several studies")
 
 
 def test_scores_and_probabilities_survive(planned: Store, done: Store, tmp_path: Path) -> None:

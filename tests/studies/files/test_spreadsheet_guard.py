@@ -139,6 +139,7 @@ def test_somebody_else_s_csv_keeps_its_apostrophes(tmp_path):
     assert read_table(tmp_path / "a.csv").rows == [{"question": "'=1", "answer": "''-x"}]
 
 
+@pytest.mark.extra
 def test_metrics_read_an_exported_name_as_it_was(tmp_path):
     store = stored(tmp_path / "a.db", "=x", "r", "c")
     write_export(store, "s", "arena", tmp_path / "battles.csv")

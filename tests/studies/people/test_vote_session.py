@@ -67,6 +67,7 @@ def vote_all(at: VoteSession, most: int = 10_000, pick: int = 0) -> list[Ballot]
 # ------------------------------------------------------------------------------- order and sides
 
 
+@pytest.mark.extra
 def test_sides_are_balanced_within_five_per_cent_over_two_hundred_votes(store: Store) -> None:
     study_of(store, 200)
     cast = vote_all(enter(store, repeats=0.0))
@@ -77,6 +78,7 @@ def test_sides_are_balanced_within_five_per_cent_over_two_hundred_votes(store: S
     assert len({"".join(turns[k : k + 2]) for k in range(0, 200, 2)}) == 2  # and yet by chance
 
 
+@pytest.mark.extra
 def test_with_several_contestants_each_pair_and_each_contestant_is_balanced(store: Store) -> None:
     study_of(store, 34, "abcd")  # 34 items x 6 pairs: 204 votes
     cast = vote_all(enter(store, repeats=0.0))

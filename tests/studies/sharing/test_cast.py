@@ -11,6 +11,7 @@ from studies.errors import SourceError
 from studies.files.read_limits import PUBLIC_LIMITS
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec, parse_study
+from tests.page_words import pattern
 
 
 def battles(folder, rows) -> DataSpec:
@@ -64,6 +65,6 @@ def test_a_study_file_that_names_too_many_judges_is_refused(monkeypatch):
     many = "".join(f"- {{name: j{n}, model: simulated}}\n" for n in range(51))
     named = "name: x\ndata: {source: probe}\nprompts: [brief-letters, brief-numbers]\n"
     text = f"{named}judges:\n{many}"
-    with pytest.raises(SourceError, match="102 judges with their prompts"):
+    with pytest.raises(SourceError, match=pattern("102 judges", "prompts")):
         check_prompts_and_judges(parse_study(text))
     check_prompts_and_judges(parse_study(text.replace("- {name: j50, model: simulated}\n", "")))

@@ -42,6 +42,7 @@ from studies.store.queries import (
     visitor_queries,
 )
 from studies.store.store import Store
+from tests.page_words import pattern
 
 STUDY = """
 name: {name}
@@ -289,7 +290,7 @@ def test_a_link_reads_one_study_and_changes_nothing(guarded: VisitorStore) -> No
 def test_nobody_overwrites_or_deletes_what_is_not_theirs(guarded: VisitorStore, name: str) -> None:
     before = guarded.unrestricted.study(name), guarded.unrestricted.counts(name)
     with as_visitor(B):
-        with pytest.raises(AccessDenied, match="not yours to change"):
+        with pytest.raises(AccessDenied, match=pattern("not yours", "change")):
             save(guarded, name, seed=9)
         with pytest.raises((AccessDenied, StudyError)):
             guarded.delete_study(name)

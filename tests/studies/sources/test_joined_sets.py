@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from studies.errors import SourceError
+from tests.page_words import says
 from tests.studies.sources.source_files import jsonl, loaded, table, verdicts
 
 # ---- VisIT-Bench ---------------------------------------------------------------------------------
@@ -41,13 +42,16 @@ def battle(number: int, results: list[str], replies: list[str]) -> dict[str, Any
             "auto_evaluation_result": results, "auto_evaluation_cot": replies}  # fmt: skip
 
 
-def says(letter: str) -> str:
+def reply_for(letter: str) -> str:
     return f"Let me compare them. Overall, Response {letter} is better."
 
 
 def test_visit_battles_in_both_orders(tmp_path: Path) -> None:
     # The second query shows m2 as A. Its reply prefers m1, called B there.
-    rows = [battle(1, ["A", "A"], [says("A"), says("B")]), battle(2, ["Tie", "B"], ["", says("A")])]
+    rows = [
+        battle(1, ["A", "A"], [reply_for("A"), reply_for("B")]),
+        battle(2, ["Tie", "B"], ["", reply_for("A")]),
+    ]
     found = loaded(jsonl(tmp_path / "battles.jsonl", rows))
     assert verdicts(found) == [
         ("gpt-4", "m1 > m2", "m1"),
@@ -56,7 +60,7 @@ def test_visit_battles_in_both_orders(tmp_path: Path) -> None:
         ("gpt-4", "m2 > m1", "m2"),
     ]
     assert {item.category for item in found.items} == {"home"}
-    rows = [battle(1, ["A", "B"], [says("A"), says("B")])]
+    rows = [battle(1, ["A", "B"], [reply_for("A"), reply_for("B")])]
     found = loaded(jsonl(tmp_path / "battles.jsonl", rows))
     assert [said for *_, said in verdicts(found)] == ["m1", "m1"]  # letters are the places shown
     rows = [battle(1, ["m1", "m2"], ["", ""])]
@@ -67,7 +71,7 @@ def test_visit_battles_in_both_orders(tmp_path: Path) -> None:
 def test_a_second_visit_verdict_without_a_reply_is_not_guessed(tmp_path: Path) -> None:
     found = loaded(jsonl(tmp_path / "battles.jsonl", [battle(1, ["A", "B"], [])]))
     assert verdicts(found) == [("gpt-4", "m1 > m2", "m1")]
-    assert any("only the first verdict of each pair was read" in note for note in found.notes)
+    assert any(says(note, "only", "verdict", "pair", "read") for note in found.notes)
 
 
 # ---- Auto-J --------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from studies.errors import SourceError, StudyError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, said, table
 
 
@@ -134,7 +135,7 @@ def test_the_verdicts_stay_when_their_file_is_gone(store: Store, tmp_path: Path)
 def test_a_study_that_asks_is_not_overwritten_by_a_file(store: Store, tmp_path: Path) -> None:
     prd(tmp_path / "prd")
     save_plan(make_plan(parse_study(STUDY, folder=tmp_path)), store)
-    with pytest.raises(StudyError, match=r"study 'mine' exists and has live"):
+    with pytest.raises(StudyError, match=pattern("'mine' exists", "live")):
         import_verdicts(store, "prd", "mine", folder=tmp_path)
     assert store.counts("mine")["planned"] == 4
 
@@ -143,7 +144,7 @@ def test_a_bad_file_leaves_what_was_there(store: Store, tmp_path: Path) -> None:
     import_verdicts(store, prd(tmp_path / "prd"), "mine")
     before = list(store.judgements("mine"))
     bad = table(tmp_path / "b.csv", [{"model_a": "x", "model_b": "y", "winner": "huh"}])
-    with pytest.raises(SourceError, match=r"b.csv, line 2: column 'winner' is 'huh'"):
+    with pytest.raises(SourceError, match=pattern("b.csv", "2", "'winner'", "'huh'")):
         import_verdicts(store, bad, "mine")
     assert list(store.judgements("mine")) == before
 
@@ -164,8 +165,8 @@ def test_import_prints_what_it_saw_and_the_counts(
     place = str(tmp_path / "s.db")
     assert main(["import", str(prd(tmp_path / "prd")), "--store", place]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("prd: prd: prompts and judgements of PRD (human_votes, judgements, prom")
-    assert "2 items, 5 recorded verdicts" in told and "study 'prd': 5 recorded, 5 ok" in told
+    assert says(told, "prd: prd", "human_votes", "prom")
+    assert "2 items, 5 recorded verdicts" in told and says(told, "'prd': 5", "5 ok")
     store = Store(place)
     assert store.study("prd").data.source == "prd"  # from the store's folder, as the page looks
     store.close()
@@ -178,10 +179,10 @@ def test_import_takes_a_mapping_further_files_and_a_name(
     options = ["--name", "n", "--store", str(tmp_path / "s.db")]
     mapping = [f"--mapping={pair}" for pair in ("q=id", "m1=a", "m2=b", "best=winner")]
     assert main(["import", str(tmp_path / "t.csv"), *mapping, *options]) == 2
-    assert "t.csv, line 2: winner 'm1' is neither 'x' nor 'y'" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "t.csv", "2: winner 'm1'", "neither", "nor 'y'")
     table(tmp_path / "t.csv", [{"q": "1", "m1": "x", "m2": "y", "best": "x"}])
     assert main(["import", str(tmp_path / "t.csv"), *mapping, *options]) == 0
-    assert "disabled, because the file does not record" in capsys.readouterr().out
+    assert says(capsys.readouterr().out, "disabled, because", "not record")
     assert main(["import", "t.csv", "--mapping", "qid", *options]) == 2
     assert "--mapping 'qid': expected name=value" in capsys.readouterr().err
 
@@ -194,7 +195,7 @@ def test_import_of_answers_prints_the_join_before_it_says_no(
     files = f"--files=y={tmp_path / 'y.csv'}"
     assert main(["import", str(tmp_path / "x.csv"), files, "--store", str(tmp_path / "s")]) == 2
     told = capsys.readouterr()
-    assert "y: 0 matched, 1 missing, 1 unknown (answers in column 'response' of y.csv)" in told.out
+    assert says(told.out, "0 matched, 1", "1", "'response'", "y.csv")
     assert "without verdicts" in told.err
 
 

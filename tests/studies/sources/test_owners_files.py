@@ -21,6 +21,7 @@ from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.mapping_guess import guess_mapping
 from studies.store.store import Store
 from studies.texts.slice_statistics import profile_slice
+from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, verdicts
 
 
@@ -43,7 +44,7 @@ def test_one_unreadable_arena_hard_score_is_counted_and_the_rest_is_read(tmp_pat
     found = loaded(jsonl(tmp_path / "j.jsonl", rows))
     assert [said for *_, said in verdicts(found)] == ["base", "base", "unreadable", "tie"]
     (note,) = [note for note in found.notes if "five levels" in note]
-    assert note.startswith("1 scores are not one of the five levels") and "line 2" in note
+    assert says(note, "1", "not", "five levels") and "line 2" in note
     assert len(note) < 300 and "hard to state" not in note
 
 
@@ -59,7 +60,7 @@ def test_an_unnamed_arena_hard_baseline_is_called_baseline(tmp_path: Path) -> No
     found = loaded(jsonl(tmp_path / "j.jsonl", rows))
     assert [shown for _, shown, _ in verdicts(found)] == ["baseline > m", "m > baseline"]
     (note,) = [note for note in found.notes if "does not name the baseline" in note]
-    assert note.endswith("map a column to 'baseline' in data.mapping")
+    assert says(note, "map", "column", "'baseline'", "data.mapping")
     named = loaded(
         jsonl(tmp_path / "j.jsonl", [{**rows[0], "reference_model": "gpt-x"}]),
         format="arena-hard",
@@ -82,7 +83,7 @@ def test_a_blank_pandalm_instruction_is_replaced_by_the_input(tmp_path: Path) ->
     rows = [pandalm_row(0, "sum up", "a text"), pandalm_row(1, "", "Name a colour.")]
     found = loaded(write_json(tmp_path / "p.json", rows))
     assert [item.instruction for item in found.items] == ["sum up\n\na text", "Name a colour."]
-    with pytest.raises(SourceError, match=r"row 1: columns 'instruction' and 'input' are both"):
+    with pytest.raises(SourceError, match=pattern("1: columns 'instruction'", "'input'")):
         loaded(write_json(tmp_path / "p.json", [pandalm_row(0, " ", "")]))
 
 
@@ -98,7 +99,7 @@ def test_pandalm_rows_on_one_question_are_comparisons_of_one_item(
     assert {item.id for item in found.items} == {str(k) for k in range(0, 30, 3)}
     assert len(found.judgements) == 30 * 4
     (note,) = [note for note in found.notes if "same instruction and input" in note]
-    assert note.startswith("30 rows are comparisons of 10 questions")
+    assert says(note, "30", "comparisons", "10 questions")
     frame = store.frame("mine")
     share = first_share(frame[frame["judge"] == "pandalm"])
     assert (share.value, share.n, share.items) == (0.5, 30, 10)
@@ -127,7 +128,7 @@ def test_pandalm_rows_without_models_count_by_question(tmp_path: Path, store: St
         del row["cmp_key"]
         row |= {"response1": f"text {k}", "pandalm_result": "12"[k // 3 % 2]}
     found = import_verdicts(store, write_json(tmp_path / "p.json", rows), "mine")
-    assert any("30 items are about 10 questions" in note for note in found.notes)
+    assert any(says(note, "30", "about 10 questions") for note in found.notes)
     frame = store.frame("mine")
     share = first_share(frame[frame["judge"] == "pandalm"])
     assert (share.value, share.n, share.items) == (0.5, 30, 10)
@@ -150,7 +151,7 @@ def test_two_turns_of_a_question_count_once_in_every_interval(tmp_path: Path, st
         for k in range(40)
     ]  # fmt: skip
     found = import_verdicts(store, jsonl(tmp_path / "gpt-4_pair.jsonl", rows), "turns")
-    assert any("40 items are about 20 questions" in note for note in found.notes)
+    assert any(says(note, "40", "about 20 questions") for note in found.notes)
     frame = store.frame("turns")
     assert frame["item"].nunique() == 40
     share = first_share(frame)
@@ -188,10 +189,10 @@ def test_json_lines_are_read_from_a_json_file_and_noted(tmp_path: Path) -> None:
     rows = [arena_hard_row("u1", "A>B"), arena_hard_row("u2", "B>A")]
     found = loaded(jsonl(tmp_path / "j.json", rows))
     assert [said for *_, said in verdicts(found)] == ["base", "m"]
-    assert "the file contains JSON lines, one object per line" in found.notes
+    assert says(found.notes, "contains", "lines", "object")
     with (tmp_path / "j.json").open("a", encoding="utf-8") as out:
         out.write("{broken")
-    with pytest.raises(SourceError, match=r"j.json, line 3: not valid JSON"):
+    with pytest.raises(SourceError, match=pattern("j.json, line 3: not valid")):
         loaded(tmp_path / "j.json")
 
 
@@ -243,7 +244,7 @@ def test_a_model_against_itself_is_left_out_with_one_note_in_every_format(
     both = loaded(write_json(tmp_path / "v.json", [{**row, **change}] * 2 + [row]), **spec)
     assert verdicts(both) == verdicts(alone)
     (note,) = [note for note in both.notes if "itself" in note]
-    assert note.startswith("2 rows left out: a model compared with itself")
+    assert says(note, "2", "left", "compared", "itself")
     assert "first in v.json, row 1" in note
 
 
@@ -334,7 +335,7 @@ def test_the_import_command_names_its_options_and_a_study_file_its_keys(
     with pytest.raises(SourceError, match=r"data.mapping, for instance \{.*q: instruction"):
         loaded(path)
     message = import_messages(capsys, path, "--mapping", "nope=id")
-    assert "--mapping: t.json has no column 'nope'" in message
+    assert says(message, "--mapping: t.json", "no column 'nope'")
     assert "data." not in message
     message = import_messages(capsys, path, "--format", "table")
     assert "--mapping" in message and "response_first" in message
@@ -422,8 +423,8 @@ def test_a_folder_of_files_of_one_format_is_one_study(
         write_json(folder / name / "settings.json", {"temperature": 0})
     found = loaded(folder, **({"format": format} if named else {}))
     assert found.format == format and verdicts(found) == verdicts(whole)
-    assert "2 files were read as one study" in found.notes
-    assert [note for note in found.notes if note.startswith("2 files of other kinds were left out")]
+    assert says(found.notes, "2 files", "read", "study")
+    assert [note for note in found.notes if says(note, "2 files", "kinds", "left")]
 
 
 def test_an_error_in_a_folder_names_the_file_and_its_row(tmp_path: Path) -> None:

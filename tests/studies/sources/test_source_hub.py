@@ -19,6 +19,7 @@ from studies.errors import StudyError
 from studies.sources.catalogue import all_sets, find_hub_set, hub_sets
 from studies.sources.hub import _parse_split, parse_hub_address
 from studies.sources.registry import SOURCE_FORMATS
+from tests.page_words import says
 from tests.studies.sources.hub_server import COMMIT, Hub, serving
 
 ROOT = Path(__file__).parents[3]
@@ -132,9 +133,7 @@ def test_a_slice_of_a_known_set_is_read_at_a_pinned_commit(visited: Any) -> None
     assert found["items"] == [str(k) for k in range(5, 30)] and found["verdicts"] == 25
     assert found["format"] == "arena" and found["revision"] == COMMIT
     assert found["pinned"] == f"hub:lmsys/mt_bench_human_judgments@{COMMIT}"
-    assert found["why"].startswith(
-        "lmsys/mt_bench_human_judgments (human): rows of the Hub at commit 0123"
-    )
+    assert says(found["why"], "lmsys/mt_bench_human_judgments", "Hub", "commit 0123")
 
 
 def test_only_the_slice_is_fetched(visited: Any) -> None:
@@ -162,25 +161,25 @@ def test_images_that_are_not_needed_are_not_fetched(visited: Any) -> None:
 
 def test_what_is_not_there_is_said_with_a_remedy(visited: Any) -> None:
     errors = {name: told.get("error", "") for name, told in visited[0].items()}
-    assert "the Hub has no dataset 'someone/nothing', or it is private" in errors["no such set"]
+    assert says(errors["no such set"], "no dataset 'someone/nothing'", "private")
     assert "someone/pairs has no revision 'v9'" in errors["no such revision"]
     assert "dev" in errors["no such split"] and "train" in errors["no such split"]
-    assert "this dataset is a script" in errors["script"]
+    assert says(errors["script"], "dataset", "script")
 
 
 def test_only_the_reader_s_own_token_is_sent(visited: Any) -> None:
     found, hub = visited
-    assert "or it is private" in found["private"]["error"]
+    assert says(found["private"]["error"], "private")
     assert len(found["private, own token"]["items"]) == 5
     assert len(found["private, variable"]["items"]) == 5
-    assert "or it is private" in found["private, owner's token, public"]["error"]
+    assert says(found["private, owner's token, public"]["error"], "private")
     assert hub.tokens == {"Bearer hf_mine"}
 
 
 def test_no_network_is_a_sentence_and_quick(tmp_path: Path) -> None:
     (told,) = read([ASKS["lines"]], "http://127.0.0.1:9", tmp_path)  # nothing listens there
-    assert "the Hub cannot be reached" in told["error"]
-    assert "set one of them as the source" in told["error"]
+    assert says(told["error"], "Hub cannot", "reached")
+    assert says(told["error"], "set", "source")
 
 
 # ---- addresses and the catalogue -------------------------------------------------------------

@@ -19,6 +19,7 @@ from studies.files.items import dump_item
 from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
+from tests.page_words import pattern, says
 from tests.studies.sources.source_files import loaded, parquet
 
 NAMES = ("model-x", "modèle y", "z|z", "@reference")
@@ -82,12 +83,12 @@ def test_judgements_without_their_items_still_open(store: Store, tmp_path: Path)
     path = tmp_path / "j.jsonl"
     path.write_text(json.dumps(asdict(Judgement(ask, "ok", Verdict(0)))), encoding="utf-8")
     found = import_verdicts(store, path, "mine")
-    assert "no questions and answers in the file" in found.notes[0]
+    assert says(found.notes[0], "no questions", "answers", "file")
     assert store.items("mine")["q1"].responses == {}
     assert store.frame("mine")["pick"].tolist() == [0]
     bad = path.with_name("bad.jsonl")
     bad.write_text('{"ask": {}, "status": "fine", "reply": ""}\n', encoding="utf-8")
-    with pytest.raises(Exception, match=r"bad.jsonl, line 1: not a judgement: ValueError unknown"):
+    with pytest.raises(Exception, match=pattern("bad.jsonl", "1: not", "judgement: ValueError")):
         loaded(bad)
 
 

@@ -21,6 +21,7 @@ from studies.frames.battle_frame import frame_from_battles
 from studies.recorded_keys import assign_recorded_keys
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
+from tests.page_words import pattern, says
 from tests.studies.sources.source_files import loaded
 
 ASK = Ask("k", "q1", "j", "pairs", ("x", "y"), ("A", "B"), orders=2)
@@ -66,7 +67,7 @@ def test_a_reply_that_was_not_read_needs_no_verdict(tmp_path: Path, status: str)
 def test_a_shard_whose_pick_no_slot_has_is_refused(store: Store, tmp_path: Path) -> None:
     write_shard(tmp_path / "a.parquet", [AskOutcome(Judgement(ASK, "ok", Verdict(1)))])
     write_shard(tmp_path / "b.parquet", [AskOutcome(Judgement(SWAPPED, "ok", Verdict(2)))])
-    with pytest.raises(SourceError, match=r"b\.parquet: not judgements: pick is 2"):
+    with pytest.raises(SourceError, match=pattern("b.parquet: not judgements: pick", "2")):
         import_verdicts(store, DataSpec(str(tmp_path)), "wrong")
     (tmp_path / "b.parquet").unlink()
     write_shard(tmp_path / "b.parquet", [AskOutcome(Judgement(SWAPPED, "ok", Verdict("tie")))])
@@ -178,13 +179,13 @@ def test_metrics_take_no_place_from_battles_of_unknown_order(store: Store, tmp_p
     write_export(unknown_order(store), "unknown", "arena", tmp_path / "b.csv")
     frame = frame_from_battles(pd.read_csv(tmp_path / "b.csv", dtype=str))
     got = position_measures.first_share(frame)
-    assert got.value is None and "which answer was shown first" in got.note
+    assert got.value is None and says(got.note, "answer", "shown first")
     assert write_export(store, "unknown", "mt-bench", tmp_path / "p.jsonl") == 0  # neither game
 
 
 def test_a_battle_without_a_name_is_an_error(tmp_path: Path) -> None:
     table = pd.DataFrame({"model_a": ["x", "x"], "model_b": ["y", " "], "winner": ["tie", "tie"]})
-    with pytest.raises(ValueError, match="row 2: the column model_b is empty"):
+    with pytest.raises(ValueError, match=pattern("2", "column model_b", "empty")):
         frame_from_battles(table)
 
 

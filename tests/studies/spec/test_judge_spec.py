@@ -6,6 +6,7 @@ import pytest
 
 from studies.errors import StudyError
 from studies.spec.judge_spec import parse_judge
+from tests.page_words import pattern
 
 URL = "https://judge.example/v1"
 
@@ -23,7 +24,7 @@ URL = "https://judge.example/v1"
 )
 def test_a_key_in_the_place_of_its_variable_is_refused_and_not_repeated(key: str) -> None:
     entry = {"name": "j", "model": "m", "base_url": URL, "api_key_env": key}
-    with pytest.raises(StudyError, match="the name of a variable") as refused:
+    with pytest.raises(StudyError, match=pattern("name", "variable")) as refused:
         parse_judge(entry, "judges[0]")
     assert "judges[0]" in str(refused.value)
     assert key not in str(refused.value)

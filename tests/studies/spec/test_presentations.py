@@ -26,6 +26,7 @@ from studies.spec.presentations import (
     unrelated_answer,
 )
 from studies.spec.study import DataSpec
+from tests.page_words import pattern
 from tests.studies.small_items import item, prefers, study
 
 ITEMS = [item(f"q{n}", "xyz", reference="ideal") for n in range(40)]
@@ -69,9 +70,7 @@ def test_a_williams_design_balances_slots_and_neighbours(n: int) -> None:
 
 def test_all_orders_are_for_four_options_at_most() -> None:
     assert sorted(rotated(4, "all")) == sorted(permutations("0123"))
-    with pytest.raises(
-        StudyError, match="orders: all is for at most 4 options; an item here has 5"
-    ):
+    with pytest.raises(StudyError, match=pattern("orders", "4 options", "5")):
         rotated(5, "all")
 
 
@@ -183,7 +182,7 @@ def test_the_reference_plays_as_the_baseline_where_there_is_one() -> None:
         ("a", ("@reference", "x")), ("a", ("x", "@reference")),
         ("a", ("@reference", "y")), ("a", ("y", "@reference")),
     ]  # fmt: skip
-    with pytest.raises(StudyError, match="no item of this slice has a reference"):
+    with pytest.raises(StudyError, match=pattern("no item", "slice", "reference")):
         list(pair_presentations(study(pairing="baseline", baseline="@reference"), items[1:]))
 
 
@@ -218,7 +217,7 @@ def test_the_draws_hang_on_the_seed_and_not_on_the_order_of_the_items() -> None:
 
 def test_a_contestant_nobody_has_answers_of_is_named_with_those_found() -> None:
     for spec in (study(contestants=("x", "w")), study(pairing="baseline", baseline="w")):
-        with pytest.raises(StudyError, match=r"no model named 'w' in the data\. Found: x, y, z"):
+        with pytest.raises(StudyError, match=pattern("no", "named 'w'", "z")):
             resolve_contestants(spec, ITEMS)
 
 
@@ -260,12 +259,12 @@ def test_replace_takes_pairwise_preferences_for_ranks() -> None:
 
 
 def test_replace_without_ranks_is_refused_and_never_takes_the_first_for_the_worst() -> None:
-    with pytest.raises(StudyError, match=r"'q0' has answers without a ranking"):
+    with pytest.raises(StudyError, match=pattern("'q0'", "answers without", "ranking")):
         list(option_presentations(study(unrelated="replace"), ITEMS))
 
 
 def test_an_unrelated_answer_needs_a_second_item() -> None:
-    with pytest.raises(StudyError, match="this slice has only one item"):
+    with pytest.raises(StudyError, match=pattern("slice", "only", "item")):
         list(option_presentations(study(unrelated="add"), ITEMS[:1]))
 
 

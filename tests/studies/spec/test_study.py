@@ -19,6 +19,7 @@ from studies.spec.study import (
     parse_study,
     study_from_mapping,
 )
+from tests.page_words import pattern, says
 
 ASSETS = Path(__file__).parents[3] / "assets"
 
@@ -154,7 +155,7 @@ def test_an_error_names_the_line_where_the_file_has_one(text: str, line: int) ->
 
 def test_a_key_written_twice_is_an_error_since_yaml_would_drop_the_first() -> None:
     message = refused("name: s\nprompts: [a]\nprompts: [b]")
-    assert "'prompts' is written twice" in message and "line 3" in message
+    assert says(message, "'prompts'", "written twice") and "line 3" in message
 
 
 @pytest.mark.parametrize("field", ["contestants", "prompts"])
@@ -181,7 +182,7 @@ def test_an_empty_value_or_a_yes_never_becomes_a_name(text: str) -> None:
 
 def test_two_judges_of_one_name_are_refused() -> None:
     text = "name: s\njudges: [{name: a, model: embedded}, {name: a, model: simulated}]"
-    assert "two judges are named 'a'" in refused(text)
+    assert says(refused(text), "judges", "named")
 
 
 def test_null_temperature_is_not_sent_and_an_absent_one_is_zero() -> None:
@@ -210,7 +211,7 @@ def test_a_base_url_with_and_without_its_last_slash_is_one_endpoint() -> None:
 
 def test_an_extra_body_that_is_no_json_is_refused_before_anything_is_hashed() -> None:
     text = "name: s\njudges: [{model: m, base_url: 'http://h', extra_body: {since: 2024-01-02}}]"
-    assert "judges[0].extra_body: expected values that JSON supports" in refused(text)
+    assert says(refused(text), "judges[0].extra_body: expected", "JSON supports")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_an_extra_body_that_is_no_json_is_refused_before_anything_is_hashed() ->
 )
 def test_slot_weights_are_numbers_and_some_lie_on_the_first_two(weights: str) -> None:
     text = f"name: s\njudges: [{{model: simulated, first_bias: 1, slot_weights: {weights}}}]"
-    assert "judges[0].slot_weights: expected a non-negative weight" in refused(text)
+    assert says(refused(text), "judges[0].slot_weights: expected", "non-negative weight")
 
 
 def test_slot_weights_without_first_bias_would_do_nothing_and_are_refused() -> None:
@@ -233,9 +234,9 @@ def test_an_extraction_judge_is_one_above_or_one_of_its_own() -> None:
     )
     own = parse_study(known + "{judge: {name: b, model: simulated, seed: 2}}").extraction
     assert own is not None and own.name == "b"
-    assert "no judge named 'c' in this study. Its judges: a" in refused(known + "{judge: c}")
+    assert says(refused(known + "{judge: c}"), "no", "named 'c'", "judges")
     assert "extraction.judge" in refused(known + "{judge: null}")
-    assert "another judge is named 'a'" in refused(known + "{judge: {name: a, model: embedded}}")
+    assert says(refused(known + "{judge: {name: a, model: embedded}}"), "another judge", "named")
 
 
 def test_yes_in_where_is_compared_as_the_word_true() -> None:
@@ -257,7 +258,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=r"cannot read the study file .*gone\.yaml: No such file"):
         load_study(tmp_path / "gone.yaml")
     (tmp_path / "latin.yaml").write_bytes("name: Größe".encode("latin-1"))
-    with pytest.raises(StudyError, match=r"latin\.yaml: the study file is not UTF-8"):
+    with pytest.raises(StudyError, match=pattern("latin.yaml", "study file", "not UTF-8")):
         load_study(tmp_path / "latin.yaml")
 
 

@@ -26,6 +26,7 @@ from studies.store.recovery.rolling_backups import (
 from studies.store.recovery.salvage import RepairReport, repair_store
 from studies.store.rows import put_judgement
 from studies.store.store import Store
+from tests.page_words import says
 from tests.studies.small_items import ask, item, judged, planned
 from tests.studies.store.damaged_stores import (
     ASKS,
@@ -201,14 +202,14 @@ def test_the_command_reports_tables_and_names_the_new_file(
     before = file_contents(damaged.parent)
     taken = str(damaged.with_name("evenhand-repaired.db"))
     assert studies(["repair", str(damaged), "--out", taken]) == 2
-    assert "exists; name another file" in capsys.readouterr().err
+    assert says(capsys.readouterr().err, "exists", "another file")
     assert file_contents(damaged.parent) == before
 
 
 def test_a_whole_store_needs_no_repair(damaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = file_contents(damaged.parent)
     assert studies(["repair", str(damaged)]) == 0
-    assert "no damage found; nothing was written" in capsys.readouterr().out
+    assert says(capsys.readouterr().out, "no damage", "nothing", "written")
     assert file_contents(damaged.parent) == before
 
 

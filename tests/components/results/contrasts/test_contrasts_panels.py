@@ -15,6 +15,7 @@ from components.results.contrasts.item_differences import item_differences
 from components.results.contrasts.measure_families import CATEGORY_MEASURES, CONSISTENCY, FAMILIES
 from components.results.contrasts.panels import contrast_finding, show_categories, show_family
 from components.results.contrasts.tab import find_pair
+from tests.page_words import says
 from tests.voted_studies import Sheet, save, six_items
 
 
@@ -41,9 +42,7 @@ def scene(store) -> FilteredStudy:
 def test_the_steadiest_and_the_least_steady_open_a_study(scene):
     pair = find_pair(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("steady", "shaky")
-    assert contrast_finding(pair, "Behaviour")[0] == (
-        "steady is 50 points more consistent than shaky."
-    )
+    assert says(contrast_finding(pair, "Behaviour")[0], "steady", "50", "consistent", "shaky")
 
 
 def test_a_difference_is_left_minus_right_with_both_values(scene):
@@ -86,7 +85,7 @@ def test_same_is_said_where_the_adjusted_interval_covers_nothing(scene):
 
 def test_what_cannot_be_compared_is_named_with_its_reason(scene):
     said = text(show_family(find_pair(scene, "", ""), "Quality"))
-    assert "Not compared: Same as people (no verdict on a case that people voted on)" in said
+    assert says(said, "Not", "no", "case", "voted")
     assert "Consistency" in said
 
 
@@ -124,8 +123,8 @@ def test_win_rates_are_a_family_of_the_contestants(scene):
     lines = known_differences(find_pair(scene, "", "").family("Win rates"))
     # steady gives x everything; shaky 30 of 40.
     assert {one.label: line.raw.value for one, line in lines} == {"x": 0.25, "y": -0.25}
-    assert contrast_finding(find_pair(scene, "", ""), "Win rates")[0] == (
-        "steady gives x a win rate 25 points above shaky."
+    assert says(
+        contrast_finding(find_pair(scene, "", ""), "Win rates")[0], "steady gives", "25", "shaky"
     )
 
 
@@ -144,9 +143,7 @@ def test_a_judge_is_compared_with_itself_under_two_prompts(store):
     scene = FilteredStudy(store, "prompts")
     pair = find_pair(scene, "", "")
     assert (pair.left.name, pair.right.name) == ("calm", "hasty")
-    assert contrast_finding(pair, "Behaviour")[0] == (
-        "calm is 100 points more consistent than hasty."
-    )
+    assert says(contrast_finding(pair, "Behaviour")[0], "calm", "100", "consistent", "hasty")
 
 
 def test_images_against_a_description_are_two_studies(store):
@@ -166,16 +163,20 @@ def test_images_against_a_description_are_two_studies(store):
 def test_one_judge_has_no_contrast_and_says_why(store):
     Sheet("alone").both("q", "j", "xx").save(store)
     for family, within in zip(FAMILIES, CATEGORY_MEASURES, strict=False):
-        shown = contrasts_tab.render(FilteredStudy(store, "alone"), "", "", family, within)
-        assert "A contrast needs two judges or two prompts" in shown[0]
-        assert all("nan" not in part.lower() for part in shown)
+        controls = {"left": "", "right": "", "family": family, "within": within}
+        shown = contrasts_tab.VIEW.render(FilteredStudy(store, "alone"), controls)
+        assert says(shown["headline"], "contrast needs", "prompts")
+        assert all("nan" not in part.lower() for part in shown.values())
 
 
 def test_every_measure_can_be_looked_at_by_category_and_by_item(scene):
     for within in CATEGORY_MEASURES:
-        shown = contrasts_tab.render_categories(scene, "", "", "Behaviour", within)
-        assert within in shown[0]
-        assert all("nan" not in part.lower() for part in shown)
+        controls = {"left": "", "right": "", "family": "Behaviour", "within": within}
+        panels = contrasts_tab.VIEW.panels_of("within")
+        shown = contrasts_tab.VIEW.render(scene, controls, panels)
+        assert shown.keys() == {"categories", "categories_heading", "items", "items_heading"}
+        assert within in shown["categories_heading"]
+        assert all("nan" not in part.lower() for part in shown.values())
 
 
 def test_silence_sameness_and_strangers_are_told_apart(store):
@@ -184,17 +185,17 @@ def test_silence_sameness_and_strangers_are_told_apart(store):
         sheet.both(f"q{k}", "a", "xx").both(f"r{k}", "b", "xx").both(f"q{k}", "mute", "??")
     sheet.save(store)
     scene = FilteredStudy(store, "odd")
-    assert "no item in common" in find_pair(scene, "a", "b").problem
-    assert "No usable verdict of mute" in find_pair(scene, "a", "mute").problem
-    assert "is selected as A and as B" in find_pair(scene, "a", "a").problem
+    assert says(find_pair(scene, "a", "b").problem, "no item", "common")
+    assert says(find_pair(scene, "a", "mute").problem, "No usable verdict", "mute")
+    assert says(find_pair(scene, "a", "a").problem, "selected", "B")
     nobody = FilteredStudy(store, "odd", Filter(category="nowhere"))
     assert "passes the filters" in find_pair(nobody, "a", "b").problem
 
 
 def test_an_address_brings_back_the_sides(scene):
-    made = contrasts_tab.initial_controls(
-        scene, {"left": "shaky", "right": "gone", "family": "Quality"}
-    )
+    wanted = {"left": "shaky", "right": "gone", "family": "Quality"}
+    controls = contrasts_tab.VIEW.controls
+    made = {name: controls[name].initial_state(scene, value) for name, value in wanted.items()}
     assert made["left"].value == "shaky"
     assert made["right"].value == ""  # what a study opens with
     assert made["family"].value == "Quality"

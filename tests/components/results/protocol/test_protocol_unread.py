@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.results.protocol.blocks import draw_grade
+from components.results.protocol.blocks import draw_heatmap
 from components.results.protocol.grade.grade_panel import study_grade_cells
 from components.results.protocol.grade.unread_trials import show_unread_trials
 from metrics.summary.summary import summarise_frame
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
+from tests.page_words import says
 
 
 def write(planned, rng) -> str:
@@ -46,9 +47,8 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     html = show_unread_trials(scene, study_grade_cells(scene))
     assert ">mumbler<" in html and ">steady<" not in html
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
-    assert "1 item has an unusable trial and is left out" in html
-    controls = {"score": "Grade", "beside": None, "printed": "Grade"}
-    assert "Items with an unusable trial" in draw_grade(scene, controls)["sizes"]
+    assert says(html, "1", "unusable trial", "left")
+    assert says(draw_heatmap(scene, "Grade").bodies["sizes"], "Items", "unusable trial")
 
 
 def test_the_command_prints_the_same(graded: Store) -> None:

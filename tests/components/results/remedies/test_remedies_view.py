@@ -27,11 +27,11 @@ from components.results.remedies.mark_layout import (
 from components.results.remedies.pilot_panel import pilots_panel
 from components.results.remedies.pilots import offered_pilots, pilot_file
 from components.results.remedies.reason_panels import other_judges_panel, patterns_panel
-from components.results.remedies.remedies_report import remedies_report
+from components.results.remedies.remedies_report import remedies_report, remedies_table
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
 from components.results.remedies.svg_pieces import LEFT, Canvas
-from components.share.paper_text import methods_paragraph, remedies_table
+from components.share.paper_text import methods_paragraph
 from judges.engine.engine import Engine
 from judges.planning.plan import asks_of, make_plan, save_plan
 from studies.errors import StudyError
@@ -39,6 +39,7 @@ from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.metrics.frames import records
+from tests.page_words import says
 
 STUDY = """
 name: one judge
@@ -84,7 +85,7 @@ def shown(store: Store, judge: str):
 def test_gpt_4_as_drawn(prd):
     view = load_remedies(shown(prd, "gpt-4"))
     title, lead = remedy_finding(view)
-    assert title.startswith("Ask gpt-4 in both orders and add up the two verdicts: +1.")
+    assert says(title, "gpt-4", "add up", "+1")
     assert lead.endswith("loses 1.9 points.")
     table = rules_table(view)
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
@@ -107,7 +108,7 @@ def test_the_identity_has_the_studys_own_numbers(prd):
 
 def test_vicuna_is_told_no_and_offered_another_judge(prd):
     view = load_remedies(shown(prd, "vicuna-13b"))
-    assert remedy_finding(view)[0] == "No remedy helps vicuna-13b here."
+    assert says(remedy_finding(view)[0], "No remedy", "vicuna-13b")
     assert recommendation_panel(view) == ""
     assert "Show remedies for gpt-4" in other_judges_panel(view)
     assert "+17.4 points" in other_judges_panel(view)
@@ -125,10 +126,10 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 
 
 def test_every_output_is_filled(prd):
-    parts = tab.render(shown(prd, "gpt-4"), "Dollars")
-    assert len(parts) == 8 and all(parts)
-    assert "Dollars are off: no price is known for" in parts[2]
-    assert parts[2].count("<svg") == 2  # a wide and a narrow drawing
+    parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
+    assert set(parts) == set(tab.VIEW.output_names) and all(parts.values())
+    assert says(parts["frontier"], "Dollars are off", "no price")
+    assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
 
 def test_charts_have_a_mark_for_each_rule_and_each_margin(prd):
@@ -172,8 +173,8 @@ def test_an_applied_rule_is_followed_and_named(prd):
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
     assert rule_clause(view) == "; one win and one tie is a win"
-    assert "one win and one tie is a win" in methods_paragraph(view) or (
-        "a win and a tie" in methods_paragraph(view)
+    assert says(methods_paragraph(view), "win", "tie", "win") or (
+        says(methods_paragraph(view), "win", "tie")
     )
     assert "In use" in recommendation_panel(load_remedies(view))
     prd.set_combine("prd", "single")
@@ -188,7 +189,7 @@ def test_a_jury_is_applied_and_named(prd):
     assert rule_clause(everyone) == (
         "; two judges, both orders (gpt-4 and gpt-3.5-turbo; four verdicts added up)"
     )
-    assert "four verdicts added up" in methods_paragraph(everyone)
+    assert says(methods_paragraph(everyone), "four", "added up")
     outcomes = everyone.outcomes
     assert {str(name) for name in outcomes["judge"]} == {"gpt-4 + gpt-3.5-turbo"}
     assert len(outcomes) == 800  # one for each comparison
@@ -250,7 +251,7 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert view.advice.chosen.rule.id in ("graded", "calibrated")
     points, caption = view.curve
-    assert len(points) > 10 and caption.startswith("margin of the mean score")
+    assert len(points) > 10 and says(caption, "margin", "mean score")
 
 
 def test_a_budget_is_given_in_comparisons(prd):
@@ -258,20 +259,20 @@ def test_a_budget_is_given_in_comparisons(prd):
     prices = dict.fromkeys(known.study.cells, 0.021)
     view = replace(known, inputs=replace(known.inputs, prices=prices))
     text = recommendation_panel(view)
-    assert "952 comparisons with this rule (78\u202f% right)" in text
-    assert "or 1,904 with one call (76\u202f% right)" in text
+    assert says(text, "952 comparisons", "78", "right")
+    assert says(text, "1,904", "call (76", "right")
     assert view.priced and "$42" in rules_table(view)
     unknown = recommendation_panel(known)
-    assert "No price is known" in unknown and "half as many comparisons" in unknown
+    assert says(unknown, "No price", "known") and says(unknown, "half", "many comparisons")
     tokens = dict.fromkeys(known.study.cells, 500.0)
     counted = replace(known, inputs=replace(known.inputs, tokens=tokens))
     text = recommendation_panel(counted)
-    assert "At $1 per million tokens" in text
-    assert "40,000 comparisons with this rule" in text and "or 80,000 with one call" in text
+    assert says(text, "$1 per million tokens")
+    assert says(text, "40,000 comparisons", "rule") and says(text, "80,000", "call")
     assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
     nothing = load_remedies(shown(prd, "vicuna-13b"))
     free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
-    assert "with $40, ask once on 1,904 comparisons" in remedy_finding(free)[1]
+    assert says(remedy_finding(free)[1], "$40", "once", "1,904 comparisons")
 
 
 def test_dollars_are_off_with_a_reason(prd, simulated):

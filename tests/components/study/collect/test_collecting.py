@@ -26,6 +26,7 @@ from components.study.file.yaml_edit import get_value, read_mapping
 from components.study.plan.study_preview import build_preview
 from studies.domain import Item
 from studies.people.new_items import NewItem
+from tests.page_words import says
 
 LINES = """\
 {"id": "q1", "instruction": "<b>What</b> is it?", "responses": {"m": "a cat", "k": "a dog"}, \
@@ -79,7 +80,7 @@ def test_data_that_cannot_be_read_offers_nothing_and_says_why(folder):
     target = load_collect_target(text, folder)
     assert "none.jsonl" in target.load_error and captionable_items(target) == []
     went = save_item(text, folder, NewItem("why?"), False)
-    assert went.text == text and "start a new file" in went.notice_html
+    assert went.text == text and says(went.notice_html, "start", "new file")
     assert (
         "Nothing was saved"
         in save_caption(text, folder, "q1", "A cat.", WHOLE_ITEM, "").notice_html
@@ -174,9 +175,8 @@ def test_a_caption_of_one_of_several_images(folder):
 
 
 def test_nothing_chosen_is_said(folder):
-    assert (
-        "No item is chosen"
-        in save_caption(TEXT, folder, None, "A cat.", WHOLE_ITEM, "").notice_html
+    assert says(
+        save_caption(TEXT, folder, None, "A cat.", WHOLE_ITEM, "").notice_html, "No item", "chosen"
     )
     assert show_item(load_collect_target(TEXT, folder), None) == ""
     assert "no image" in show_item(load_collect_target(TEXT, folder), Item("q", "why?", {"m": ""}))

@@ -27,6 +27,7 @@ from components.study.plan.study_preview import build_preview
 from components.study.prompts_tab import import_prompt_file, save_draft
 from judges.planning.plan import asks_of
 from judges.rendering.prompt_library import check_prompt
+from tests.page_words import says
 
 HERE = Path()
 OPEN = FormState(panel="prompts")
@@ -83,7 +84,7 @@ def test_a_missing_prompt_is_reported_in_the_list():
     html = prompt_library(
         read_lenient_study(START_YAML.replace("brief-letters", "gone.yaml"), HERE)
     )
-    assert "not found: no prompt of this name" in html
+    assert says(html, "not found: no", "prompt")
 
 
 def test_what_a_new_prompt_begins_with_can_be_saved_as_it_is():
@@ -98,7 +99,7 @@ def test_the_editor_reports_problems_while_typing():
     )
     assert "cannot be saved" in editor_preview(look, FormState(), "name: x\n")
     fine = editor_preview(look, FormState(), NEW_PROMPT_YAML)
-    assert "every variable is known" in fine and "as sent" in fine
+    assert says(fine, "every variable", "known") and "as sent" in fine
 
 
 def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
@@ -139,7 +140,7 @@ def test_prompts_of_mt_bench_are_imported_and_unsupported_ones_reported(tmp_path
     file = tmp_path / "judge_prompts.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     view = import_prompt_file(file, FormState(), tmp_path)
-    assert "1 prompt, now under Prompts." in view.notice_html
+    assert says(view.notice_html, "1", "now under Prompts")
     assert "two-turns" in view.notice_html
     assert view.prompt == "prompts/pair-v2-v1.yaml"
 

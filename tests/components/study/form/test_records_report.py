@@ -14,6 +14,7 @@ from components.study.form.records_report import item_html, records_html
 from components.study.form_changes import apply_changes
 from components.study.form_html import render_records, render_slice_profile
 from components.study.plan.study_preview import build_preview
+from tests.page_words import says
 
 ROWS = (
     ("nr", "Frage", "gpt4_response", "llama answer"),
@@ -46,8 +47,8 @@ def test_a_guessed_mapping_of_an_unknown_table_is_applied_only_when_confirmed(tm
     text = on("mine.csv")
     look = build_preview(text, tmp_path)
     html = records_html(look, FormState())
-    assert "a guess, not applied yet" in html
-    assert "answers of gpt4" in html and "“What is the capital" in html
+    assert says(html, "guess, not applied", "yet")
+    assert "answers of gpt4" in html and says(html, "What", "capital")
     assert look.plan is None
     made, view = apply_changes(text, FormState(), [
         {"n": 1, "do": "map", "mapping": {"gpt4_response": "responses.gpt4",
@@ -58,7 +59,7 @@ def test_a_guessed_mapping_of_an_unknown_table_is_applied_only_when_confirmed(tm
     look = build_preview(made, tmp_path)
     assert look.data_error == "" and look.contestants == ["gpt4", "llama"]
     assert [item.id for item in look.items] == ["1", "2"]
-    assert "saved with the study" in records_html(look, view)
+    assert says(records_html(look, view), "saved", "study")
 
 
 def test_missing_and_empty_answers_are_counted_before_the_run(answers):
@@ -118,8 +119,8 @@ def test_a_stranger_is_not_offered_the_files_of_the_machine(monkeypatch):
 def test_the_slice_offers_the_categories_of_the_source():
     html = slice_form(build_preview(START_YAML, Path()), FormState())
     assert html.count('data-field="data.categories"') == 8
-    assert "5 of 8 categories in this sample" in html
-    assert "@reference, compared as a model" in html
+    assert says(html, "5", "8 categories", "sample")
+    assert says(html, "@reference, compared", "model")
 
 
 @pytest.mark.records
@@ -135,7 +136,7 @@ def test_a_known_format_with_a_fault_in_it_is_no_unknown_table(tmp_path):
     line = {"id": "q1", "instruction": "Say hello.", "responses": {"x": 5, "y": "hello"}}
     (tmp_path / "items.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     html = records_html(build_preview(on("items.jsonl"), tmp_path), FormState())
-    assert "These records cannot be used." in html and "line 1" in html
+    assert says(html, "These records cannot", "used") and "line 1" in html
     assert "Meaning of the columns" not in html
 
 
@@ -159,20 +160,20 @@ def test_a_mapping_shows_the_first_three_comparisons_as_they_will_be_read(tmp_pa
     assert "First comparisons" in html and "mapping.answer1.name" in html
     shown = html[html.index("First comparisons") :]
     assert [shown.count(f"question {k}") >= 1 for k in range(4)] == [True, True, True, False]
-    assert "Verdict of recorded: x wins" in shown and "Verdict of recorded: tie" in shown
+    assert says(shown, "recorded: x wins") and says(shown, "Verdict", "recorded: tie")
     assert "&lt;b&gt;one 0&lt;/b&gt;" in shown and "<b>one 0" not in shown
     made, _ = apply_changes(text, FormState(), [
         {"n": 1, "set": "data.read", "to": "arena-hard"}], tmp_path)  # fmt: skip
     look = build_preview(made, tmp_path)
     assert look.lenient_study.raw("data", "read") == "arena-hard"
-    assert "no usable verdict (unreadable)" in records_html(look, FormState())
+    assert says(records_html(look, FormState()), "no usable verdict", "(unreadable)")
 
 
 def test_a_preview_tells_what_a_mapping_lacks(tmp_path):
     (tmp_path / "mine.jsonl").write_text(pair_lines("hm"), encoding="utf-8")
     text = put_value(on("mine.jsonl"), ("data", "mapping"), {"said": "meta.said"})
     html = render_records(build_preview(text, tmp_path), FormState())
-    assert "Choose the column of the question." in html
+    assert says(html, "Choose", "column", "question")
     assert "No preview yet." in html
 
 

@@ -18,6 +18,7 @@ from components.study.plan.study_preview import StudyPreview, build_preview
 from studies.exchange.export import write_export
 from studies.files.shards import AskOutcome, write_shard
 from studies.store.store import Store
+from tests.page_words import says
 
 NAME = "two judges"
 OFFERED = "Open these verdicts as a study"
@@ -47,7 +48,7 @@ def test_a_folder_with_its_items_can_be_asked_about_and_opened(judged, shards):
     held = judged.counts(NAME)["planned"]
     html = records_html(look, FormState())
     assert f"and {held:,} recorded verdicts" in html and OFFERED in html
-    assert "A run of this study calls its own judges" in html
+    assert says(html, "run", "calls", "own")
     assert look.plan is not None and look.contestants == ["flawed", "offtopic", "padded", "precise"]
     store = Store(shards.parent / "evenhand.db")
     _, strip, run, *_ = plan_updates(look, FormState(), store)
@@ -76,15 +77,15 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     (shards / "items.jsonl").unlink()
     text, look = typed(shards)
     assert look.plan is None and look.data_error == ""
-    assert "put the items into items.jsonl beside the verdict files" in look.plan_error
+    assert says(look.plan_error, "put", "items.jsonl beside", "files")
     store = Store(shards.parent / "evenhand.db")
     _, strip, run, *_ = plan_updates(look, FormState(), store)
-    assert "hold verdicts, no questions" in strip and not run.visible
+    assert says(strip, "hold verdicts, no", "questions") and not run.visible
     assert "Open the verdicts" in strip
     assert OFFERED in records_html(look, FormState())
     opened = FormState(panel="prompts")
-    assert "This item has no answers" in study_draw.render_prompt_body(look, opened)
-    assert "These records contain no answers." in study_draw.render_slice_profile(look, FormState())
+    assert says(study_draw.render_prompt_body(look, opened), "item", "no answers")
+    assert says(study_draw.render_slice_profile(look, FormState()), "These records contain", "no")
     assert store.counts(open_recorded_verdicts(text, store), recorded=True)["recorded"] > 100
     store.close()
 
@@ -94,5 +95,5 @@ def test_a_folder_of_other_files_is_no_folder_of_shards(tmp_path):
     other.mkdir()
     pd.DataFrame({"a": [1]}).to_parquet(other / "a.parquet")
     _, look = typed(other)
-    assert "no known format for a folder with a.parquet" in look.data_error
+    assert says(look.data_error, "no", "format", "folder", "a.parquet")
     assert OFFERED not in records_html(look, FormState())

@@ -23,6 +23,7 @@ from studies.domain import Judgement, Verdict
 from studies.errors import EvenhandError
 from studies.spec.study import DataSpec
 from studies.store.rows import put_judgement
+from tests.page_words import says
 
 HERE = Path()
 SIMULATED = START_YAML.replace("model: embedded", "model: simulated")
@@ -82,21 +83,19 @@ def test_dollars_are_told_by_judge_and_against_the_budget():
     numbers = forecast_by_judge(plan)
     assert numbers.dollars == pytest.approx(make_forecast(plan).dollars)
     html = plan_kpis(plan, numbers)
-    assert "all for gpt; fair free" in html
+    assert says(html, "gpt; fair free")
     assert "of $2.00" in html and "eh-meter" in html
 
 
 def test_a_budget_that_is_too_small_is_said_before_the_run():
     plan = plan_from_text(ENDPOINT + "budget_usd: 0.01\n", HERE)
-    assert "more than the budget: the run stops before $0.01" in plan_kpis(
-        plan, forecast_by_judge(plan)
-    )
+    assert says(plan_kpis(plan, forecast_by_judge(plan)), "budget", "stops before $0.01")
 
 
 def test_a_price_nobody_told_is_unknown_not_free():
     plan = plan_from_text(ENDPOINT.replace(", price: {input: 1000, output: 0}", ""), HERE)
     assert run_button_text(forecast_by_judge(plan)).endswith("price unknown")
-    assert "no price is known for gpt" in plan_kpis(plan, forecast_by_judge(plan))
+    assert says(plan_kpis(plan, forecast_by_judge(plan)), "no price", "known", "gpt")
 
 
 def answer_some(plan, store, wanted: int) -> None:
@@ -179,4 +178,4 @@ def test_the_head_asks_the_question_of_the_study():
     look = build_preview(START_YAML, HERE)
     assert study_question(look.lenient_study) == "Is embedded even-handed on the probe set?"
     two = build_preview(ENDPOINT, HERE)
-    assert study_question(two.lenient_study) == "Which judge is even-handed on the probe set?"
+    assert says(study_question(two.lenient_study), "even-handed", "probe set")

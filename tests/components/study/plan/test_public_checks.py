@@ -11,6 +11,7 @@ from components.study.file.yaml_edit import put_value
 from components.study.form.judge_settings import judge_form
 from components.study.plan.study_preview import build_preview
 from tests.judges.small_studies import write_items
+from tests.page_words import says
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_a_file_of_the_machine_is_not_read_for_a_stranger(source, tmp_path, monk
     monkeypatch.setenv("EVENHAND_PUBLIC", "1")
     look = build_preview(text, tmp_path)
     assert look.records is None
-    assert "is a file of the machine that runs this page" in look.data_error
+    assert says(look.data_error, "machine", "runs", "page")
     further = put_value(START_YAML, ("data", "files"), {"m": "/etc/passwd"})
     assert "/etc/passwd" in build_preview(further, tmp_path).data_error
     parts = put_value(START_YAML, ("data", "parts"), ["/etc/passwd"])

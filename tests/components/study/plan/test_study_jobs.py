@@ -39,6 +39,7 @@ from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer, say
 from tests.judges.operations.test_image_descriptions import write_pictures
 from tests.judges.small_studies import write_items
+from tests.page_words import says
 
 test_judge.__test__ = False  # type: ignore[attr-defined]
 TOKEN = {"@hub": TypedKey("t", HUB_URL)}
@@ -56,7 +57,7 @@ def test_a_test_shows_the_raw_reply_how_it_was_read_and_how_long_it_took():
         told = test_judge(text, Path(), "gpt", typed, NO_CONSENTS)
     assert told.read.status == "ok" and told.read.verdict is not None
     html = render_judges(build_preview(text, Path()), FormState(), {"gpt": told})
-    assert "Overall, Response B is better." in html and "Test again" in html
+    assert says(html, "Overall, Response", "better") and "Test again" in html
     assert "canary-key" not in html
 
 
@@ -73,8 +74,10 @@ def test_a_test_of_a_study_that_cannot_be_run_says_why():
     told = test_judge(
         START_YAML.replace("brief-letters", "gone"), Path(), "embedded", {}, NO_CONSENTS
     )
-    assert "No judge prompt named 'gone'" in told.read.detail
-    assert "no judge named 'x'" in test_judge(START_YAML, Path(), "x", {}, NO_CONSENTS).read.detail
+    assert says(told.read.detail, "No", "prompt named 'gone'")
+    assert says(
+        test_judge(START_YAML, Path(), "x", {}, NO_CONSENTS).read.detail, "no judge named", "'x'"
+    )
 
 
 def test_a_key_typed_for_another_host_is_not_sent_and_the_page_says_why():
@@ -82,7 +85,7 @@ def test_a_key_typed_for_another_host_is_not_sent_and_the_page_says_why():
         typed = {"gpt": TypedKey(CANARY, "https://api.openai.com")}
         told = test_judge(endpoint_study(server.base_url), Path(), "gpt", typed, NO_CONSENTS)
         assert server.bill.totals.calls == 0
-    assert "typed for https://api.openai.com, not for http://127.0.0.1" in told.read.detail
+    assert says(told.read.detail, "typed", "https://api.openai.com, not", "http://127.0.0.1")
     assert CANARY not in told.read.detail
 
 
@@ -98,7 +101,7 @@ def test_a_judge_cannot_take_the_token_that_was_typed_for_the_hub():
 def test_a_study_that_sends_a_variable_to_a_new_host_asks_with_a_button(tmp_path):
     text = endpoint_study("http://127.0.0.1:9/v1", api_key_env="OPENAI_API_KEY")
     asked = render_notices(build_preview(text, tmp_path), FormState())
-    assert "This study wants to send $OPENAI_API_KEY to http://127.0.0.1:9." in asked
+    assert says(asked, "wants", "send $OPENAI_API_KEY", "http://127.0.0.1:9")
     assert "allow key" in asked
     pair = Pair("OPENAI_API_KEY", "http://127.0.0.1:9")
     assert allow_key(consents_in(tmp_path), pair) == ""
@@ -121,7 +124,7 @@ def test_describing_images_sends_no_variable_to_a_host_that_was_not_allowed(tmp_
         assert server.bill.totals.calls == 0
     engine.close()
     store.close()
-    assert "wants to send $OPENAI_API_KEY to http://127.0.0.1" in went.notice_html
+    assert says(went.notice_html, "wants", "send $OPENAI_API_KEY", "http://127.0.0.1")
 
 
 # ----------------------------------------------------------------------------- files
@@ -173,7 +176,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     assert name == "battles"
     assert store.counts(name, recorded=True)["planned"] == 3
     html = more_settings(build_preview(text, tmp_path), FormState())
-    assert "Open these verdicts as a study" in html and "3 recorded verdicts" in html
+    assert says(html, "Open these verdicts") and "3 recorded verdicts" in html
     again = stored_study_yaml(store, name)
     assert (
         parse_study(again).name == "battles, again"
@@ -182,6 +185,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     store.close()
 
 
+@pytest.mark.extra
 @pytest.mark.records
 def test_prd_opens_from_three_uploaded_files(records, tmp_path):
     store = Store(tmp_path / "evenhand.db")
@@ -252,8 +256,8 @@ def test_images_are_described_and_the_study_goes_on_with_the_new_file(tmp_path):
 
 def test_without_a_judge_that_sees_the_page_says_what_is_missing():
     text = START_YAML.replace("  count: 12\n", "  categories: [visual]\n")
-    assert "add an endpoint judge with Vision" in more_settings(
-        build_preview(text, Path()), FormState()
+    assert says(
+        more_settings(build_preview(text, Path()), FormState()), "add", "endpoint", "Vision"
     )
     assert "Image descriptions" not in more_settings(build_preview(START_YAML, Path()), FormState())
 
@@ -261,7 +265,7 @@ def test_without_a_judge_that_sees_the_page_says_what_is_missing():
 def test_a_private_dataset_needs_a_token_of_ones_own(store):
     text = put_value(START_YAML, ("data", "source"), "hub:me/mine")
     assert "needs your token" in fetch_private(text, store, {}).notice_html
-    assert "this is not a Hub dataset" in fetch_private(START_YAML, store, TOKEN).notice_html
+    assert says(fetch_private(START_YAML, store, TOKEN).notice_html, "not", "Hub dataset")
 
 
 RESULT = {

@@ -24,6 +24,7 @@ from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.page_words import says
 
 HERE = Path()
 TICKETS = (
@@ -61,7 +62,7 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
     first = find_blockers(look)[0]
     assert (first.step, first.button) == (step, button) and sentence in first.sentence
     html = blocked_strip([first])
-    assert "Nothing to run yet:" in html and f">{button}</button>" in html
+    assert says(html, "Nothing", "run yet") and f">{button}</button>" in html
     assert study_steps(look, None, [first])[2].text == "not possible yet"
 
 
@@ -90,7 +91,7 @@ def test_a_column_is_chosen_by_its_role(tmp_path):
     table.write_text("nr,one,two,three\n1,a b c d e,f,g\n", encoding="utf-8")
     text = use_upload(START_YAML, [table], tmp_path)
     first = find_blockers(build_preview(text, tmp_path))[0]
-    assert "choose the column of the question" in first.sentence and first.goto
+    assert says(first.sentence, "choose", "column", "question") and first.goto
     made, _ = apply_changes(text, FormState(), [
         {"n": 1, "set": "role.instruction", "to": "one"},
         {"n": 2, "set": "role.answer.1", "to": "two"},
@@ -118,7 +119,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     look = build_preview(START_YAML, HERE)
     numbers = forecast_by_judge(look.plan)
     html = cost_strip(look.lenient_study, look.plan, numbers, "")
-    assert "12 comparisons × 2 orders + 6 asked twice" in html
+    assert says(html, "12 comparisons × 2", "+ 6", "twice")
     assert precision_text(look.plan, numbers) == "flips to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
     assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
@@ -132,7 +133,7 @@ def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(mon
     assert [name for name, _, _ in keyless_judges(study)] == ["gpt-4o-mini"]
     look = build_preview(text, HERE)
     html = cost_strip(study, look.plan, forecast_by_judge(look.plan), "")
-    assert 'data-needs-key="gpt-4o-mini"' in html and "Enter the key of gpt-4o-mini" in html
+    assert 'data-needs-key="gpt-4o-mini"' in html and says(html, "Enter", "key", "gpt-4o-mini")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert keyless_judges(study) == []
     local = put_value(text, ("judges",), [{"name": "x", "model": "m", "base_url": "http://h/v1"}])

@@ -208,6 +208,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store.db")
 
 
+@pytest.mark.extra
 def test_at_ten_requests_a_second_there_is_no_storm(store, tmp_path):
     """The promise: attempts / successes <= 1.2. 19 of the first 20 calls are refused, by design."""
     with JudgeServer(latency=0.02, limiter=Limiter(10, burst=10)) as server:

@@ -71,9 +71,9 @@ def run_progress(engine: Engine | None, study: str) -> RunProgress | None:
     return RunProgress(planned - counts.get("pending", 0), planned)
 
 
-def mark_partial(drawn: Sequence[Any], progress: RunProgress | None) -> list[Any]:
-    """The outputs of a view; during a run, the notice "Partial" replaces the headline."""
-    return list(drawn) if progress is None else [partial_notice(progress), *drawn[1:]]
+def mark_partial(drawn: Mapping[str, Any], progress: RunProgress | None) -> dict[str, Any]:
+    """The contents of a view, with the notice instead of the finding while a run is active."""
+    return dict(drawn) if progress is None else {**drawn, "finding": partial_notice(progress)}
 
 
 def partial_notice(progress: RunProgress) -> Markup:

@@ -1,0 +1,114 @@
+"""Agreement in the report file, and the table of agreement among people for a paper."""
+
+from __future__ import annotations
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE, count
+from components.html.markup import EMPTY, Markup
+from components.html.panel import finding_html
+from components.html.table import plain_table
+from components.results.agreement import panels
+from components.results.agreement.computed import load_agreement
+from components.results.agreement.people_tables import show_coefficients, show_corrected_rates
+from components.results.agreement.verification_panel import (
+    load_verification,
+    show_verification,
+    verification_subtitle,
+)
+from components.results.agreement.voters_panel import show_voters, voters_subtitle
+from components.results.view.paper_table import (
+    PaperTable,
+    decimal_cell,
+    interval_cell,
+    percent_cells,
+    slice_text,
+)
+from components.results.view.result_view import ReportPanel
+from metrics.agreement.pairwise_agreement import agreement_among_people
+
+
+def compares_judges(view: FilteredStudy) -> bool:
+    """Whether there are two raters to compare, at least one of them a model."""
+    data = load_agreement(view)
+    return bool(
+        not view.has_only_people
+        and data.judges
+        and (len(data.judges) > 1 or data.raters.has_people)
+    )
+
+
+def report_headline(view: FilteredStudy) -> Markup:
+    if not compares_judges(view):
+        return EMPTY
+    return finding_html(*panels.agreement_finding(load_agreement(view)))
+
+
+def report_matrix(view: FilteredStudy) -> ReportPanel | None:
+    """Agreement of the judges; of a study without model judges, the agreement among people."""
+    if view.has_only_people:
+        table = people_table(view)
+        if table is None or not table.rows:
+            return None
+        subtitle = f"votes on the same two answers; 95{NARROW_SPACE}% CI"
+        return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
+    if not compares_judges(view):
+        return None
+    subtitle = f"Cohen's κ over first, second, tie; 95{NARROW_SPACE}% CI"
+    matrix = panels.show_matrix(load_agreement(view), "κ")
+    return ReportPanel("Who agrees with whom", subtitle, matrix)
+
+
+def report_coefficients(view: FilteredStudy) -> ReportPanel | None:
+    data = load_agreement(view)
+    if not compares_judges(view) or not data.raters.has_people:
+        return None
+    subtitle = f"each judge against the people's majority; 95{NARROW_SPACE}% CI"
+    return ReportPanel("Agreement with people", subtitle, show_coefficients(data))
+
+
+def report_corrected(view: FilteredStudy) -> ReportPanel | None:
+    data = load_agreement(view)
+    if not compares_judges(view) or not data.raters.has_people:
+        return None
+    subtitle = f"judges' verdicts corrected with people's votes; %, 95{NARROW_SPACE}% CI"
+    return ReportPanel("Win rates, corrected by people", subtitle, show_corrected_rates(data))
+
+
+def report_voters(view: FilteredStudy) -> ReportPanel | None:
+    """The people who voted, in a study without model judges."""
+    if not view.has_only_people:
+        return None
+    data = load_agreement(view)
+    return ReportPanel("People", voters_subtitle(data), show_voters(data))
+
+
+def report_verification(view: FilteredStudy) -> ReportPanel | None:
+    """Report section on people's verifications of answers; empty if there are none."""
+    found = load_verification(load_agreement(view))
+    if not found.has_checks:
+        return None
+    return ReportPanel("Verified answers", verification_subtitle(found), show_verification(found))
+
+
+def people_table(view: FilteredStudy) -> PaperTable | None:
+    """Table of agreement among people, for a study without model judges."""
+    if not view.has_only_people:
+        return None
+    found = agreement_among_people(view.filter.apply(view.stored_frame))
+    measures = (
+        ("Two people agree", found.pair.share),
+        ("Two people agree, without ties", found.pair.decisive),
+        ("A person and the majority of the others", found.others.share),
+    )
+    rows = [(name, *percent_cells(got), count(got.n)) for name, got in measures if got.n]
+    alpha = found.pair.alpha
+    if alpha.value is not None:
+        rows.append(
+            ("Krippendorff's α", decimal_cell(alpha), interval_cell(alpha, 1, 2), count(alpha.n))
+        )
+    caption = (
+        f"Agreement among people on {view.name}: % of pairs of votes on the same two answers that "
+        "are equal; α is corrected for chance. "
+        f"{count(found.voters)} people. {slice_text(view)} 95 % intervals over items."
+    )
+    return PaperTable("Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows))

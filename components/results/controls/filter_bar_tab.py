@@ -1,0 +1,110 @@
+"""Filters above every view of Results: their menus, their values and their choices for a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import gradio as gr
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import (
+    ALL_CHOICE,
+    COUNTING_RULES,
+    STUDY_RULE,
+    WITH_SUSPECTS,
+    WITHOUT_SUSPECTS,
+    Filter,
+    filter_choices,
+    shown_contestants,
+)
+from components.html.markup import Markup
+from components.layout.widgets import ClickableHTML
+from components.results.view.address_choices import pick_choice
+from studies.frames.frame import SUSPECT_COLUMN
+
+FILTER_NAMES: Final = ("judge", "prompt", "category", "contestants", "rule", "suspects")
+COLUMN_FILTERS: Final = ("judge", "prompt", "category")
+FIXED_CHOICES: Final = {
+    "rule": [STUDY_RULE, *COUNTING_RULES],
+    "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
+}
+"""Filters with the same choices for every study."""
+_MORE_MENU: Final = Markup(
+    '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
+    '</summary><div class="list"></div></details></div>'
+)
+"""Menu of the views that the switch does not show; the page fills it when it opens."""
+_FILTER_PILL: Final = Markup(
+    '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
+    'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
+    '<span id="eh-filter-active"></span></div>'
+)
+"""Button that shows the filters, and the values of those in use."""
+
+
+def build_filters() -> dict[str, gr.Dropdown]:
+    """The menu of views, the filter of the judge, and the other filters behind a button."""
+    ClickableHTML(_MORE_MENU, elem_id="eh-results-more")
+    judge = _build_filter("judge")
+    ClickableHTML(_FILTER_PILL, elem_id="eh-filter-pill")
+    with gr.Column(elem_id="eh-filter-box"):
+        others = {name: _build_filter(name) for name in FILTER_NAMES if name != "judge"}
+    return {"judge": judge, **others}
+
+
+def _build_filter(name: str) -> gr.Dropdown:
+    several = name == "contestants"
+    known = FIXED_CHOICES.get(name, [ALL_CHOICE])
+    return gr.Dropdown(
+        [] if several else known,
+        value=[] if several else known[0],
+        multiselect=several,
+        label=name.capitalize(),
+        visible=name != "suspects",
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_classes="eh-filter",
+        elem_id=f"eh-filter-{name}",
+    )
+
+
+def parse_filter(values: Sequence[Any]) -> Filter:
+    """The filter from the values of the menus, in the order of FILTER_NAMES."""
+    judge, prompt, category, contestants, rule, suspects = values
+    return Filter(
+        judge or ALL_CHOICE,
+        prompt or ALL_CHOICE,
+        category or ALL_CHOICE,
+        tuple(contestants or ()),
+        rule or STUDY_RULE,
+        suspects or WITH_SUSPECTS,
+    )
+
+
+def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
+    """Filter -> choices, for the filters whose choices depend on the verdicts."""
+    frame = whole.unfiltered_frame
+    columns = {column: filter_choices(frame, column) for column in COLUMN_FILTERS}
+    return {**columns, "contestants": shown_contestants(frame)}
+
+
+def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
+    """Menus of the filters for a study, with the values of the address where they exist."""
+    known = changing_choices(whole)
+    made = {
+        column: gr.Dropdown(
+            choices=known[column], value=pick_choice(wanted.get(column), known[column])
+        )
+        for column in COLUMN_FILTERS
+    }
+    contestants = known["contestants"]
+    chosen = [n for n in wanted.get("contestants", "").split(",") if n in contestants]
+    made["contestants"] = gr.Dropdown(choices=contestants, value=chosen)
+    made["rule"] = gr.Dropdown(value=pick_choice(wanted.get("rule"), FIXED_CHOICES["rule"]))
+    suspicious = SUSPECT_COLUMN in whole.unfiltered_frame
+    asked = wanted.get("suspects") if suspicious else WITH_SUSPECTS
+    suspects = pick_choice(asked, FIXED_CHOICES["suspects"])
+    made["suspects"] = gr.Dropdown(value=suspects, visible=suspicious)
+    return made

@@ -1,0 +1,47 @@
+"""The judgements behind a clicked mark of Results."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import (
+    ALL_CHOICE,
+    WITHOUT_SUSPECTS,
+    machine_rows,
+    row_names,
+)
+from components.inspect.url_selection import NO_SUSPECTS, Selection, parse_selection
+from metrics.agreement.pairwise_agreement import PEOPLE
+
+
+def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
+    """Selection for Inspect of the judgements behind a clicked mark, within the current filters."""
+    data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
+    filters = {
+        k: v
+        for k, v in asdict(filtered_study.filter).items()
+        if k in ("judge", "prompt", "category")
+    }
+    values = {k: v for k, v in filters.items() if v != ALL_CHOICE}
+    if len(filtered_study.filter.contestants) == 1:
+        values["contestant"] = filtered_study.filter.contestants[0]
+    if filtered_study.filter.suspects == WITHOUT_SUSPECTS:
+        values["suspect"] = NO_SUSPECTS
+    values |= {k: v for k, v in data.items() if v != "All"} if isinstance(data, dict) else {}
+    if values.get("row") == PEOPLE:  # people against a judge: select that judge against people
+        values["row"], values["unlike"] = values.get("unlike", ""), PEOPLE
+    if "row" in values:
+        frames = (machine_rows(filtered_study.unfiltered_frame), filtered_study.machines)
+        by_row = {row: cell for rows in frames for cell, row in row_names(rows).items()}
+        judge_and_prompt = by_row.get(str(values.pop("row")), ("", ""))
+        values["judge"], values["prompt"] = judge_and_prompt
+    if (
+        values.get("judge") == PEOPLE
+        and filtered_study.unfiltered_frame is not filtered_study.stored_frame
+    ):
+        del values["judge"]  # people are the only judges: select all of them
+    if "opponent" in values:
+        values["against"] = values.pop("opponent")
+    return parse_selection({**values, "study": filtered_study.name})

@@ -1,0 +1,57 @@
+"""Scripts that run on the page: write the address, remember the values, draw the view in sight."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from components.results.controls.results_parts_tab import ResultsTab
+
+
+def single_control_script(tab: ResultsTab, control: Any, script: str) -> str:
+    """Adapt a script that takes all values to the event of one control; the page keeps the other
+    values.
+
+    The event has one input only, because Gradio searches its whole component tree for each input.
+    """
+    place = tab.inputs.index(control)
+    values = "evenhand.held"
+    return f"value => {values} && void ({script})(...{values}.with({place}, value))"
+
+
+def address_script(tab: ResultsTab) -> str:
+    """JavaScript that writes the values that differ from their defaults into the page address.
+
+    It also keeps the values on the page, as the text that `request_text` sends.
+    """
+    names = json.dumps(list(tab.named_inputs))
+    starts = json.dumps([part.value for part in tab.inputs])
+    return (
+        f"(...values) => {{ evenhand.scope('results', {names}, {starts}, values); "
+        "evenhand.held = values; evenhand.asked = JSON.stringify(values); }"
+    )
+
+
+def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
+    """JavaScript that writes the page address and draws the visible view.
+
+    `opening`: the Results tab was opened. Nothing is drawn until its controls have been set for a
+    study; setting them draws the view. `changed`: draw only if the values differ from the last
+    ones, because Gradio's menus report one choice twice.
+    """
+    before = "evenhand.asked" if changed else "null"
+    places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
+    settled = "evenhand.settled" if opening else "(evenhand.settled = true)"
+    return (
+        f"(...values) => {{ if (!{settled}) return; "
+        f"const before = {before}; ({address_script(tab)})(...values); "
+        "if (evenhand.asked === before) return; "
+        "if (evenhand.earlyView(values[0])) return; "
+        f"evenhand.draw({places}[values[0]]); }}"
+    )
+
+
+def redraw_script(tab: ResultsTab) -> str:
+    """JavaScript that draws the visible view again, without the message that it is being drawn."""
+    places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
+    return f"() => evenhand.held && document.querySelector({places}[evenhand.held[0]])?.click()"

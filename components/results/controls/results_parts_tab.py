@@ -1,0 +1,118 @@
+"""Components of the Results tab by name, and the values that the page sends for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gradio as gr
+
+from components.filtering.filters import Filter
+from components.results.controls.active_run_tab import RunFollower
+from components.results.controls.filter_bar_tab import FILTER_NAMES, parse_filter
+from components.results.view.view_layout_tab import ViewParts
+
+TOP, BOTTOM = ("finding", "kpis"), ("data",)
+"""Outputs of every view: headline and key numbers above its panels, the note on the data below."""
+QUIET_EVENT: Final[dict[str, Any]] = {
+    "show_progress": "hidden",
+    "trigger_mode": "always_last",
+    "api_visibility": "private",
+}
+
+
+@dataclass(frozen=True)
+class ResultsTab:
+    view: gr.Radio
+    filters: dict[str, gr.Dropdown]
+    """In the order of FILTER_NAMES."""
+    common: dict[str, gr.HTML]
+    """Outputs of every view."""
+    pages: gr.Tabs
+    parts: dict[str, ViewParts]
+    draw_buttons: dict[str, gr.Button]
+    """One hidden button per view; the page presses that of the view in sight. Separate buttons
+    keep the outputs of each event few, as Gradio updates all of them, visible or not."""
+    request_text: gr.Textbox
+    """Hidden text box for the values of `inputs` as one JSON text, since every Gradio input costs
+    time. It stays empty; the page replaces its value when it sends an event."""
+    follower: RunFollower
+
+    @property
+    def clickable(self) -> list[gr.HTML]:
+        """HTML components in which a click on a mark selects judgements."""
+        marks = [mark for parts in self.parts.values() for mark in parts.clickable]
+        return [self.common["kpis"], *marks]
+
+    @property
+    def controls(self) -> dict[str, Any]:
+        """Controls of all views by name; names are unique because they are also address
+        parameters."""
+        return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
+
+    @property
+    def named_inputs(self) -> dict[str, Any]:
+        """The view, the filters and the controls by their names in the address."""
+        return {"view": self.view, **self.filters, **self.controls}
+
+    @property
+    def inputs(self) -> list[Any]:
+        return list(self.named_inputs.values())
+
+    def view_outputs(self, view: str) -> list[Any]:
+        """Components that a draw of the view fills."""
+        top, bottom = ([self.common[name] for name in names] for names in (TOP, BOTTOM))
+        return [*top, *self.parts[view].outputs(), *bottom]
+
+    def view_updates(self, view: str, drawn: Mapping[str, Any]) -> list[Any]:
+        """Values for `view_outputs` from contents by name."""
+        top, bottom = ([drawn.get(name, gr.skip()) for name in names] for names in (TOP, BOTTOM))
+        return [*top, *self.parts[view].updates(drawn), *bottom]
+
+    def session_states(self, view: str) -> dict[str, gr.State]:
+        """Controls of a view whose values are stored in the Gradio session instead of on the
+        page."""
+        return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
+
+
+def parse_request(
+    tab: ResultsTab, request_text: str, session_values: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
+    """Read the values of `tab.inputs` from the JSON text that the page sent.
+
+    `session_values`: controls stored in the session; they replace those in the text.
+    """
+    parts = tab.inputs
+    if not request_text:
+        return tuple(part.value for part in parts)
+    try:
+        values = json.loads(request_text)
+    except ValueError:
+        values = None
+    if (
+        not isinstance(values, list)
+        or len(values) != len(parts)
+        or not all(
+            _is_valid_value(part.value, value) for part, value in zip(parts, values, strict=True)
+        )
+    ):
+        raise gr.Error("The request is not valid. Reload the page.", duration=None)
+    first = len(values) - len(tab.controls)
+    named = dict(zip(tab.controls, values[first:], strict=True))
+    return (*values[:first], *{**named, **(session_values or {})}.values())
+
+
+def _is_valid_value(start: Any, value: Any) -> bool:
+    """Whether a value has the type of the control's initial value: a text, or a list of texts."""
+    if isinstance(start, list):
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return value is None or isinstance(value, str)
+
+
+def split_values(tab: ResultsTab, values: tuple[Any, ...]) -> tuple[str, Filter, dict[str, Any]]:
+    """View, filter and controls, taken from the values of `tab.inputs`."""
+    view, *rest = values
+    filters, controls = rest[: len(FILTER_NAMES)], rest[len(FILTER_NAMES) :]
+    return view, parse_filter(filters), dict(zip(tab.controls, controls, strict=True))

@@ -1,0 +1,81 @@
+"""Ranking in the report file, and its table for a paper."""
+
+from __future__ import annotations
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import rule_text
+from components.html.format import count, number
+from components.html.markup import EMPTY, Markup
+from components.html.panel import finding_html
+from components.results.ranking import panels
+from components.results.view.paper_table import (
+    PaperTable,
+    interval_cell,
+    percent_cells,
+    rank_cell,
+    slice_text,
+)
+from components.results.view.result_view import ReportPanel
+from metrics.ratings.bradley_terry import fit_leaderboards
+from metrics.win_rates.win_rates import win_rate
+
+
+def has_pairs(view: FilteredStudy) -> bool:
+    return bool((view.outcomes["options"] == 2).any())
+
+
+def report_headline(view: FilteredStudy) -> Markup:
+    if not has_pairs(view):
+        return EMPTY
+    return finding_html(*panels.show_ranking_finding(view.outcomes))
+
+
+def report_board(view: FilteredStudy) -> ReportPanel | None:
+    if not has_pairs(view):
+        return None
+    subtitle = "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI"
+    return ReportPanel("Leaderboard", subtitle, panels.show_leaderboard(view.outcomes))
+
+
+def report_curves(view: FilteredStudy) -> ReportPanel | None:
+    if not has_pairs(view):
+        return None
+    subtitle = "one order; band: 95 % of shuffled orders; dotted: Bradley–Terry; K 4"
+    return ReportPanel("Elo as battles come in", subtitle, panels.show_elo(view.outcomes))
+
+
+def report_head_to_head(view: FilteredStudy) -> ReportPanel | None:
+    if not has_pairs(view):
+        return None
+    subtitle = "row beats column, %, ties as half"
+    return ReportPanel("Head-to-head", subtitle, panels.show_head_to_head(view.outcomes))
+
+
+def ranking_table(view: FilteredStudy) -> PaperTable | None:
+    """Table of Bradley–Terry ratings on the Elo scale, with rank ranges."""
+    pairs = view.outcomes[view.outcomes["options"] == 2]
+    if pairs.empty:
+        return None
+    rates = win_rate(pairs)  # of the ranked battles only, as on the page
+    rows = []
+    for board in fit_leaderboards(pairs):
+        for place, name in enumerate(board.names):
+            rank, rating = board.ranks[name], board.ratings[name]
+            rows.append(
+                (
+                    rank_cell(rank.low, rank.high),
+                    name,
+                    number(rating.value),
+                    interval_cell(rating, 1, 0),
+                    *percent_cells(rates[name]),
+                    count(int(board.matches[place])),
+                )
+            )
+    caption = (
+        f"Ranking on {view.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
+        "ranks as the ranges that the intervals of differences allow, and win rates (ties as "
+        f"half). {rule_text(*view.rule)} "
+        f"{slice_text(view)}"
+    )
+    head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
+    return PaperTable("Ranking", caption, head, tuple(rows))

@@ -1,0 +1,26 @@
+"""Choices that a page address names, with the former texts of renamed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+RENAMED_CHOICES: Final[Mapping[str, str]] = {
+    "Above the coin": "Above chance",
+    "Agreement": "People",
+    "as the study says": "study default",
+    "each order counts": "count each order",
+    "2–0 wins, else a tie": "win only if both agree",
+    "2–0 wins, unreadable is a tie": "win only if both agree, unreadable is a tie",
+}
+"""Former text of a choice -> its present text, so that older addresses still work."""
+
+
+def pick_choice(wanted: str | None, known: Sequence[str], default: str | None = None) -> str | None:
+    """The choice named in the page address if it exists, else the default, else the first
+    choice."""
+    if wanted not in known:
+        wanted = RENAMED_CHOICES.get(wanted or "", wanted)
+    if wanted in known:
+        return wanted
+    return default if default is not None else known[0] if known else None

@@ -1,0 +1,55 @@
+"""A table for a paper: its texts before any markup, and the texts of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE, WITHOUT_SUSPECTS
+from components.html.format import count, number
+from studies.domain import Estimate
+
+EMPTY_CELL: Final = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """The texts of a table, without any markup."""
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def slice_text(view: FilteredStudy) -> str:
+    """Text on the filters in use and the number of items, for captions."""
+    filters = (view.filter.judge, view.filter.prompt, view.filter.category)
+    chosen = [value for value in filters if value != ALL_CHOICE]
+    chosen += list(view.filter.contestants)
+    items = count(view.frame["item"].nunique(), "item")
+    less = view.filter.suspects == WITHOUT_SUSPECTS
+    left_out = ", without injection suspects" if less else ""
+    return f"{items}{', ' + ', '.join(chosen) + ' only' if chosen else ''}{left_out}."
+
+
+def percent_cells(estimate: Estimate) -> tuple[str, str]:
+    if estimate.value is None:
+        return EMPTY_CELL, ""
+    return number(100 * estimate.value, 1), interval_cell(estimate, 100, 1)
+
+
+def decimal_cell(estimate: Estimate) -> str:
+    return EMPTY_CELL if estimate.value is None else number(estimate.value, 2)
+
+
+def interval_cell(estimate: Estimate, scale: float, decimals: int) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    low, high = (number(scale * bound, decimals) for bound in (estimate.low, estimate.high))
+    return f"[{low}, {high}]"
+
+
+def rank_cell(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"

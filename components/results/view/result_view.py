@@ -1,0 +1,261 @@
+"""A view of Results as a list of panels, without Gradio.
+
+A panel has a name, a function that draws it and, optionally, a part of the report and a table.
+Everything else
+follows from the list: the layout (`view_layout_tab`), the outputs by name, the redraw of a control
+(of every panel whose `draw` has a parameter of the control's name), the report and the tables.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from components.charts.figures import Figure
+from components.filtering.filtered_study import FilteredStudy
+from components.html.markup import EMPTY, Markup
+from components.html.panel import LegendMark
+from components.results.view.address_choices import pick_choice
+from components.results.view.paper_table import PaperTable
+
+
+@dataclass(frozen=True)
+class ControlState:
+    """Value of a control for a study; None leaves choices or visibility unchanged."""
+
+    value: Any
+    choices: Sequence[Any] | None = None
+    visible: bool | None = None
+
+
+@dataclass(frozen=True)
+class Control:
+    """A setting of a view; its name is also a parameter of the page address."""
+
+    name: str
+    label: str
+    choices: Sequence[Any] = ()
+    kind: Literal["switch", "menu", "session"] = "switch"
+    """`session`: stored in the Gradio session, not on the page."""
+    elem_id: str | None = None
+    css: str = ""
+    searchable: bool = True
+    below: bool = False
+    """Whether it stands below the row of the heading."""
+    state: Callable[[FilteredStudy, str | None], ControlState] | None = None
+    """Its state for a study and the value in the address; by default one of `choices`."""
+    grows: bool = False
+    """Whether its choices depend on the verdicts, so that they change during a run."""
+
+    @property
+    def first_value(self) -> Any:
+        """Its value on a new page, before a study is shown."""
+        first = self.choices[0] if self.choices else None
+        return first[1] if isinstance(first, tuple) else first
+
+    def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
+        """State for a study; None leaves the control unchanged."""
+        if self.state:
+            return self.state(filtered, wanted)
+        if self.kind == "session":
+            return None
+        return ControlState(pick_choice(wanted, list(self.choices)))
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A component of a panel that only the view's own `bind` uses: a button, an upload, a text."""
+
+    name: str
+    kind: Literal["button", "upload", "text"]
+    label: str = ""
+    elem_id: str | None = None
+    file_types: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Body:
+    """One output of a panel: HTML or a chart."""
+
+    name: str
+    elem_id: str | None = None
+    chart_height: int = 0
+    """Height that a chart reserves; 0 for HTML."""
+    clickable: bool = False
+    """Whether a click on its marks opens the judgements behind them."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Content of a panel: its bodies by name and, where the heading changes, the heading."""
+
+    bodies: Mapping[str, Any]
+    heading: Markup | None = None
+
+
+@dataclass(frozen=True)
+class ReportPanel:
+    """A panel of the report file; None as content is a chart without data."""
+
+    title: str
+    subtitle: str
+    content: Markup | Figure | None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: heading, controls, bodies and the text "How is this computed?"."""
+
+    name: str
+    draw: Callable[..., Any]
+    """(filtered study, controls by name) -> Drawn, or the content of the only body, or None to
+    hide the panel."""
+    bodies: tuple[Body, ...]
+    title: str = ""
+    subtitle: str = ""
+    keys: Sequence[tuple[LegendMark, str]] = ()
+    heading_changes: bool = False
+    legend: Markup = EMPTY
+    controls: tuple[Control, ...] = ()
+    extras: tuple[Extra, ...] = ()
+    how: str = ""
+    scale: int = 1
+    css: str = "eh-panel"
+    """CSS classes of the panel; empty for bodies without a frame."""
+    head_css: str = "eh-panel-head"
+    heading_row: bool = False
+    """Whether the bodies stand in the row of the controls, as a heading of the view."""
+    visibility: Literal["always", "shown", "hidden"] = "always"
+    """`shown` and `hidden`: hidden where `draw` returns None, with this state before it."""
+    report: Callable[[FilteredStudy], ReportPanel | None] | None = None
+    table: Callable[[FilteredStudy], PaperTable | None] | None = None
+    """The numbers of the panel as a table for a paper."""
+
+    @property
+    def heading_name(self) -> str:
+        return f"{self.name}_heading"
+
+    @property
+    def frame_name(self) -> str:
+        return f"{self.name}_panel"
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Controls that `draw` takes: a change of one of them redraws this panel."""
+        _, *names = inspect.signature(self.draw).parameters
+        return tuple(names)
+
+    @property
+    def output_names(self) -> list[str]:
+        heading = [self.heading_name] if self.heading_changes else []
+        frame = [self.frame_name] if self.visibility != "always" else []
+        return [*frame, *heading, *(body.name for body in self.bodies)]
+
+    def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
+        """Output name -> content; of a hidden panel only its visibility."""
+        drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
+        if drawn is None and self.visibility != "always":
+            return {self.frame_name: False}
+        if not isinstance(drawn, Drawn):
+            (body,) = self.bodies
+            drawn = Drawn({body.name: drawn})
+        made = dict(drawn.bodies)
+        if drawn.heading is not None:
+            made[self.heading_name] = drawn.heading
+        if self.visibility != "always":
+            made[self.frame_name] = True
+        return made
+
+
+@dataclass(frozen=True)
+class PanelGroup:
+    """Panels beside or below each other; with `visible`, shown or hidden as a whole."""
+
+    panels: tuple[Panel | PanelGroup, ...]
+    row: bool = True
+    css: str = "eh-pair"
+    name: str = ""
+    visible: Callable[[FilteredStudy], bool] | None = None
+    starts_visible: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of Results: its panels from top to bottom, headline and key numbers."""
+
+    name: str
+    layout: tuple[Panel | PanelGroup, ...]
+    finding: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
+    """(title, lead) of the headline; empty where a panel draws it, as its controls change it."""
+    kpis: Callable[[FilteredStudy], Markup] | None = None
+    """Key numbers in place of the default ones."""
+    bind: Callable[[Any], None] | None = None
+    """Connects the events of the view's extras; takes the built ViewParts."""
+    report: Callable[[FilteredStudy], Markup] | None = None
+    """Part of the report before those of the panels."""
+    panels: tuple[Panel, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "panels", tuple(_flatten(self.layout)))
+
+    @cached_property
+    def controls(self) -> dict[str, Control]:
+        return {one.name: one for panel in self.panels for one in panel.controls}
+
+    @property
+    def first_values(self) -> dict[str, Any]:
+        """Values of the controls on a new page."""
+        return {name: control.first_value for name, control in self.controls.items()}
+
+    @cached_property
+    def output_names(self) -> list[str]:
+        groups = [group.name for group in _groups(self.layout) if group.visible]
+        return [*groups, *(name for panel in self.panels for name in panel.output_names)]
+
+    @cached_property
+    def clickable_names(self) -> list[str]:
+        return [body.name for panel in self.panels for body in panel.bodies if body.clickable]
+
+    def panels_of(self, control: str) -> list[Panel]:
+        """Panels that a change of a control redraws."""
+        return [panel for panel in self.panels if control in panel.parameters]
+
+    def render(
+        self,
+        filtered: FilteredStudy,
+        controls: Mapping[str, Any],
+        panels: Iterable[Panel] | None = None,
+    ) -> dict[str, Any]:
+        """Output name -> content, for the given panels or all; hidden groups are not drawn."""
+        hidden: set[str] = set()
+        made: dict[str, Any] = {}
+        for group in _groups(self.layout):
+            if group.visible:
+                shown = group.visible(filtered)
+                made[group.name] = shown
+                if not shown:
+                    hidden |= {panel.name for panel in _flatten(group.panels)}
+        if panels is not None:
+            made.clear()
+        for panel in self.panels if panels is None else panels:
+            if panel.name not in hidden:
+                made |= panel.render(filtered, controls)
+        return made
+
+
+def _flatten(layout: Iterable[Panel | PanelGroup]) -> Iterator[Panel]:
+    for part in layout:
+        if isinstance(part, Panel):
+            yield part
+        else:
+            yield from _flatten(part.panels)
+
+
+def _groups(layout: Iterable[Panel | PanelGroup]) -> Iterator[PanelGroup]:
+    for part in layout:
+        if isinstance(part, PanelGroup):
+            yield part
+            yield from _groups(part.panels)

@@ -1,0 +1,173 @@
+"""Gradio components of a view, built from its list of panels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import gradio as gr
+
+from components.html.panel import how_computed, panel_heading
+from components.layout.widgets import ClickableHTML, PlotlyView, Switch
+from components.results.view.result_view import (
+    Body,
+    Control,
+    ControlState,
+    Extra,
+    Panel,
+    PanelGroup,
+    View,
+)
+
+
+@dataclass(frozen=True)
+class ViewParts:
+    """Components of a built view, each by its name."""
+
+    view: View
+    components: dict[str, Any] = field(default_factory=dict)
+    """Output name -> component."""
+    controls: dict[str, Any] = field(default_factory=dict)
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def clickable(self) -> list[Any]:
+        """Components whose marks open the judgements behind them on a click."""
+        return [self.components[name] for name in self.view.clickable_names]
+
+    def outputs(self, panels: Iterable[Panel] | None = None) -> list[Any]:
+        """Components of the given panels, or of the whole view."""
+        return [self.components[name] for name in self._names(panels)]
+
+    def updates(self, drawn: Mapping[str, Any], panels: Iterable[Panel] | None = None) -> list[Any]:
+        """Values for `outputs`: contents by name; outputs without one stay unchanged."""
+        return [
+            as_update(drawn[name]) if name in drawn else gr.skip() for name in self._names(panels)
+        ]
+
+    def _names(self, panels: Iterable[Panel] | None) -> list[str]:
+        if panels is None:
+            return self.view.output_names
+        return [name for panel in panels for name in panel.output_names]
+
+
+def as_update(content: Any) -> Any:
+    """A truth value is the visibility of a panel; anything else is content."""
+    return gr.update(visible=content) if isinstance(content, bool) else content
+
+
+def control_update(state: ControlState | None) -> Any:
+    """Gradio's update of a control; None leaves it unchanged."""
+    if state is None:
+        return gr.skip()
+    update: dict[str, Any] = {"value": state.value}
+    if state.choices is not None:
+        update["choices"] = list(state.choices)
+    if state.visible is not None:
+        update["visible"] = state.visible
+    return gr.update(**update)
+
+
+def build_view(view: View) -> ViewParts:
+    """Lay out the panels of a view inside the current Gradio context."""
+    parts = ViewParts(view)
+    _build_layout(parts, view.layout)
+    in_order = {name: parts.controls[name] for name in view.controls}
+    return ViewParts(view, parts.components, in_order, parts.extras)
+
+
+def _build_layout(parts: ViewParts, layout: Iterable[Panel | PanelGroup]) -> None:
+    for part in layout:
+        if isinstance(part, Panel):
+            _build_panel(parts, part)
+            continue
+        visible = part.starts_visible or part.visible is None
+        options: dict[str, Any] = {"elem_classes": part.css, "visible": visible}
+        with gr.Row(equal_height=True, **options) if part.row else gr.Column(**options) as group:
+            _build_layout(parts, part.panels)
+        if part.visible:
+            parts.components[part.name] = group
+
+
+def _build_panel(parts: ViewParts, panel: Panel) -> None:
+    if not panel.css:
+        _build_bodies(parts, panel.bodies)
+        return
+    visible = panel.visibility != "hidden"
+    if panel.heading_row:
+        with gr.Row(elem_classes=panel.css):
+            _build_bodies(parts, panel.bodies)
+            _build_controls(parts, panel.controls)
+        return
+    with gr.Column(elem_classes=panel.css, scale=panel.scale, visible=visible) as frame:
+        _build_heading(parts, panel)
+        _build_controls(parts, (one for one in panel.controls if one.below))
+        if panel.legend:
+            ClickableHTML(panel.legend)
+        _build_extras(parts, (one for one in panel.extras if one.kind == "text"))
+        _build_bodies(parts, panel.bodies)
+        if panel.how:
+            ClickableHTML(how_computed(panel.how))
+    if panel.visibility != "always":
+        parts.components[panel.frame_name] = frame
+
+
+def _build_heading(parts: ViewParts, panel: Panel) -> None:
+    """The heading, in one row with its controls and buttons."""
+    controls = [one for one in panel.controls if not one.below]
+    buttons = [one for one in panel.extras if one.kind != "text"]
+    with gr.Row(elem_classes=panel.head_css) if controls or buttons else nullcontext():
+        if panel.title:
+            heading = ClickableHTML(panel_heading(panel.title, panel.subtitle, panel.keys))
+            if panel.heading_changes:
+                parts.components[panel.heading_name] = heading
+        _build_controls(parts, controls)
+        _build_extras(parts, buttons)
+
+
+def _build_bodies(parts: ViewParts, bodies: Iterable[Body]) -> None:
+    for body in bodies:
+        if body.chart_height:
+            made = PlotlyView(height=body.chart_height, elem_id=body.elem_id)
+        else:
+            made = ClickableHTML(elem_id=body.elem_id)
+        parts.components[body.name] = made
+
+
+def _build_controls(parts: ViewParts, controls: Iterable[Control]) -> None:
+    for control in controls:
+        parts.controls[control.name] = _build_control(control)
+
+
+def _build_control(control: Control) -> Any:
+    if control.kind == "session":
+        return gr.State(None)
+    if control.kind == "switch":
+        return Switch(list(control.choices), control.label, elem_id=control.elem_id)
+    return gr.Dropdown(
+        list(control.choices),
+        value=control.first_value,
+        label=control.label,
+        show_label=False,
+        container=False,
+        interactive=True,
+        elem_id=control.elem_id,
+        elem_classes=f"eh-filter {control.css}".strip(),
+        filterable=control.searchable,
+    )
+
+
+def _build_extras(parts: ViewParts, extras: Iterable[Extra]) -> None:
+    for extra in extras:
+        parts.extras[extra.name] = _build_extra(extra)
+
+
+def _build_extra(extra: Extra) -> Any:
+    if extra.kind == "text":
+        return ClickableHTML(elem_id=extra.elem_id)
+    options: dict[str, Any] = {"size": "sm", "elem_id": extra.elem_id, "elem_classes": "eh-fit"}
+    if extra.kind == "upload":
+        return gr.UploadButton(extra.label, file_types=list(extra.file_types), **options)
+    return gr.Button(extra.label, **options)

@@ -1,0 +1,132 @@
+"""The views of Results and their drawing, without Gradio: output name -> content."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import Filter, rule_text
+from components.filtering.raters import accuracy_label
+from components.filtering.related_studies import related_studies
+from components.html.markup import EMPTY, Markup
+from components.html.panel import data_note, finding_html
+from components.results.agreement import tab as agreement_tab
+from components.results.bias import panels as bias_view
+from components.results.bias import tab as bias_tab
+from components.results.bias.computed import load_bias
+from components.results.cards import tab as cards_tab
+from components.results.contrasts import tab as contrasts_tab
+from components.results.injection.effect_on_numbers import suspects_notice
+from components.results.overview import tab as overview_tab
+from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.computed import has_pass_fail
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import has_only_points, has_scores
+from components.results.protocol import tab as protocol_tab
+from components.results.ranking import tab as ranking_tab
+from components.results.remedies import tab as remedies_tab
+from components.results.view.result_view import View
+from components.results.wins import tab as wins_tab
+from studies.store.ballot_queries import verification_stamp
+from studies.store.store import Store
+
+VIEWS: Final[dict[str, View]] = {
+    view.name: view
+    for view in (
+        overview_tab.VIEW,
+        bias_tab.VIEW,
+        ranking_tab.VIEW,
+        agreement_tab.VIEW,
+        remedies_tab.VIEW,
+        wins_tab.VIEW,
+        contrasts_tab.VIEW,
+        cards_tab.VIEW,
+        protocol_tab.VIEW,
+        pass_fail_tab.VIEW,
+        scores_tab.VIEW,
+    )
+}
+POINT_VIEWS: Final = (pass_fail_tab.NAME, scores_tab.NAME)
+"""Views of verdicts on single answers."""
+PAIR_VIEWS: Final = tuple(name for name in VIEWS if name not in POINT_VIEWS)
+"""Views of studies whose judges compare answers."""
+_DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
+"""At most two views are drawn at once: more threads would only delay each other."""
+
+
+def render_view(
+    store: Store, name: str, view: str, chosen: Filter, controls: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Draw one view of a study from a filter and the settings of all views."""
+    mine = {control: controls[control] for control in VIEWS[view].controls}
+    serialised = json.dumps(mine, default=str)
+    if json.loads(serialised) != mine:  # a setting that JSON cannot hold: not cached
+        return render_panels(FilteredStudy(store, name, chosen), view, mine)
+    context = (related_studies(store, name), verification_stamp(store.read_connection, name))
+
+    def draw() -> dict[str, Any]:
+        with _DRAW_SLOTS:
+            return render_panels(FilteredStudy(store, name, chosen), view, mine)
+
+    version = (store.version(name), context)
+    return dict(store.memoised(name, ("view", view, chosen, serialised), draw, version))
+
+
+def render_panels(
+    filtered_study: FilteredStudy, view: str, controls: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Headline, key numbers, panels and note of a view by their output names."""
+    one = VIEWS[view]
+    panels = one.render(filtered_study, controls)
+    title, lead = one.finding(filtered_study)
+    kpis = (one.kpis or default_kpis)(filtered_study)
+    return {
+        "finding": finding_html(title, lead) if title else EMPTY,
+        "kpis": suspects_notice(filtered_study) + kpis,
+        **panels,
+        "data": show_data_note(filtered_study),
+    }
+
+
+def study_finding(store: Store, name: str) -> str:
+    """Headline of a study without filters, which is the headline of its first view."""
+    whole = FilteredStudy(store, name)
+    return str(VIEWS[offered_views(whole)[0]].finding(whole)[0])
+
+
+def default_kpis(filtered_study: FilteredStudy) -> Markup:
+    return bias_view.default_kpis_html(
+        load_bias(filtered_study), right=accuracy_label(filtered_study)
+    )
+
+
+def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
+    """Names of the views that have data to show: pass/fail verdicts have no pairs, and pairs have
+    no labels.
+
+    Protocol is offered only with a preset, or if the address names it.
+    """
+    points = [pass_fail_tab.NAME] if has_pass_fail(whole) else []
+    points += [scores_tab.NAME] if has_scores(whole) else []
+    if has_only_points(whole):
+        return points
+    protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
+    pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]
+    return [*pairs, *points]
+
+
+def show_data_note(filtered_study: FilteredStudy) -> Markup:
+    """HTML note on the data: number of judgements, real and simulated judges, counting rule."""
+    simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
+    real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
+    parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]
+    if real:
+        parts.append(f"Real replies: {', '.join(real)}.")
+    if simulated:
+        parts.append(f"Simulated judges, with known parameters: {', '.join(simulated)}.")
+    if filtered_study.rule != ("pooled", "exclude"):
+        parts.append(rule_text(*filtered_study.rule))
+    return data_note(" ".join(parts))

@@ -1,0 +1,25 @@
+"""Key words and numbers of a text, without its wording.
+
+A test names the numbers, names and negations that a sentence must hold; the words around them may
+change. Literals of four or more words in assertions are counted by tests/test_structure.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+MAX_GAP: Final = 90
+"""Characters between two pieces of one sentence."""
+
+
+def pattern(*pieces: str) -> str:
+    """Regular expression for the pieces in this order, close to each other."""
+    return f"(?s){f'.{{0,{MAX_GAP}}}?'.join(re.escape(piece) for piece in pieces)}"
+
+
+def says(text: str | Iterable[str], *pieces: str) -> bool:
+    """Whether the text, or one of several texts, holds the pieces in this order and close."""
+    texts = [text] if isinstance(text, str) else text
+    return any(re.search(pattern(*pieces), one) is not None for one in texts)
