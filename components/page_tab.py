@@ -34,6 +34,7 @@ from components.server.gradio_private import click_data, disable_status_updates
 from components.share import link_tab as share_link_tab
 from components.share import tab as share_tab
 from components.study import tab as study_tab
+from components.study.file.lenient_study import FormState
 from components.study.form_updates_tab import form_outputs
 from components.study.plan import demo_studies
 from components.vote import tab as vote_tab
@@ -173,10 +174,13 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
             return [requested, shown, gr.Tabs(selected="vote"), *skipped]
         first = []
         if interactive:
-            first = [
-                *home_tab.show_home(store, interactive.engine),
-                *study_tab.show_initial_form(store),
-            ]
+            asked = tab == "study" and name in names
+            form = (
+                study_tab.open_study(store, name, "", FormState(), {})
+                if asked
+                else study_tab.show_initial_form(store)
+            )
+            first = [*home_tab.show_home(store, interactive.engine), *form]
         return [
             requested,
             gr.Dropdown(choices=names, value=name if name in names else start),

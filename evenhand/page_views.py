@@ -21,6 +21,7 @@ import pandas as pd
 from evenhand.extras import names_missing_extra
 from evenhand.judge_audit import JudgeAudit
 from evenhand.study_table import JudgedStudy, as_study
+from studies import settings
 from studies.errors import EvenhandError, write_error
 from studies.frames.frame import NO_PICK, TIE
 
@@ -104,10 +105,10 @@ def show(
         str(number),
     ]
     folder = Path(__file__).resolve().parents[1]
-    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    paths = [str(folder), settings.PYTHON_PATH.read()]
     process = subprocess.Popen(
         command,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        env={**settings.child_environment(), "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -65,7 +65,7 @@ ORDER = {
     "evenhand": (
         "extras",
         "study_table audit_table",
-        "audit_cards rating_frames remedy_table running",
+        "audit_cards rating_frames remedy_rates running",
         "judge_audit inspect_scorers",
         "recorded_demo",
         "page_views nightly",

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
-from scipy.stats import norm
+from scipy.special import ndtri
 
 HORIZON: Final = 365
 """Nights over which the start of a change is spread. Later starts have no capital left: the
@@ -29,6 +30,12 @@ _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 def start_weight(night: int) -> float:
     """Share of the capital for a change that starts on this night: proportional to 1/night."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
+
+
+@cache
+def _waiting(nights: int) -> float:
+    """Share of the capital for changes that start after this many nights."""
+    return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +58,7 @@ class ChangeEvidence:
     @property
     def e_value(self) -> float:
         """Factor by which the capital has grown; at least 1/α in at most a share α of series."""
-        waiting = sum(start_weight(night) for night in range(self.nights + 1, HORIZON + 1))
-        return waiting + sum(self.started) / len(self.started)
+        return _waiting(self.nights) + sum(self.started) / len(self.started)
 
     def exceeds(self, streams: int, alpha: float) -> bool:
         """Whether this stream alarms, if one of several alarms in at most a share α of series."""
@@ -61,6 +67,6 @@ class ChangeEvidence:
 
 def _bets(p: float) -> Sequence[float]:
     """Pay-off of a bet on each size: the likelihood ratio of z for a shift of the normal mean."""
-    z = float(norm.isf(min(max(p, _SMALLEST_P), 1 - 1e-16)))
+    z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)
     return [UNSPENT + (1 - UNSPENT) * ratio for ratio in ratios]

@@ -157,7 +157,9 @@ def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     page.get_by_text("Remove this judge").click()
     wait_for(lambda: "choose a judge" in page.locator("#eh-plan").inner_text())
     assert not page.locator("#eh-run").is_visible()
-    page.locator("#eh-plan").get_by_text("Choose a judge").click()  # the strip holds the way out
+    page.locator("#eh-plan").get_by_role(
+        "button", name="Choose a judge"
+    ).click()  # the strip holds the way out
     page.locator(".eh-drawer.on").wait_for()
 
 

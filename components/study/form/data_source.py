@@ -71,6 +71,8 @@ def sample_switch(preview: StudyPreview) -> Markup:
     total = len(preview.records.items)
     drawn = int(preview.lenient_study.text_value(*DATA.count) or 0)
     sizes = sorted({size for size in (SMALL_SAMPLE, drawn) if 0 < size < total})
+    if not sizes:
+        return EMPTY
     options = [("0", f"All {count(total)}"), *((str(n), f"Random {count(n)}") for n in sizes)]
     chosen = str(drawn) if drawn in sizes else "0"
     return fill(

@@ -12,7 +12,7 @@ from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import HUB_URL
 from components.study.form.key_consent import allow_key
-from components.study.form_html import render_judges, render_notices
+from components.study.form_html import render_judges, render_notices, render_records
 from components.study.jobs import (
     describe_images,
     fetch_private,
@@ -175,7 +175,7 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
     name = open_recorded_verdicts(text, store)
     assert name == "battles"
     assert store.counts(name, recorded=True)["planned"] == 3
-    html = more_settings(build_preview(text, tmp_path), FormState())
+    html = render_records(build_preview(text, tmp_path), FormState())
     assert says(html, "Open these verdicts") and "3 recorded verdicts" in html
     again = stored_study_yaml(store, name)
     assert (
@@ -310,7 +310,7 @@ def test_the_models_of_an_endpoint_are_listed_in_the_drawer_and_a_bad_key_is_rep
         text = endpoint_study(server.base_url)
         study, view = build_preview(text, Path()).lenient_study, FormState(panel="judge", judge="0")
         for key, said in keys.items():
-            typed = {"gpt": TypedKey(key, server.base_url)}
+            typed = {"gpt": TypedKey(key, origin_of(server.base_url))}
             found = judge_models(text, Path(), 0, typed, NO_CONSENTS)
             html = judge_drawer(study, view, {models_key(found.address): found})
             assert said in html and key not in html
