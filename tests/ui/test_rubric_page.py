@@ -7,6 +7,8 @@ import json
 import pytest
 
 from judges.models.weights import WeightsMissing, find_weights
+from tests.page_words import says
+from tests.ui.conftest import show_file
 from tests.ui.test_page import tab, wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
@@ -27,6 +29,7 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     except WeightsMissing as error:
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit("tab=study")
+    show_file(page)
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(STUDY)
@@ -45,11 +48,11 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     named = page.locator("#eh-score-matrix").inner_text()
     for order in ("1 2 3", "2 3 1", "3 1 2"):
         assert order in named
-    assert "order of the options" in page.locator("#eh-score-order").inner_text()
+    assert says(page.locator("#eh-score-order").inner_text(), "order", "options")
     chosen = json.loads(cells.first.get_attribute("data-select") or "{}")
     assert chosen == {"judge": "local", "prompt": "rubric"}
     cells.first.click()
     page.wait_for_selector(".eh-inspect-open [data-key]")
     # All three arrangements of the opened answer stand side by side, each with its criteria.
     shown = page.locator(".eh-inspect-open").inner_text()
-    assert shown.count("criteria Correctness, Completeness, Clarity") >= ARRANGEMENTS
+    assert shown.count("Correctness, Completeness, Clarity") >= ARRANGEMENTS

@@ -19,7 +19,9 @@ from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import Study
 from studies.store.store import Store
+from tests.page_words import says
 
+CRITERIA = "It names the animal."
 SCALE = ("1", "2", "3", "4", "5")
 
 
@@ -33,7 +35,7 @@ def study_of(store: Store, prompt: str) -> None:
                   Verdict(scores=(score,)))
         for k in range(6)
     ]  # fmt: skip
-    study = Study("s", prompts=(prompt,), criteria="It names the animal.")
+    study = Study("s", prompts=(prompt,), criteria=CRITERIA)
     store.save_study(study, items, (), recorded=rows, only_recorded=True)
 
 
@@ -66,14 +68,14 @@ def test_the_form_follows_the_prompt_and_hides_the_model(
     assert load_ballot_form(store, "s").mode == mode
     html = handle_action(store, "s", {"act": "show", "voter": "ann"})
     assert html.count('class="choice"') == buttons
-    assert "It names the animal." in html and "okapi" not in html
+    assert CRITERIA in html and "okapi" not in html
 
 
 def test_passes_of_people_are_the_labels_of_the_judge(store: Store) -> None:
     study_of(store, "pass-fail")
     passes = {f"q{k}": float(k % 3 > 0) for k in range(6)}
     done = vote_on_all(store, "ann", passes)
-    assert "voted on all 6 answers" in done
+    assert says(done, "all", "6 answers")
     vote_on_all(store, "bob", passes | {"q1": 0.0})  # one passed, one failed it: no label
     frame = store.frame("s")
     rates = pass_fail_results(frame[frame["judge"] == "judge"])["judge", "pass-fail"].rates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -71,7 +72,10 @@ def test_criteria_of_the_study_replace_those_of_the_prompt(tmp_path: Path) -> No
     more = 'criteria: "Tone: it is kind\\nLength: two sentences"\n'
     (one,) = asks_of(make_plan(parse_study(study_text("rubric", more=more), "t", tmp_path)))
     system = one.call.messages[0]["content"]
-    assert "- Tone: it is kind\n- Length: two sentences" in system and "Clarity" not in system
+    assert (
+        system.index("- Tone: it is kind") < system.index("- Length: two")
+        and NAMES[2] not in system
+    )
     assert parse_arrangement(one.ask.labels).criteria == ("Tone", "Length")
     wrong = parse_study(study_text("rubric", more="criteria: It is short.\n"), "t", tmp_path)
     with pytest.raises(PromptError, match="no name"):
@@ -170,10 +174,8 @@ def test_the_grammar_of_a_rubric_has_one_line_for_each_criterion() -> None:
     grammar = load_prompt("rubric").gbnf(1, labels)
     assert grammar is not None
     root, level = grammar.split("\n")
-    assert root == (
-        'root ::= "Clarity: " level "\\n" "Completeness: " level "\\n" "Correctness: " level "\\n"'
-    )
-    assert level == 'level ::= "A" | "B" | "C"'
+    assert re.findall(r"(\w+): ", root) == [*NAMES[::-1]] and root.count(" level ") == 3
+    assert re.findall(r'"(\w)"', level) == ["A", "B", "C"]
 
 
 def test_simulated_order_effects_are_recovered(tmp_path: Path) -> None:
