@@ -56,7 +56,9 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
 
 def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
-    return np.asarray(rows["item"].astype(str))[table["row"].to_numpy()]
+    names: np.ndarray = np.asarray(rows["item"].astype(str))
+    found: np.ndarray = names[table["row"].to_numpy()]
+    return found
 
 
 def _pair_verdicts(pairs: pd.DataFrame) -> pd.DataFrame:
