@@ -22,9 +22,8 @@ from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.overview import tab as overview_tab
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.scores.computed import has_only_points, has_scores
+from components.results.pass_fail.scores.computed import verdict_kinds
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -109,9 +108,10 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
     Protocol is offered only with a preset, or if the address names it.
     """
-    points = [pass_fail_tab.NAME] if has_pass_fail(whole) else []
-    points += [scores_tab.NAME] if has_scores(whole) else []
-    if has_only_points(whole):
+    kinds = verdict_kinds(whole)
+    points = [pass_fail_tab.NAME] if kinds.pass_fail else []
+    points += [scores_tab.NAME] if kinds.scores else []
+    if kinds.only_points:
         return points
     protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
     pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]

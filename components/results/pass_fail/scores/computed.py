@@ -9,6 +9,8 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
+from judges.rendering.prompt import parse_prompt
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
@@ -81,13 +83,31 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
     return np.asarray(single & (declared | labelled))
 
 
-def has_scores(filtered: FilteredStudy) -> bool:
-    """Whether the study has any scores of single answers that this view shows."""
-    return bool(score_rows(filtered.unfiltered_frame).any())
+@dataclass(frozen=True, slots=True)
+class VerdictKinds:
+    """Kinds of verdicts that a study has, or will have by its plan before its first verdict."""
+
+    pass_fail: bool
+    scores: bool
+    only_points: bool
+
+
+def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
+    """Return the kinds of verdicts of a study. Before the first verdict they follow from the
+    prompts of the plan, so that a run opens with the views that its verdicts will have."""
+    frame = filtered.unfiltered_frame
+    if len(frame):
+        passes, scores = pass_fail_rows(frame), score_rows(frame)
+        return VerdictKinds(bool(passes.any()), bool(scores.any()), bool((passes | scores).all()))
+    texts = filtered.store.planned_prompts(filtered.name)
+    prompts = [parse_prompt(text, filtered.name) for text in texts]
+    points = [prompt for prompt in prompts if prompt.options]
+    passing = [prompt for prompt in points if prompt.verdict == PASS_FAIL_FORMAT]
+    only = bool(points) and len(points) == len(prompts)
+    return VerdictKinds(bool(passing), len(points) > len(passing), only)
 
 
 def has_only_points(filtered: FilteredStudy) -> bool:
     """Whether all judgements of the study are pass/fail verdicts or scores of this view, so that it
     contains no comparison of answers."""
-    frame = filtered.unfiltered_frame
-    return len(frame) > 0 and bool((pass_fail_rows(frame) | score_rows(frame)).all())
+    return len(filtered.unfiltered_frame) > 0 and verdict_kinds(filtered).only_points

@@ -144,3 +144,12 @@ def test_inspect_shows_the_arrangements_of_one_answer_side_by_side(store: Store)
     html = str(replies_html(opened))
     assert "in 9 arrangements" in html
     assert html.count("Clarity, Correctness, Completeness") == 3
+
+
+def test_before_the_first_verdict_the_plan_decides_which_views_are_offered(
+    store: Store, tmp_path: Path
+) -> None:
+    text = f"name: planned\ndata: {{count: 1}}\njudges: [{{{JUDGE}}}]\nprompts: [rubric]\n"
+    save_plan(make_plan(parse_study(text, "test", tmp_path)), store)
+    planned = FilteredStudy(store, "planned")
+    assert not len(planned.unfiltered_frame) and offered_views(planned) == [scores_tab.NAME]
