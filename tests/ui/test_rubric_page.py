@@ -54,5 +54,5 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     cells.first.click()
     page.wait_for_selector(".eh-inspect-open [data-key]")
     # All three arrangements of the opened answer stand side by side, each with its criteria.
-    shown = page.locator(".eh-inspect-open").inner_text()
+    shown = page.locator(".eh-inspect-open").first.inner_text()
     assert shown.count("Correctness, Completeness, Clarity") >= ARRANGEMENTS
