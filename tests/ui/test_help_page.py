@@ -14,7 +14,8 @@ SELECTED = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
 
 def test_a_term_is_explained_by_pointer_by_focus_and_by_a_tap(visit):
     page = visit(BIAS)
-    term, tip = page.locator(".eh-term:visible").first, page.locator("#eh-tip.on")
+    term = page.locator(".eh-term[data-term='unusable reply']:visible").first
+    tip = page.locator("#eh-tip.on")
     term.hover()
     tip.wait_for()
     assert says(tip.inner_text(), "Unusable", "no verdict")
