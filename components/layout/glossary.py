@@ -141,4 +141,7 @@ def _mark_text(text: Markup, seen: set[str]) -> Iterator[Markup]:
 
 def glossary_data() -> Sequence[Any]:
     """Name and definition of each term, for the script of the page."""
-    return [[term.name, term.definition] for term in glossary()]
+    return [
+        [term.name, f"{term.definition} Also: {term.also}." if term.also else term.definition]
+        for term in glossary()
+    ]

@@ -67,7 +67,7 @@ def test_marks_change_no_text():
     )
     made = mark_terms(html)
     assert text_of(made) == text_of(html)
-    assert marked(made) == ["elo", "κ (kappa)", "bradley–terry", "noise floor"]
+    assert marked(made) == ["elo", "κ (kappa)", "bradley–terry", "changes on a repeat"]
 
 
 def test_a_hostile_name_stays_escaped():
@@ -102,4 +102,5 @@ def test_the_head_has_each_definition_once():
     found = re.search(r'id="eh-help-data">(.*?)</script>', head_html(), re.DOTALL)
     assert found is not None
     sent = json.loads(found[1])["terms"]
-    assert sent == [[term.name, term.definition] for term in glossary()]
+    assert [name for name, _ in sent] == [term.name for term in glossary()]
+    assert dict(sent)["Position"].endswith("second, … Also: slot.")
