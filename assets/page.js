@@ -216,9 +216,17 @@
   const badge = document.createElement("div");
   badge.id = "eh-drawing";
   badge.setAttribute("role", "status");
-  let patience = 0;
+  let patience = 0, marking = 0;
+  // Empty panels show grey lines until they are drawn; panels appear one after the other, hence the repeats.
+  const markEmpty = () => {
+    for (const panel of document.querySelectorAll(".eh-panel")) panel.classList.toggle("eh-wait", !!panel.querySelector(".prose:not(:has(*))"));
+    marking = setTimeout(markEmpty, 300);
+  };
+  const unmarkEmpty = () => document.querySelectorAll(".eh-wait").forEach((panel) => panel.classList.remove("eh-wait"));
   const drawing = (on) => {
     clearTimeout(patience);
+    clearTimeout(marking);
+    on ? markEmpty() : unmarkEmpty();
     if (!badge.isConnected) document.body.append(badge);
     badge.textContent = on ? "Drawing\u2026" : "";
     badge.classList.toggle("on", on);

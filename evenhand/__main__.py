@@ -76,6 +76,8 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "show": (_studies, "print a study file and its counts"),
     "export": (_studies, "write the judgements of a study"),
     "delete": (_studies, "delete a study"),
+    "repair": (_studies, "copy the readable rows of a damaged store"),
+    "backup": (_studies, "copy a store to one file"),
     "report": (_components, "write a study as one HTML file"),
     "freeze": (_components, "write a read-only page of a study"),
     "publish": (_components, "write a Space with a study"),

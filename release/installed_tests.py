@@ -18,8 +18,6 @@ from release.import_heads import PACKAGE, rewrite_source
 
 TESTED: Final = ("metrics", "studies", "library")
 """Folders of tests that are run; those of the page and of the engine test the checkout only."""
-SUPPORT: Final = ("conftest.py", "judge_server", "judges/small_studies.py", "hub_stand_in.py")
-"""Files that these tests import."""
 LEFT_OUT: Final = ("test_build_wheel.py",)
 SETTINGS: Final = """\
 [pytest]
@@ -36,7 +34,10 @@ markers =
     long: minutes
     slow: a cluster
 """
-_MODULE_OPTION: Final = re.compile(r'"-m", "(judges|metrics|studies|components)"')
+_PACKAGES: Final = "judges|metrics|studies|components"
+_MODULE_OPTION: Final = re.compile(rf'(-m(?:", "| ))({_PACKAGES})(?=[" ])')
+_IMPORT_IN_BYTES: Final = re.compile(rf'(b"(?:from|import) )({_PACKAGES})(?=\.)')
+_ATTRIBUTE: Final = re.compile(rf'"((?:{_PACKAGES})(?:\.\w+)+)\.(\w+)"')
 
 
 def copy_tests(folder: Path, root: Path = ROOT) -> int:
@@ -45,27 +46,41 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
         shutil.rmtree(folder)
     modules = set(module_names(root))
     copied = 0
-    for place in (*TESTED, *SUPPORT):
-        source = root / "tests" / place
-        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
-            if not path.is_file() or path.suffix == ".pyc" or path.name in LEFT_OUT:
-                continue
-            inside = path.relative_to(root)
-            target = folder / inside
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if path.suffix == ".py":
-                target.write_text(_rewrite(path, inside.as_posix(), modules), encoding="utf-8")
-            else:
-                shutil.copyfile(path, target)
-            copied += 1
+    for path in sorted((root / "tests").rglob("*")):
+        inside = path.relative_to(root)
+        if not path.is_file() or path.suffix == ".pyc" or not _is_needed(inside):
+            continue
+        target = folder / inside
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".py":
+            target.write_text(_rewrite(path, inside.as_posix(), modules), encoding="utf-8")
+        else:
+            shutil.copyfile(path, target)
+        copied += 1
     shutil.copytree(root / "docs", folder / "docs")
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     return copied
 
 
+def _is_needed(inside: Path) -> bool:
+    """Whether a file is a test that is run, or no test at all: tests import such files."""
+    if inside.name in LEFT_OUT:
+        return False
+    return inside.parts[1] in TESTED or not inside.name.startswith("test_")
+
+
 def _rewrite(path: Path, name: str, modules: set[str]) -> str:
     text = rewrite_source(path.read_text(encoding="utf-8"), name, modules)
-    return _MODULE_OPTION.sub(rf'"-m", "{PACKAGE}.\1"', text)
+    for pattern in (_MODULE_OPTION, _IMPORT_IN_BYTES):
+        text = pattern.sub(rf"\1{PACKAGE}.\2", text)
+    return _ATTRIBUTE.sub(lambda match: _attribute(match, modules), text)
+
+
+def _attribute(match: re.Match[str], modules: set[str]) -> str:
+    """The name of an attribute of a module, as monkeypatch takes it."""
+    if match[1] not in modules:
+        return match[0]
+    return f'"{PACKAGE}.{match[1]}.{match[2]}"'
 
 
 if __name__ == "__main__":

@@ -205,9 +205,12 @@ def _load_detail(
 def _load_orders(
     store: Store, study: Study, judgements: Sequence[Judgement], items: Mapping[str, Item]
 ) -> tuple[OrderReplies, ...]:
-    by_order: dict[tuple[str, ...], list[Judgement]] = {}
+    by_order: dict[tuple[tuple[str, ...], ...], list[Judgement]] = {}
     for judgement in judgements:
-        by_order.setdefault(judgement.ask.shown, []).append(judgement)
+        ask = judgement.ask
+        # Of a single answer the arrangements of options and criteria are compared, not its order.
+        arranged = ask.labels if len(ask.shown) == 1 else ()
+        by_order.setdefault((ask.shown, arranged), []).append(judgement)
     return tuple(_load_order(store, study, made, items) for made in by_order.values())
 
 
@@ -238,8 +241,9 @@ def _parse_cached(text: str) -> Prompt:
 def _verdict_span(judgement: Judgement, prompt: Prompt | None, rule: str) -> tuple[int, int] | None:
     if prompt is None or judgement.status != "ok" or judgement.rule == "probabilities":
         return None
+    ask = judgement.ask
     return marker_span(
-        prompt.verdict, judgement.reply, len(judgement.ask.shown), rule, prompt.options
+        prompt.verdict, judgement.reply, len(ask.shown), rule, prompt.options, ask.labels
     )
 
 

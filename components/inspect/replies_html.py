@@ -17,7 +17,8 @@ from components.inspect.html_parts import (
 )
 from components.inspect.load_comparison import ComparisonDetail, InspectedReply, OrderReplies
 from judges.verdicts.reply_cleaning import split_reasoning
-from studies.domain import PASS_FAIL_OPTIONS, Judgement
+from studies.domain import Judgement
+from studies.frames.arrangement import parse_arrangement
 
 
 def replies_html(opened: ComparisonDetail) -> Markup:
@@ -25,6 +26,8 @@ def replies_html(opened: ComparisonDetail) -> Markup:
     titles = {1: "Judge's reply", 2: "Judge's replies in both orders"}
     cards = (_order_card(order, i) for i, order in enumerate(opened.orders, 1))
     title = titles.get(n, f"Judge's replies in {n} orders")
+    if n > 1 and len(opened.orders[0].shown) == 1:
+        title = f"Judge's replies in {n} arrangements"
     return section_heading(title) + columns_html(cards)
 
 
@@ -56,7 +59,9 @@ def _shown_order(judgement: Judgement) -> Markup:
     second)."""
     ask = judgement.ask
     if len(ask.shown) == 1 and len(ask.labels) > 1:
-        return fill("{}, options {}", ask.shown[0], ", ".join(ask.labels))
+        offered = parse_arrangement(ask.labels)
+        criteria = f"; criteria {', '.join(offered.criteria)}" if offered.criteria else ""
+        return fill("{}, options {}{}", ask.shown[0], ", ".join(offered.option_labels), criteria)
     crossed = list(ask.labels) != sorted(ask.labels, key=lambda label: (len(label), label))
     names = [
         f"{who} (labelled {label})" if crossed else who
@@ -70,13 +75,18 @@ def _outcome_html(judgement: Judgement) -> Markup:
     if not judgement.readable or verdict is None:
         detail = f": {judgement.detail}" if judgement.detail else ""
         return fill('<p class="eh-small out">no verdict{}</p>', detail)
-    if set(judgement.ask.labels) == set(PASS_FAIL_OPTIONS):
+    offered = parse_arrangement(judgement.ask.labels)
+    if len(shown) == 1 and offered.is_pass_fail:
         word = "passed" if verdict.scores and verdict.scores[0] else "failed"
         return fill('<p class="eh-small out">{} <b>{}</b></p>', word, shown[0])
     if verdict.pick is None:
         scores = zip(shown, verdict.scores, strict=False)
         listed = join((fill("{} <b>{}</b>", who, number(score, 1)) for who, score in scores), ", ")
-        return fill('<p class="eh-small out">scored {}</p>', listed)
+        levels = zip(offered.criteria, verdict.scores[1:], strict=False)
+        named = ", ".join(f"{name} {number(level, 1)}" for name, level in levels)
+        return fill(
+            '<p class="eh-small out">scored {}{}</p>', listed, f": {named}" if named else ""
+        )
     if verdict.pick == "tie":
         return Markup('<p class="eh-small out">called it a <b>tie</b></p>')
     much = " by far" if verdict.margin > 1 else ""
@@ -88,7 +98,11 @@ def _probabilities(judgement: Judgement) -> Markup:
     verdict, ask = judgement.verdict, judgement.ask
     if verdict is None or not verdict.label_probabilities:
         return EMPTY
-    rows = zip(ask.shown, ask.labels, verdict.label_probabilities, strict=False)
+    names, labels = ask.shown, ask.labels
+    if len(names) == 1:  # probabilities of the options, from the lowest to the highest
+        names = tuple(_option_names(labels))
+        labels = tuple(str(place) for place in range(1, len(names) + 1))
+    rows = zip(names, labels, verdict.label_probabilities, strict=False)
     bars = join(_probability_bar(i, who, label, p) for i, (who, label, p) in enumerate(rows))
     mass = ""
     if verdict.label_mass is not None:
@@ -97,6 +111,16 @@ def _probabilities(judgement: Judgement) -> Markup:
     return fill(
         '<div class="eh-probs" role="group" aria-label="Label probabilities">{}{}</div>', bars, mass
     )
+
+
+def _option_names(labels: tuple[str, ...]) -> list[str]:
+    """Names of the options from the lowest to the highest; ranks for named levels, as their order
+    is not stored."""
+    offered = parse_arrangement(labels)
+    if not offered.scores:
+        return [f"level {rank + 1}" for rank in range(len(offered.options))]
+    ranked = sorted(zip(offered.scores, offered.options, strict=True))
+    return [option for _, option in ranked]
 
 
 def _probability_bar(slot: int, who: str, label: str, p: float) -> Markup:

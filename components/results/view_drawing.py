@@ -22,7 +22,8 @@ from components.results.contrasts import tab as contrasts_tab
 from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.overview import tab as overview_tab
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_only_pass_fail, has_pass_fail
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import verdict_kinds
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
@@ -44,9 +45,12 @@ VIEWS: Final[dict[str, View]] = {
         cards_tab.VIEW,
         protocol_tab.VIEW,
         pass_fail_tab.VIEW,
+        scores_tab.VIEW,
     )
 }
-PAIR_VIEWS: Final = tuple(name for name in VIEWS if name != pass_fail_tab.NAME)
+POINT_VIEWS: Final = (pass_fail_tab.NAME, scores_tab.NAME)
+"""Views of verdicts on single answers."""
+PAIR_VIEWS: Final = tuple(name for name in VIEWS if name not in POINT_VIEWS)
 """Views of studies whose judges compare answers."""
 _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 """At most two views are drawn at once: more threads would only delay each other."""
@@ -104,11 +108,14 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
 
     Protocol is offered only with a preset, or if the address names it.
     """
-    if has_only_pass_fail(whole):
-        return [pass_fail_tab.NAME]
+    kinds = verdict_kinds(whole)
+    points = [pass_fail_tab.NAME] if kinds.pass_fail else []
+    points += [scores_tab.NAME] if kinds.scores else []
+    if kinds.only_points:
+        return points
     protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
     pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]
-    return [*pairs, *([pass_fail_tab.NAME] if has_pass_fail(whole) else [])]
+    return [*pairs, *points]
 
 
 def show_data_note(filtered_study: FilteredStudy) -> Markup:

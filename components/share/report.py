@@ -32,7 +32,10 @@ from components.results.cards import tab as cards_tab
 from components.results.injection.report_section import injection_section
 from components.results.pass_fail import panels as pass_fail_view
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_only_pass_fail, load_pass_fail
+from components.results.pass_fail.computed import has_pass_fail, load_pass_fail
+from components.results.pass_fail.scores import panels as scores_view
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import has_only_points, load_scores
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import View
@@ -152,8 +155,8 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     line += f"Report made {made}."
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
-    elif has_only_pass_fail(view):
-        title, lead = pass_fail_view.pass_fail_finding(load_pass_fail(view))
+    elif has_only_points(view):
+        title, lead = _points_finding(view)
     else:
         title, lead = bias_view.show_finding(view.frame)
     return (
@@ -169,20 +172,28 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     )
 
 
+def _points_finding(view: FilteredStudy) -> tuple[str, str]:
+    if has_pass_fail(view):
+        return pass_fail_view.pass_fail_finding(load_pass_fail(view))
+    return scores_view.scores_finding(load_scores(view))
+
+
 def _title_kpis(view: FilteredStudy) -> Markup:
     """HTML of the judges' key figures; empty for a study of people only, which reports their
     agreement instead."""
     if view.has_only_people:
         return EMPTY
-    if has_only_pass_fail(view):
-        return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
+    if has_only_points(view):
+        if has_pass_fail(view):
+            return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
+        return scores_view.scores_kpis(load_scores(view))
     return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
 
 
 def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     """The views' own parts of the report, panel by panel."""
-    only_points = has_only_pass_fail(view)
-    shown = (one for one in REPORTED_VIEWS if one is pass_fail_tab.VIEW or not only_points)
+    only_points = has_only_points(view)
+    shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
     return join(part for one in shown for part in _view_parts(one, view, page))
 
 
@@ -198,7 +209,7 @@ def _view_parts(one: View, view: FilteredStudy, page: _ReportFigures) -> Iterato
 
 
 def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    if has_only_pass_fail(view):
+    if has_only_points(view):
         return EMPTY
     made = []
     for table in paper_text.paper_tables(view).values():
@@ -212,22 +223,27 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    only_points = has_only_pass_fail(view)
-    words = _pass_fail_method(view) if only_points else paper_text.methods_paragraph(view)
+    only_points = has_only_points(view)
+    words = _points_method(view) if only_points else paper_text.methods_paragraph(view)
     text = wrap(fill("<p>{}</p>", words))
     command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
     return panel_html("Method", "generated from the study and its replies", text + command)
 
 
-def _pass_fail_method(view: FilteredStudy) -> str:
-    """Methods text for a study whose judges pass or fail single answers."""
-    rows = view.frame
+def _points_method(view: FilteredStudy) -> str:
+    """Methods text for a study whose judges pass, fail or score single answers."""
+    rows = view.machines
     usable = len(rows) - view.failed
-    return (
-        f"{count(rows['judge'].nunique(), 'judge')} passed or failed single answers to "
+    start = (
+        f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
         f"{count(usable)} had a readable verdict; the others enter no rate. Intervals are "
-        f"95{NARROW_SPACE}% and treat items as clusters. The true pass rate uses labels where "
+        f"95{NARROW_SPACE}% and treat items as clusters."
+    )
+    if not has_pass_fail(view):
+        return f"{start} Arrangements are compared on the same answers."
+    return (
+        f"{start} The true pass rate uses labels where "
         "there are some, elsewhere the estimate of Rogan and Gladen with the limits of Lang and "
         "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
     )
@@ -293,8 +309,11 @@ def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     return data_note(note)
 
 
+POINT_VIEWS: Final = (pass_fail_tab.VIEW, scores_tab.VIEW)
+"""Views of verdicts on single answers."""
 REPORTED_VIEWS: Final = (
     pass_fail_tab.VIEW,
+    scores_tab.VIEW,
     bias_tab.VIEW,
     ranking_tab.VIEW,
     agreement_tab.VIEW,

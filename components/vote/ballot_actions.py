@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
 from components.vote.ballot_form import FORM_NAMES, BallotForm, build_voter_view, load_ballot_form
-from components.vote.ballot_html import BallotView, ballot_html
+from components.vote.ballot_html import BallotView, VoteButton, ballot_html, vote_buttons
 from components.vote.start_and_end import (
     StartScreen,
     finished_html,
@@ -28,7 +28,13 @@ from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
 from studies.errors import EvenhandError, StoreError, StudyError
 from studies.people.votable import votable_comparisons
 from studies.people.vote_session import STAMP_TOLERANCE, VoteSession, list_voters, open_vote_session
-from studies.store.ballot_queries import Ballot, BallotMode, read_voting_rules, voter_id
+from studies.store.ballot_queries import (
+    SINGLE_MODES,
+    Ballot,
+    BallotMode,
+    read_voting_rules,
+    voter_id,
+)
 from studies.store.store import Store
 
 ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
@@ -149,7 +155,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
             "It has verdicts without questions and answers. Open the verdicts together with their "
             "items.",
         )
-    if mode != "verify" and not any(len(names - {REFERENCE}) > 1 for names in lengths):
+    compares = mode not in SINGLE_MODES
+    if compares and not any(len(names - {REFERENCE}) > 1 for names in lengths):
         return nothing_to_vote_html(
             "There is nothing to compare here.",
             "No item has answers of two models. Choose Verification in the voting rules: it needs "
@@ -173,7 +180,7 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
     position, stamp = _ballot_position(request.get("ballot"))
     comment = str(request.get("comment") or "")
     if what == "vote":
-        verdict = _parse_verdict(request, session.ballot_at(position))
+        verdict = _parse_verdict(request, session.ballot_at(position), _ballot_form(session).scale)
         cast = session.vote(position, stamp, verdict, comment)
         return _next_ballot(session, position, stamp), reveal_text(
             cast
@@ -226,9 +233,13 @@ def _ballot_position(value: Any) -> tuple[int, float]:
     return (position, stamp) if math.isfinite(stamp) else (-1, 0.0)
 
 
-def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None) -> Verdict:
+def _parse_verdict(
+    request: Mapping[str, Any], ballot: Ballot | None, scale: tuple[str, ...]
+) -> Verdict:
     """The verdict in a request; values that no button of this ballot sends are refused."""
     mode = ballot.mode if ballot else "verify"
+    if mode in ("pass", "score"):
+        return _parse_score(request.get("score"), vote_buttons(mode, 1, scale))
     pick, margin = request.get("pick"), request.get("margin")
     if pick == "tie" and mode in ("pair", "levels"):
         return Verdict("tie", 0)
@@ -237,6 +248,13 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None) -> Verdict
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
         raise StudyError("that is not a vote of this ballot; nothing was saved. Reload the page")
     return Verdict(pick, margin)  # type: ignore[arg-type]
+
+
+def _parse_score(score: Any, buttons: Sequence[VoteButton]) -> Verdict:
+    number = isinstance(score, int | float) and not isinstance(score, bool)
+    if not number or float(score) not in [button.payload["score"] for button in buttons]:
+        raise StudyError("that is not a score of this ballot; nothing was saved. Reload the page")
+    return Verdict(scores=(float(score),))
 
 
 def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
@@ -298,4 +316,6 @@ def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None
     cast = session.store.judgement(session.study, ballot.key)
     if cast is None or cast.verdict is None:
         return None
+    if ballot.mode in ("pass", "score"):
+        return {"score": cast.verdict.scores[0]} if cast.verdict.scores else None
     return {"pick": cast.verdict.pick, "margin": cast.verdict.margin}

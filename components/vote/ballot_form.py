@@ -10,6 +10,7 @@ from typing import Final
 
 from components.inspect.load_comparison import ItemImage, item_images
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from studies.domain import REFERENCE, Item
 from studies.errors import EvenhandError
 from studies.spec.presets import PRESETS
@@ -17,16 +18,27 @@ from studies.store.ballot_queries import Ballot, BallotMode
 from studies.store.queries.plan_queries import count_verdict_forms
 from studies.store.store import Store
 
+DEFAULT_SCALE: Final = ("1", "2", "3", "4", "5")
+"""Scale of the form "score" in a study whose prompts declare none."""
 FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(
     {
         "pair": "A / tie / B",
         "levels": "Five levels",
         "options": "Pick one of several",
         "verify": "Verification",
+        "pass": "Pass or fail",
+        "score": "Score",
     }
 )
 UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
-    {"pair": "pair", "levels": "pair", "options": "question", "verify": "answer"}
+    {
+        "pair": "pair",
+        "levels": "pair",
+        "options": "question",
+        "verify": "answer",
+        "pass": "answer",
+        "score": "answer",
+    }
 )
 FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
     {
@@ -35,6 +47,8 @@ FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
         "levels": "Which answer is better by the criteria, and by how much?",
         "options": "Which answer is the most helpful one that follows the instruction?",
         "verify": "Does this answer correctly follow the instruction?",
+        "pass": "Is this answer good enough by the criteria?",
+        "score": "Which score does this answer get by the criteria?",
     }
 )
 
@@ -48,6 +62,10 @@ class BallotForm:
     """Reason for the form, shown to voters and organisers."""
     reference: bool = False
     """Whether voters see the reference answer; published forms never show it."""
+    scale: tuple[str, ...] = DEFAULT_SCALE
+    """Options of the form "score", from the lowest to the highest."""
+    criteria: str = ""
+    """Criteria of the study, for forms that judge one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +80,28 @@ class VoterView:
     context: str = ""
     criteria: str = ""
     reference: str = ""
+    scale: tuple[str, ...] = ()
+    """Options of the form "score"."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
     """The kind of ballot of a study; computed again whenever the study is saved."""
     saved = store.version(study)[0]
-    return store.memoised(study, ("ballot form",), lambda: _compute_form(store, study), saved)
+    return store.memoised(study, ("ballot form",), lambda: _with_scale(store, study), saved)
+
+
+def _with_scale(store: Store, study: str) -> BallotForm:
+    """The kind of ballot, with the scale and criteria of the study's prompts for single answers."""
+    prompts = _load_prompts(store, study)
+    scale = next((prompt.scale for prompt in prompts if prompt.scale), DEFAULT_SCALE)
+    criteria = store.study(study).criteria or next(
+        (_criteria_text(prompt) for prompt in prompts if prompt.rubric), ""
+    )
+    return replace(_compute_form(store, study), scale=scale, criteria=criteria)
+
+
+def _criteria_text(prompt: Prompt) -> str:
+    return "\n".join(f"{name}: {text}" for name, text in prompt.rubric)
 
 
 def _compute_form(store: Store, study: str) -> BallotForm:
@@ -82,6 +116,9 @@ def _compute_form(store: Store, study: str) -> BallotForm:
         return BallotForm("options", because, shows)
     if protocols & {"pairwise", "choice"}:
         return BallotForm("pair", because, shows)
+    if offered := [prompt for prompt in prompts if prompt.options]:
+        mode: BallotMode = "pass" if offered[0].verdict == PASS_FAIL_FORMAT else "score"
+        return BallotForm(mode, because, shows)
     return _form_from_verdicts(store, study)
 
 
@@ -113,6 +150,8 @@ def build_voter_view(
     the answers."""
     images = item_images(replace(store.study(study), folder=store.folder_of(study)), item)
     criteria = item.criteria.get("subjective", "") if ballot.mode in ("pair", "levels") else ""
+    if ballot.mode in ("pass", "score"):
+        criteria = form.criteria
     hidden = ballot.mode == "verify" or REFERENCE in ballot.shown or not form.reference
     return VoterView(
         item.instruction,
@@ -122,6 +161,7 @@ def build_voter_view(
         _context_text(item),
         criteria,
         "" if hidden else item.reference,
+        form.scale if ballot.mode == "score" else (),
     )
 
 

@@ -19,8 +19,9 @@ from components.inspect.html_parts import text_html
 from components.inspect.load_comparison import ItemImage
 from components.server.hf_login import ACCOUNT_PREFIX, LOGOUT_PATH
 from components.vote.ballot_form import FORM_QUESTIONS, UNIT_NOUNS, VoterView
+from judges.verdicts.point_readers import option_values
 from studies.people.next_ballot import VoterProgress
-from studies.store.ballot_queries import Ballot, BallotMode
+from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
 ANSWER_LETTERS: Final = "AB"
 ButtonKey = tuple[str, str]
@@ -56,15 +57,35 @@ VERIFY_BUTTONS: Final = (
 )
 
 
-def vote_buttons(mode: BallotMode, options: int) -> tuple[VoteButton, ...]:
-    """The vote buttons of a ballot; for a choice among N options, one per answer."""
+PASS_BUTTONS: Final = (
+    VoteButton("Pass", {"score": 1.0}, ("1", "1 p P ArrowLeft")),
+    VoteButton("Fail", {"score": 0.0}, ("2", "2 f F ArrowRight")),
+)
+
+
+def vote_buttons(
+    mode: BallotMode, options: int, scale: Sequence[str] = ()
+) -> tuple[VoteButton, ...]:
+    """The vote buttons of a ballot; for a choice among N options, one per answer; for a score, one
+    per option of the scale."""
+    if mode == "score":
+        keys = [str(k) if k < 10 else "" for k in range(1, len(scale) + 1)]
+        return tuple(
+            VoteButton(name, {"score": value}, (key, key))
+            for key, (name, value) in zip(keys, option_values(tuple(scale)).items(), strict=False)
+        )
     if mode == "options":
         keys = [str(k) if k < 10 else "" for k in range(1, options + 1)]  # there is no key 10
         return tuple(
             VoteButton(f"Answer {k + 1}", {"pick": k, "margin": 1}, (key, key))
             for k, key in enumerate(keys)
         )
-    return {"pair": PAIR_BUTTONS, "levels": LEVEL_BUTTONS, "verify": VERIFY_BUTTONS}[mode]
+    return {
+        "pair": PAIR_BUTTONS,
+        "levels": LEVEL_BUTTONS,
+        "verify": VERIFY_BUTTONS,
+        "pass": PASS_BUTTONS,
+    }[mode]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +261,7 @@ def _answer_boxes(view: BallotView) -> Markup:
 
 
 def answer_labels(mode: BallotMode, options: int) -> Sequence[str]:
-    if mode == "verify":
+    if mode in SINGLE_MODES:
         return ("Answer",)
     return ANSWER_LETTERS if mode != "options" else [str(k + 1) for k in range(options)]
 
@@ -278,7 +299,7 @@ def _answer_switch(names: Sequence[str]) -> Markup:
 
 def _vote_controls(view: BallotView) -> Markup:
     ballot = view.ballot
-    made = vote_buttons(ballot.mode, len(ballot.shown))
+    made = vote_buttons(ballot.mode, len(ballot.shown), view.voter_view.scale)
     act = "check" if ballot.mode == "verify" else "vote"
     buttons = join(_vote_button(one, act, view.earlier_vote) for one in made)
     return fill(
@@ -341,7 +362,8 @@ def _comment_box(ballot: Ballot) -> Markup:
 
 def _footnote(view: BallotView) -> Markup:
     timing = "The time each vote takes is recorded." if view.timed else "No time is recorded."
-    repeats = "Some pairs come twice, swapped." if view.ballot.mode != "verify" else ""
+    compares = view.ballot.mode not in SINGLE_MODES
+    repeats = "Some pairs come twice, swapped." if compares else ""
     who = fill('<span class="narrow">Voting as {}.</span>', voter_html(view.name, view.name_fixed))
     return fill(
         '<p class="eh-small eh-mute">{} {} You can stop and continue later. {}</p>',

@@ -79,6 +79,8 @@ def _task_text(mode: BallotMode) -> str:
         "levels": "You read a question and two answers, and say which is better and by how much.",
         "options": "You read a question and several answers, and pick the best.",
         "verify": "You read a question and one answer, and say whether it follows the instruction.",
+        "pass": "You read a question and one answer, and say whether it is good enough.",
+        "score": "You read a question and one answer, and give it a score.",
     }[mode]
 
 

@@ -97,7 +97,7 @@ def build_call(job: RayJob, row: AskRow) -> JudgeCall:
     judge, prompt = job.judges[ask.judge], job.prompts[ask.prompt]
     shown = tuple(name for name in ask.shown if name)
     inputs = PromptInputs(Item(ask.item, "", {}), shown, (), ask.labels)
-    parameters = parameters_of(judge, prompt, len(ask.shown))
+    parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
     return JudgeCall(ask.key, judge, prompt, inputs, row.messages, parameters)
 
 

@@ -10,8 +10,15 @@ from dataclasses import dataclass
 
 from judges.models.interface import JudgeCall, JudgeReply, dump_logprobs
 from judges.rendering.prompt import Prompt
-from judges.verdicts.verdict import ParsedVerdict, parse_verdict, read_probabilities
+from judges.verdicts.point_readers import option_values
+from judges.verdicts.verdict import (
+    ParsedVerdict,
+    parse_verdict,
+    read_option_probabilities,
+    read_probabilities,
+)
 from studies.domain import Ask, Judgement, Status, Verdict
+from studies.frames.arrangement import parse_arrangement
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +68,8 @@ def read_reply(
     if prompt.verdict == "none":  # a description has no verdict to parse
         cut = answer.finish == "length"
         return ReplyOutcome("truncated" if cut else "ok", None, "none", "cut off" if cut else "")
-    return _outcome_of_text(
-        parse_verdict(prompt.verdict, answer.text, len(labels), rule, prompt.options),
-        labels,
-        answer,
-    )
+    read = parse_verdict(prompt.verdict, answer.text, len(labels), rule, prompt.options, labels)
+    return _outcome_of_text(read, () if prompt.options else labels, answer)
 
 
 def _refusal_outcome(answer: JudgeReply) -> ReplyOutcome | None:
@@ -98,6 +102,8 @@ def read_label_probabilities(
         empty = not answer.text.strip()
         detail = "the reply is empty" if empty else "the judge returned no label probabilities"
         return ReplyOutcome("empty" if empty else "unsupported", None, "probabilities", detail)
+    if prompt.options:
+        return _outcome_of_options(prompt, labels, answer)
     order = sorted(labels, key=lambda label: (len(label), label))
     reading = read_probabilities(order, answer.token_probabilities, prompt.format.ties)
     if reading.verdict is None:
@@ -107,9 +113,20 @@ def read_label_probabilities(
     return ReplyOutcome("ok", labels_to_slots(reading.verdict, labels), reading.rule)
 
 
+def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
+    values = option_values(prompt.options)
+    offered = parse_arrangement(tuple(labels))
+    read = read_option_probabilities(values, offered, answer.token_probabilities)
+    if read.verdict is None:
+        return ReplyOutcome("unreadable", Verdict(label_mass=read.mass), read.rule, read.reason)
+    return ReplyOutcome("ok", read.verdict, read.rule)
+
+
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:
     """Return a verdict with its choice and scores in the order shown instead of label order (A, B,
-    … or 1, 2, …)."""
+    … or 1, 2, …). A verdict on one answer has no labels of slots and stays unchanged."""
+    if not labels:
+        return verdict
     order = sorted(labels, key=lambda label: (len(label), label))
     slot_of = [labels.index(label) for label in order]
     n = len(labels)

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import OrderedDict
 from pathlib import Path
 from typing import IO, Self
 
@@ -30,6 +31,7 @@ from studies.errors import SettingError
 PROJECT_FOLDER = Path(__file__).resolve().parents[2]
 UNREADABLE_WEIGHTS_EXIT = 3  # exit code of the child, see embedded_server.py
 STOP_SECONDS = 2.0
+MAX_SHARED_SERVERS = 4
 
 
 class EmbeddedUnavailable(RuntimeError):
@@ -82,33 +84,48 @@ class EmbeddedServer:
         self.close()
 
 
-_shared_lock = threading.Lock()
-_shared_servers: dict[Path, EmbeddedServer] = {}
+class _SharedServers:
+    """The servers of this process, one for each file of weights.
+
+    Of more than MAX_SHARED_SERVERS the least recently used one is ended: each holds a whole model
+    in memory. Its judge starts it again at the next call.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._servers: OrderedDict[Path, EmbeddedServer] = OrderedDict()
+
+    def find_or_start(self, weights: Path) -> EmbeddedServer:
+        with self._lock:
+            server = self._servers.pop(weights, None)
+            if server is None or not server.alive():
+                if server is not None:
+                    server.close()
+                server = EmbeddedServer.start(weights)
+            self._servers[weights] = server
+            while len(self._servers) > MAX_SHARED_SERVERS:
+                self._servers.popitem(last=False)[1].close()
+            return server
+
+    def close(self) -> None:
+        with self._lock:
+            while self._servers:
+                self._servers.popitem()[1].close()
+
+
+_shared_servers = _SharedServers()
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server for the given weights; start it on first use, and again if it
-    has died.
-
-    Judges with the same weights share a server.
-    """
-    with _shared_lock:
-        weights = _locate_weights(named)
-        server = _shared_servers.get(weights)
-        if server is None or not server.alive():
-            if server is not None:
-                server.close()
-            server = _shared_servers[weights] = EmbeddedServer.start(weights)
-        return server
+    """Return this process's server of the named weights, started on first use and again if the
+    child has died. Judges with the same weights share a server."""
+    return _shared_servers.find_or_start(_locate_weights(named))
 
 
 @atexit.register
 def close_shared_servers() -> None:
-    """End all shared servers of this process."""
-    with _shared_lock:
-        for server in _shared_servers.values():
-            server.close()
-        _shared_servers.clear()
+    """End the shared servers that were started."""
+    _shared_servers.close()
 
 
 def thread_count() -> int:

@@ -32,8 +32,10 @@ from judges.models.simulated_grading import (
 )
 from judges.models.simulated_scores import (
     SCORING_FORMATS,
+    draw_point_name,
     draw_slot,
     float_setting,
+    point_names,
     write_grades,
     write_scores,
 )
@@ -59,6 +61,8 @@ class SimulatedModel:
         if rng.random() < float_setting(settings, "unreadable_rate"):
             text = "Both answers have their merits, and I would rather not choose."
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+        if call.prompt.options and call.parameters.get("logprobs"):
+            return _write_option_probabilities(call, usage, rng)
         if call.prompt.verdict in SCORING_FORMATS:
             text = write_scores(call, settings, rng)
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
@@ -133,6 +137,16 @@ def _write_reply(
     if pick != "tie" and call.prompt.asks_for_grades:
         text = f"{write_grades(call, pick, rng)}\n{text}"
     return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+
+
+def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
+    """Write a verdict on one answer as its option's name, with the probabilities of all options."""
+    names = list(point_names(call).values())
+    chosen = draw_point_name(call, call.judge.simulation, rng)
+    logprobs = _draw_logprobs(chosen, names, rng)
+    return JudgeReply(
+        chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
+    )
 
 
 def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeReply:

@@ -4,8 +4,9 @@ An answer's quality is +1 if it is truly better than every other answer to its i
 than all. Its points, on a scale of 0-10, are `score_mean` + `score_spread` x quality +
 `first_points` if it is shown first of several + noise with the standard deviation `score_noise`,
 clipped to the scale. Verdicts on one answer are drawn from its label: pass or fail with
-`sensitivity` and `specificity`, an option of a scale with `severity`. A model's mean score and the
-effect of its position are therefore known.
+`sensitivity` and `specificity`, an option of a scale with `severity`; the criterion that a rubric
+lists first is raised by `first_points` steps. A model's mean score and the effects of the orders
+are therefore known.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any, Final
 
 from judges.models.interface import JudgeCall
 from judges.verdicts.point_readers import option_values
-from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, SCALE_FORMAT
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, POINT_FORMATS, RUBRIC_FORMAT
 from studies.domain import FAIL, PASS, Item
+from studies.frames.arrangement import parse_arrangement
 from studies.frames.truth import better_answer, right_verdicts
 
 DEFAULT_MEAN: Final = 6.0
@@ -53,19 +55,42 @@ def write_scores(call: JudgeCall, settings: Mapping[str, Any], rng: random.Rando
 
 
 def write_point_verdict(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
-    """Write a verdict on one answer. With probability `first_bias` it is the option offered first
-    (or at a place drawn by `slot_weights`); otherwise it depends on the answer's label or
-    quality."""
-    offered = call.inputs.labels
+    """Write a verdict on one answer: pass or fail, an option, or a level for each criterion."""
+    offered = parse_arrangement(call.inputs.labels)
+    if call.prompt.verdict == RUBRIC_FORMAT:
+        lines = [
+            f"{name}: {draw_point_name(call, settings, rng, place)}"
+            for place, name in enumerate(offered.criteria)
+        ]
+        return "\n".join(["Simulated.", *lines])
+    marker = "Verdict" if call.prompt.verdict == PASS_FAIL_FORMAT else "Score"
+    return f"Simulated.\n{marker}: {draw_point_name(call, settings, rng)}"
+
+
+def point_names(call: JudgeCall) -> dict[str, str]:
+    """Return option -> its name in a reply, in the order offered."""
+    offered = parse_arrangement(call.inputs.labels)
+    names = dict(zip(offered.options, offered.names, strict=True))
+    if call.prompt.verdict == PASS_FAIL_FORMAT:
+        return {option: name.upper() for option, name in names.items()}
+    return names
+
+
+def draw_point_name(
+    call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, criterion: int | None = None
+) -> str:
+    """Draw an option and return its name in a reply. With probability `first_bias` it is the option
+    offered first (or at a place drawn by `slot_weights`); otherwise it depends on the answer's
+    label or quality. `criterion`: place of the criterion in a rubric."""
+    offered = parse_arrangement(call.inputs.labels).options
     if (biased := draw_slot(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
     elif call.prompt.verdict == PASS_FAIL_FORMAT:
         chosen = _draw_pass_fail(call, settings, rng)
     else:
-        chosen = _draw_option(call, settings, rng)
-    if call.prompt.verdict == PASS_FAIL_FORMAT:
-        return f"Simulated.\nVerdict: {chosen.upper()}"
-    return f"Simulated.\nScore: {chosen}"
+        raised = float_setting(settings, "first_points") if criterion == 0 else 0.0
+        chosen = _draw_option(call, settings, rng, raised)
+    return point_names(call)[chosen]
 
 
 def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
@@ -81,9 +106,12 @@ def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Ra
     return PASS if passes else FAIL
 
 
-def _draw_option(call: JudgeCall, settings: Mapping[str, Any], rng: random.Random) -> str:
+def _draw_option(
+    call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, raised: float = 0.0
+) -> str:
     """Draw an option of the scale: the option of the answer's label (or quality), lowered by
-    `severity` steps, plus noise with a standard deviation of `score_noise` steps."""
+    `severity` steps and raised by `raised`, plus noise with a standard deviation of `score_noise`
+    steps."""
     options = call.prompt.options
     values = list(option_values(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])
@@ -91,7 +119,7 @@ def _draw_option(call: JudgeCall, settings: Mapping[str, Any], rng: random.Rando
         step = float(min(range(len(values)), key=lambda k: abs(values[k] - label)))
     else:
         step = (_quality(call, settings) + 1) / 2 * (len(values) - 1)
-    step -= float_setting(settings, "severity")
+    step += raised - float_setting(settings, "severity")
     step += rng.gauss(0.0, float_setting(settings, "score_noise", DEFAULT_STEP_NOISE))
     return options[min(len(values) - 1, max(0, round(step)))]
 
@@ -173,5 +201,5 @@ _SCORE_WRITERS: Final[Mapping[str, Callable[[list[float]], str]]] = {
     "result-n": _write_result,
     "grade-letter": _write_grade,
 }
-SCORING_FORMATS: Final = (*_SCORE_WRITERS, PASS_FAIL_FORMAT, SCALE_FORMAT)
+SCORING_FORMATS: Final = (*_SCORE_WRITERS, *POINT_FORMATS)
 """The verdict formats that score answers."""

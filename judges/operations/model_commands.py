@@ -31,22 +31,22 @@ def add_model_commands(commands: Any) -> None:
     summary = "list the models of a provider or address, which checks the key; without one, the "
     summary += "model servers on this machine"
     sub = commands.add_parser("models", help=summary, description=summary)
-    sub.add_argument("provider", nargs="?", help="a provider's name, or http://… or https://…")
+    sub.add_argument("endpoint", nargs="?", help="a provider's name, or http://… or https://…")
     sub.add_argument("--key-env", default=None, help="the variable with the key")
     sub.add_argument("--store", type=Path, default=None, help="the store with your consents")
     add_allow_option(sub)
     sub.set_defaults(command=print_models)
     summary = "download GGUF weights of the Hub for an embedded judge"
     sub = commands.add_parser("download", help=summary, description=summary)
-    sub.add_argument("weights", help="hub:owner/repo/file.gguf, optionally with @revision")
+    sub.add_argument("file", help="hub:owner/repo/file.gguf, optionally with @revision")
     sub.add_argument("--yes", action="store_true", help="do not ask before the download")
     sub.set_defaults(command=download)
 
 
 def print_models(options: argparse.Namespace) -> int:
-    if options.provider is None:
+    if options.endpoint is None:
         return _print_local_servers()
-    judge = _judge_at(options.provider, options.key_env)
+    judge = _judge_at(options.endpoint, options.key_env)
     key = SecretKey("")
     if judge.api_key_env:
         consents = consents_in((options.store or default_store_path()).parent)
@@ -86,7 +86,7 @@ def _print_local_servers() -> int:
 
 
 def download(options: argparse.Namespace) -> int:
-    weights = parse_hub_weights(options.weights)
+    weights = parse_hub_weights(options.file)
     if found := cached_hub_weights(weights):
         print(f"Already on this machine: {found}")
         return 0

@@ -18,10 +18,10 @@ from judges.planning.eligibility import why_skipped
 from judges.planning.plan_checks import check_plan, showings_for
 from judges.rendering.image_urls import image_url as image_url
 from judges.rendering.image_urls import replace_images_by_hash
+from judges.rendering.point_arrangements import point_arrangements, rubric_criteria
 from judges.rendering.prompt import (
     Prompt,
     PromptInputs,
-    arrange_options,
     canonical_json,
     load_prompt,
     name_versions,
@@ -127,16 +127,19 @@ def asks_of(plan: Plan) -> Iterator[PlannedAsk]:
         item.id: [p for p in plan.prompts if not why_skipped(p, item, plan.prompts)]
         for item in items
     }
-    parameters: dict[tuple[str, str, int], dict[str, Any]] = {}
+    parameters: dict[tuple[object, ...], dict[str, Any]] = {}
     for item in items:
         for judge in plan.study.judges:
             for prompt in prompts_for[item.id]:
                 for showing in showings[showings_for(prompt)].get(item.id, ()):
-                    at = (judge.name, prompt.name, len(showing.shown))
-                    if at not in parameters:
-                        parameters[at] = parameters_of(judge, prompt, len(showing.shown))
                     identity = identities[judge.name]
                     for offered in _with_labels(plan.study, prompt, showing):
+                        labels = offered.labels if prompt.options else ()
+                        at = (judge.name, prompt.name, len(showing.shown), labels)
+                        if at not in parameters:
+                            parameters[at] = parameters_of(
+                                judge, prompt, len(showing.shown), labels
+                            )
                         yield _plan_ask(plan, judge, prompt, offered, identity, parameters[at])
 
 
@@ -150,11 +153,11 @@ class _LabelledShowing(NamedTuple):
 
 def _with_labels(study: Study, prompt: Prompt, showing: Presentation) -> list[_LabelledShowing]:
     """Add labels to answers in the order shown. If the verdict has options, return one entry for
-    each order in which the options are offered."""
+    each order of the options and of the criteria."""
     if not prompt.options:
         labels = slot_labels(prompt, len(showing.shown), showing.crossed)
         return [_LabelledShowing(showing, labels, showing.orders)]
-    found = arrange_options(prompt.options, study.options)
+    found = point_arrangements(prompt, study.options, study.criteria_order, study.criteria)
     return [_LabelledShowing(showing, labels, len(found)) for labels in found]
 
 
@@ -169,10 +172,9 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
     """Render the request of a stored ask again, from its item and prompt."""
     judge, prompt = plan.judge(ask.judge), plan.prompt(ask.prompt)
     unrelated = items.get(ask.unrelated_item or "")
-    inputs = _build_inputs(plan, judge, items[ask.item], ask.shown, ask.labels, unrelated)
-    return _render_inputs(
-        ask.key, judge, prompt, inputs, parameters_of(judge, prompt, len(ask.shown))
-    )
+    inputs = _build_inputs(plan, judge, prompt, items[ask.item], ask.shown, ask.labels, unrelated)
+    parameters = parameters_of(judge, prompt, len(ask.shown), ask.labels)
+    return _render_inputs(ask.key, judge, prompt, inputs, parameters)
 
 
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
@@ -259,18 +261,21 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
     return judge.endpoint
 
 
-def parameters_of(judge: JudgeSpec, prompt: Prompt, n_options: int) -> dict[str, Any]:
-    """Return the request parameters other than model and messages."""
+def parameters_of(
+    judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the request parameters other than model and messages; `labels`: those of the ask, for
+    a verdict on one answer."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens
         for name in ("temperature", "top_p", "seed", "reasoning_effort"):
             if (value := getattr(judge, name)) is not None:
                 values[name] = value
-    if judge.read == "probabilities" and prompt.format.prefill_for(n_options) is not None:
+    if judge.read == "probabilities" and prompt.prefill_for(n_options, labels) is not None:
         values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
-    elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options)):
-        values |= {"grammar": grammar, "max_tokens": 64}
+    elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options, labels)):
+        values |= {"grammar": grammar, "max_tokens": 256 if prompt.rubric else 64}
     return values | dict(judge.extra_body)
 
 
@@ -284,7 +289,7 @@ def _plan_ask(
 ) -> PlannedAsk:
     showing, labels, orders = offered
     other = showing.unrelated_item
-    inputs = _build_inputs(plan, judge, showing.item, showing.shown, labels, other)
+    inputs = _build_inputs(plan, judge, prompt, showing.item, showing.shown, labels, other)
     call = _render_inputs("", judge, prompt, inputs, parameters)
     salt = plan.salt if judge.kind == "endpoint" else ""
     key = key_of(identity, call, showing.repeat, salt=salt)
@@ -331,6 +336,7 @@ def key_of(
 def _build_inputs(
     plan: Plan,
     judge: JudgeSpec,
+    prompt: Prompt,
     item: Item,
     shown: tuple[str, ...],
     labels: tuple[str, ...],
@@ -351,6 +357,7 @@ def _build_inputs(
         images,
         aspects=plan.aspects.get(item.id, ""),
         criteria=plan.study.criteria,
+        rubric=tuple(rubric_criteria(prompt, plan.study.criteria).items()),
     )
 
 

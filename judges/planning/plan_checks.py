@@ -9,6 +9,7 @@ from judges.judge_errors import PlanError
 from judges.models.simulated import SIMULATED_FORMATS
 from judges.models.simulated_scores import SCORING_FORMATS
 from judges.planning.eligibility import why_skipped
+from judges.rendering.point_arrangements import point_arrangements
 from judges.rendering.prompt import Prompt
 from studies.domain import Item, JudgeSpec
 from studies.spec.keys import STUDY
@@ -62,7 +63,7 @@ def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -
     for prompt in prompts:
         _check_prompt(study, prompt)
         for judge in study.judges:
-            _check_reading(judge, prompt)
+            _check_reading(study, judge, prompt)
     _check_not_empty(study, items, prompts)
 
 
@@ -134,14 +135,20 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
         )
 
 
-def _check_reading(judge: JudgeSpec, prompt: Prompt) -> None:
+def _has_single_token_labels(study: Study, prompt: Prompt) -> bool:
+    if not prompt.options:
+        return bool(prompt.format.prefill)
+    return prompt.prefill_for(1, point_arrangements(prompt, study.options)[0]) is not None
+
+
+def _check_reading(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:
     preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
     if judge.read == "probabilities" and preset and not preset.returns_logprobs(judge.model):
         raise PlanError(
             f"judge {judge.name!r} reads label probabilities, but {preset.title} returns none for "
             f"{judge.model}; set read: text"
         )
-    if judge.read == "probabilities" and not prompt.format.prefill:
+    if judge.read == "probabilities" and not _has_single_token_labels(study, prompt):
         if judge.kind == "embedded" and prompt.format.grammar:
             return
         raise PlanError(

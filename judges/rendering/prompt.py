@@ -25,12 +25,15 @@ from judges.rendering.template import (
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict_formats import (
     PASS_FAIL_FORMAT,
+    POINT_FORMATS,
+    RUBRIC_FORMAT,
     SCALE_FORMAT,
     Format,
     find_format,
 )
 from studies.domain import PASS_FAIL_OPTIONS, Item
 from studies.errors import StudyError
+from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.spec.field_reader import FieldReader, load_yaml
 from studies.spec.study import PROTOCOLS
 
@@ -47,7 +50,7 @@ PROTOCOL_FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
                "json-winner"),
     "five-level": ("five-level", "arena-hard"),
     "factuality": ("factuality",),
-    "single": ("rating", "result-n", "grade-letter", PASS_FAIL_FORMAT, SCALE_FORMAT),
+    "single": ("rating", "result-n", "grade-letter", *POINT_FORMATS),
     "describe": ("none",),
     "extraction": ("final-answer", "overall-response", "label", "mt-bench", "json-winner",
                    "selection-option"),
@@ -72,7 +75,9 @@ class Prompt:
     sha: str
     yaml: str
     scale: tuple[str, ...] = ()
-    """Options of the verdict format score-scale, from the lowest to the highest."""
+    """Options of the verdict formats score-scale and rubric, from the lowest to the highest."""
+    rubric: tuple[tuple[str, str], ...] = ()
+    """Name and description of each criterion of the verdict format rubric."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -80,13 +85,30 @@ class Prompt:
         none."""
         return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
-    def gbnf(self, n_options: int) -> str | None:
+    def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has no
-        grammar."""
-        if not self.scale:
+        grammar. `labels`: those of the ask, for a verdict on one answer."""
+        if not self.options:
             return self.format.gbnf(n_options)
-        quoted = " | ".join(json.dumps(option, ensure_ascii=False) for option in self.scale)
-        return (self.format.grammar or "").replace("$labels", quoted)
+        offered = parse_arrangement(labels)
+        names = sorted(offered.letters) or (
+            ["PASS", "FAIL"] if self.verdict == PASS_FAIL_FORMAT else list(self.scale)
+        )
+        quoted = " | ".join(json.dumps(name, ensure_ascii=False) for name in names)
+        lines = " ".join(f'"{name}: " level "\\n"' for name in offered.criteria)
+        return (self.format.grammar or "").replace("$labels", quoted).replace("$lines", lines)
+
+    def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
+        """Return the start of the reply up to the label; None if some label takes more than one
+        token. `labels`: those of the ask, for a verdict on one answer."""
+        prefill = self.format.prefill_for(n_options)
+        if not self.options or prefill is None:
+            return prefill
+        names = parse_arrangement(labels or self.options).names
+        if self.verdict == SCALE_FORMAT and any(len(name) > 1 for name in names):
+            return None
+        # Tokenizers split " 1" into a space and a digit, but keep " A" and " PASS" together.
+        return f"{prefill} " if all(name.isdigit() for name in names) else prefill
 
     @property
     def format(self) -> Format:
@@ -130,6 +152,8 @@ class PromptInputs:
     aspects: str = ""
     criteria: str = ""
     """Criteria of the study for verdicts on one answer."""
+    rubric: tuple[tuple[str, str], ...] = ()
+    """Name and description of the study's own criteria of a rubric; empty: those of the prompt."""
 
 
 def built_in_prompts() -> dict[str, Path]:
@@ -189,15 +213,18 @@ def _parse_fields(text: str, where: str) -> Prompt:
     messages = tuple(_parse_message(entry, where) for entry in read.items("messages"))
     extraction = read.text("extraction")
     scale = tuple(_option_text(one, where) for one in read.items("scale"))
+    rubric = tuple(_parse_criterion(entry, where) for entry in read.items("criteria"))
     read.refuse_unknown_keys()
     if not name or not messages:
         raise PromptError(f"{where}: a prompt needs a name and messages")
     _check_verdict(protocol, verdict, where)
     _check_scale(verdict, scale, where)
+    _check_rubric(verdict, rubric, where)
     parts: list[Any] = [name, version, protocol, messages, verdict, extraction]
-    sha = _hash_json([*parts, scale] if scale else parts)  # without a scale as in older versions
+    # Only keys that a prompt has are hashed, so that older prompts keep their hash.
+    sha = _hash_json([*parts, *([scale] if scale else []), *([rubric] if rubric else [])])
     prompt = Prompt(
-        name, version, source, protocol, messages, verdict, extraction, sha, text, scale
+        name, version, source, protocol, messages, verdict, extraction, sha, text, scale, rubric
     )
     _check_variables(prompt, where)
     return prompt
@@ -214,11 +241,33 @@ def _option_text(option: object, where: str) -> str:
     return text
 
 
-def _check_scale(verdict: str, scale: tuple[str, ...], where: str) -> None:
-    if (verdict == SCALE_FORMAT) != bool(scale):
+def _parse_criterion(entry: object, where: str) -> tuple[str, str]:
+    """Return name and description of a criterion, written `- Name: description`."""
+    if isinstance(entry, dict) and len(entry) == 1:
+        ((name, text),) = entry.items()
+        if isinstance(name, str) and isinstance(text, str) and _OPTION.fullmatch(name):
+            return name, text.strip()
+    raise PromptError(
+        f"{where}: criteria: expected '- Name: description', with at most 40 letters, digits, "
+        f"spaces and hyphens in the name; found {entry!r}"
+    )
+
+
+def _check_rubric(verdict: str, rubric: tuple[tuple[str, str], ...], where: str) -> None:
+    if (verdict == RUBRIC_FORMAT) != bool(rubric):
         raise PromptError(
-            f"{where}: verdict: {SCALE_FORMAT} and scale belong together, for example "
-            "scale: [1, 2, 3, 4, 5], from the lowest to the highest"
+            f"{where}: verdict: {RUBRIC_FORMAT} and criteria belong together; list the criteria as "
+            "'- Name: description'"
+        )
+    if len({name.casefold() for name, _ in rubric}) < len(rubric):
+        raise PromptError(f"{where}: criteria: each needs a name of its own")
+
+
+def _check_scale(verdict: str, scale: tuple[str, ...], where: str) -> None:
+    if (verdict in (SCALE_FORMAT, RUBRIC_FORMAT)) != bool(scale):
+        raise PromptError(
+            f"{where}: verdict: {SCALE_FORMAT} or {RUBRIC_FORMAT} and scale belong together, for "
+            "example scale: [1, 2, 3, 4, 5], from the lowest to the highest"
         )
     values = list(option_values(scale).values())
     names = {option.casefold() for option in scale}
@@ -242,7 +291,7 @@ def render_prompt(
     messages = [
         _render_message(role, text, values, inputs.images) for role, text in prompt.messages
     ]
-    prefill = prompt.format.prefill_for(len(inputs.shown)) if prefilled else None
+    prefill = prompt.prefill_for(len(inputs.shown), inputs.labels) if prefilled else None
     if prefill is not None:
         messages.append({"role": "assistant", "content": prefill})
     return messages
@@ -307,7 +356,11 @@ def _answer_by_label(inputs: PromptInputs, index: int) -> str:
 
 def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
     if prompt.options:
-        return "\n".join(f"- {option}" for option in inputs.labels)
+        offered = parse_arrangement(inputs.labels)
+        if not offered.letters:
+            return "\n".join(f"- {option}" for option in offered.options)
+        paired = zip(offered.letters, offered.options, strict=True)
+        return "\n".join(f"- {letter}: {option}" for letter, option in paired)
     shown = zip(inputs.labels, inputs.answers, strict=True)
     return "\n\n".join(f"Option {label}\n{text}" for label, text in shown)
 
@@ -316,8 +369,16 @@ def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
 def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
     form = find_format(verdict)
     closing = form.closing_prefilled if prefilled else form.closing
-    texts = [form.option_texts.get(label, label) for label in labels]
-    return fill_template(closing, dict.fromkeys(VARIABLES, "") | {"labels": _join_labels(texts)})
+    values = dict.fromkeys(VARIABLES, "")
+    if verdict not in POINT_FORMATS:
+        return fill_template(closing, values | {"labels": _join_labels(labels)})
+    offered = parse_arrangement(labels)
+    texts = [
+        form.option_texts.get(option, name).replace(option.upper(), name.upper())
+        for option, name in zip(offered.options, offered.names, strict=True)
+    ]
+    values["criteria"] = "\n".join(f"{name}: X" for name in offered.criteria)
+    return fill_template(closing, values | {"labels": _join_labels(texts)})
 
 
 _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
@@ -325,7 +386,7 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "context": lambda _, inputs: context_text(inputs.item),
     "reference": lambda _, inputs: inputs.item.reference,
     "ground_truth": lambda _, inputs: inputs.item.ground_truth,
-    "criteria": lambda _, inputs: inputs.criteria or _criteria_text(inputs.item),
+    "criteria": lambda prompt, inputs: _criteria_lines(prompt, inputs),
     "criteria_subjective": lambda _, inputs: inputs.item.criteria.get("subjective", ""),
     "criteria_factuality": lambda _, inputs: inputs.item.criteria.get("factuality", ""),
     "response_a": lambda _, inputs: _answer_by_label(inputs, 0),
@@ -349,6 +410,16 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     "query_text": lambda _, inputs: query_text(inputs.item),
 }
 """Functions that compute the variables; only those a prompt contains are called."""
+
+
+def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return the criteria: of a rubric in the order of the labels, otherwise those of the study or
+    item."""
+    if not prompt.rubric:
+        return inputs.criteria or _criteria_text(inputs.item)
+    order = parse_arrangement(inputs.labels).criteria
+    texts = dict(inputs.rubric or prompt.rubric)
+    return "\n".join(f"- {name}: {texts[name]}" for name in order)
 
 
 def _criteria_text(item: Item) -> str:
@@ -396,20 +467,9 @@ def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
     """Return the label of each slot. `crossed`: in reverse order, so that the first slot has label
     B.
 
-    For a verdict on one answer: the options from the lowest to the highest.
+    For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
     if prompt.options:
-        return prompt.options
+        return Arrangement(prompt.options, (), tuple(name for name, _ in prompt.rubric)).labels
     labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
     return labels[::-1] if crossed else labels
-
-
-def arrange_options(options: tuple[str, ...], arrangement: str) -> list[tuple[str, ...]]:
-    """Return the orders in which the options of a verdict are offered.
-
-    `rotations`: as many orders as options, so that each option is at each place once; the ascending
-    order comes first.
-    """
-    if arrangement == "rotations":
-        return [options[k:] + options[:k] for k in range(len(options))]
-    return [options[::-1] if arrangement == "descending" else options]

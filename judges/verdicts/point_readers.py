@@ -1,7 +1,8 @@
-"""Readers of verdicts on one answer: pass or fail, or an option of a declared scale.
+"""Readers of verdicts on one answer: pass or fail, an option of a declared scale, or a rubric.
 
 The last marker counts, as in judges/verdicts/readers.py. A reply that names two options after its
-marker ("PASS or FAIL") is unreadable; it never counts as a fail or as the lowest score.
+marker ("PASS or FAIL"), or that leaves out a criterion, is unreadable; it never counts as a fail or
+as the lowest score.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Final
 
 from judges.verdicts.markers import LABEL_END, UNREADABLE_MARKER, MarkerMatch, last_match, score_at
 from judges.verdicts.reply_cleaning import CleanedReply, lower_ascii
-from studies.domain import Verdict
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
+from studies.domain import PASS_FAIL_OPTIONS, Verdict
+from studies.frames.arrangement import Arrangement
 
 _OPENING: Final = "[ \\n]?[\"'\u201c\u2018(\\[{<]{0,3} ?"
 _BETWEEN: Final = (
@@ -40,23 +43,70 @@ def read_pass_fail(text: CleanedReply, n_options: int) -> MarkerMatch:
     return MarkerMatch(Verdict(scores=(score,)), "", (marker.start(), word.end()))
 
 
-def read_scale_option(text: CleanedReply, options: Sequence[str]) -> MarkerMatch:
-    """Read `Score: <option>`; `options` are the options of the scale, from the lowest to the
-    highest."""
-    marker = last_match(_SCORE, text.lower)
+def read_point_verdict(
+    format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
+) -> MarkerMatch:
+    """Read a verdict on one answer. `options`: those of the prompt, from the lowest to the highest;
+    `arrangement`: their order and letters in the request, and the order of the criteria."""
+    if format == PASS_FAIL_FORMAT and not arrangement.letters:
+        return read_pass_fail(text, 1)
+    values = _values_by_name(tuple(options), arrangement)
+    if format == RUBRIC_FORMAT:
+        return _read_rubric(text, values, arrangement.criteria)
+    marker = last_match(_VERDICT if format == PASS_FAIL_FORMAT else _SCORE, text.lower)
     if marker is None or not options:
         return MarkerMatch()
-    values = option_values(tuple(options))
     found = _match_option(text, marker.end(), values)
     if found is None:
         return MarkerMatch(reason=UNREADABLE_MARKER)
     return MarkerMatch(Verdict(scores=(found[0],)), "", (marker.start(), found[1]))
 
 
+def _read_rubric(
+    text: CleanedReply, values: Mapping[str, float], criteria: Sequence[str]
+) -> MarkerMatch:
+    """Read one line `<criterion>: <level>` for each criterion.
+
+    The scores are the mean of the levels, then the levels in the order in which the request listed
+    the criteria.
+    """
+    levels: list[float] = []
+    spans: list[tuple[int, int]] = []
+    for name in criteria:
+        marker = last_match(_criterion_marker(name), text.lower)
+        if marker is None:
+            return MarkerMatch() if not levels else MarkerMatch(reason=f"no level for {name}")
+        found = _match_option(text, marker.end(), values)
+        if found is None:
+            return MarkerMatch(reason=f"the level of {name} cannot be read")
+        levels.append(found[0])
+        spans.append((marker.start(), found[1]))
+    if not levels:
+        return MarkerMatch()
+    span = (min(start for start, _ in spans), max(end for _, end in spans))
+    return MarkerMatch(Verdict(scores=(sum(levels) / len(levels), *levels)), "", span)
+
+
+@lru_cache(maxsize=256)
+def _criterion_marker(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-]){re.escape(lower_ascii(name))} ?:")
+
+
+@lru_cache(maxsize=256)
+def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
+    """Return the score by the name of an option in the reply: its letter if it has one, and its own
+    text."""
+    values = option_values(options)
+    letters = zip(arrangement.letters, arrangement.options, strict=False)
+    return {letter: values[option] for letter, option in letters if option in values} | values
+
+
 @lru_cache(maxsize=256)
 def option_values(options: tuple[str, ...]) -> dict[str, float]:
-    """Return the score of each option: the number it states, or its rank from 1 if not all options
-    are numbers."""
+    """Return the score of each option: 1 for pass and 0 for fail, the number it states, or its rank
+    from 1 if not all options are numbers."""
+    if set(options) == set(PASS_FAIL_OPTIONS):
+        return {option: float(PASS_FAIL_OPTIONS.index(option)) for option in options}
     try:
         return {option: float(option) for option in options}
     except ValueError:

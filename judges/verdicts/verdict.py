@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.verdicts.markers import MarkerMatch
-from judges.verdicts.point_readers import read_scale_option
+from judges.verdicts.point_readers import read_point_verdict
 from judges.verdicts.readers import reader_for
 from judges.verdicts.reply_cleaning import clean_reply, original_span
-from judges.verdicts.verdict_formats import SCALE_FORMAT, find_format
+from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
 from studies.domain import Verdict
+from studies.frames.arrangement import Arrangement, parse_arrangement
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
@@ -43,13 +44,15 @@ def parse_verdict(
     n_options: int = 2,
     rule: str = "default",
     scale: Sequence[str] = (),
+    labels: Sequence[str] = (),
 ) -> ParsedVerdict:
     """Parse a reply. Choice and scores are in label order: index 0 is label A or 1, index 1 is B or
     2.
 
-    `scale`: the options of a prompt with a declared scale, from the lowest to the highest.
+    `scale`: the options of a prompt that judges one answer, from the lowest to the highest.
+    `labels`: the labels of its ask; without them, the options are in that order.
     """
-    found, truncated = _find_marker(format, reply, n_options, rule, scale)
+    found, truncated = _find_marker(format, reply, n_options, rule, scale, labels)
     reason = "" if found.verdict else found.reason
     return ParsedVerdict(found.verdict, found.rule, truncated, reason)
 
@@ -60,9 +63,10 @@ def marker_span(
     n_options: int = 2,
     rule: str = "default",
     scale: Sequence[str] = (),
+    labels: Sequence[str] = (),
 ) -> tuple[int, int] | None:
     """Return the span of the verdict in the raw reply, for highlighting on the page."""
-    found, _ = _find_marker(format, reply, n_options, rule, scale)
+    found, _ = _find_marker(format, reply, n_options, rule, scale, labels)
     if found.verdict is None or found.span is None:
         return None
     return original_span(reply, found.span, emphasis=format != "json-winner")
@@ -95,8 +99,34 @@ def read_probabilities(
     return ParsedVerdict(verdict, "probabilities", mass=mass, probabilities=seen)
 
 
+def read_option_probabilities(
+    options: Mapping[str, float],
+    arrangement: Arrangement,
+    token_probabilities: Mapping[str, float],
+) -> ParsedVerdict:
+    """Take the most probable option as the score of one answer; none if two are equally probable.
+
+    `options`: option -> score, from the lowest to the highest. The probabilities of the verdict are
+    in that order, so that they give an expected score.
+    """
+    named = dict(zip(arrangement.options, arrangement.names, strict=True))
+    if arrangement.is_pass_fail and not arrangement.letters:
+        named = {option: option.upper() for option in named}
+    read = read_probabilities([named[option] for option in options], token_probabilities)
+    if read.verdict is None or not isinstance(read.verdict.pick, int):
+        reason = read.reason or "two options are equally probable"
+        return replace(read, verdict=None, reason=reason)
+    score = list(options.values())[read.verdict.pick]
+    return replace(read, verdict=replace(read.verdict, pick=None, scores=(score,)))
+
+
 def _find_marker(
-    format: str, reply: str, n_options: int, rule: str, scale: Sequence[str]
+    format: str,
+    reply: str,
+    n_options: int,
+    rule: str,
+    scale: Sequence[str],
+    labels: Sequence[str],
 ) -> tuple[MarkerMatch, bool]:
     name = find_format(format).name
     if rule not in READING_RULES:
@@ -108,6 +138,7 @@ def _find_marker(
         return MarkerMatch(reason="the reasoning block is not closed"), True
     if not text.text.strip():
         return MarkerMatch(reason="empty reply"), False
-    if name == SCALE_FORMAT:
-        return read_scale_option(text, scale), False
+    if name in POINT_FORMATS:
+        arrangement = parse_arrangement(tuple(labels) or tuple(scale))
+        return read_point_verdict(name, text, scale, arrangement), False
     return reader_for(name, rule)(text, n_options), False

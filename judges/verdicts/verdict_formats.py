@@ -16,13 +16,17 @@ from studies.domain import FAIL, PASS
 
 PASS_FAIL_FORMAT: Final = "pass-fail"
 SCALE_FORMAT: Final = "score-scale"
+RUBRIC_FORMAT: Final = "rubric"
+POINT_FORMATS: Final = (PASS_FAIL_FORMAT, SCALE_FORMAT, RUBRIC_FORMAT)
+"""Formats of verdicts on one answer with declared options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A way in which a prompt asks for a verdict and a reply states it.
 
-    `closing` and `closing_prefilled` may contain `$labels` ("A or B"). `closing_prefilled` is for a
+    `closing` and `closing_prefilled` may contain `$labels` ("A or B"), and for a rubric `$criteria`
+    (one line for each criterion). `closing_prefilled` is for a
     judge whose reply is pre-filled up to the label. It names the labels and contains no
     placeholder, because small models copy placeholders.
     """
@@ -237,7 +241,8 @@ _FORMAT_LIST: Final = (
         high=1,
         closing="Finish with one of these lines: $labels.",
         closing_prefilled="Give your verdict: $labels.",
-        grammar='root ::= "Verdict: " ("PASS" | "FAIL")',
+        prefill="Verdict:",
+        grammar='root ::= "Verdict: " ($labels)',
         option_texts={
             PASS: '"Verdict: PASS" if the answer is good enough',
             FAIL: '"Verdict: FAIL" if the answer is not good enough',
@@ -247,7 +252,18 @@ _FORMAT_LIST: Final = (
         name=SCALE_FORMAT,
         closing='Finish with a line "Score: X", where X is one of these options: $labels.',
         closing_prefilled="Choose one of these options as the score: $labels.",
+        prefill="Score:",
         grammar='root ::= "Score: " ($labels)',
+    ),
+    Format(
+        name=RUBRIC_FORMAT,
+        closing=(
+            "Finish with these lines, each with one of the levels $labels in place of X:\n$criteria"
+        ),
+        closing_prefilled=(
+            "Give one of the levels $labels for each criterion, one line for each:\n$criteria"
+        ),
+        grammar="root ::= $lines\nlevel ::= $labels",
     ),
     Format(
         name="label",

@@ -19,7 +19,7 @@ from metrics.labels.pass_fail import (
 from metrics.labels.score_agreement import score_agreement
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
 from studies.domain import Estimate
-from studies.frames.frame import pass_fail_rows
+from studies.frames.point_columns import pass_fail_rows
 
 RATE_NAMES: Final = (
     "sensitivity", "specificity", "precision", "agreement", "kappa", "youden", "base_rate",
@@ -102,13 +102,18 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
 def scores_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement of scores with labels, as judge -> prompt -> estimates.
 
-    Judges and prompts without labelled answers are left out.
+    Judges and prompts without labelled answers are left out. `expected`: the same for the expected
+    score, where the judge gave probabilities of the options.
     """
     nested: Json = {}
     for (judge, prompt), rows in score_cells(frame).items():
         if np.isfinite(rows.label).any():
             found = score_agreement(rows.score, rows.label, rows.item)
-            nested.setdefault(judge, {})[prompt] = asdict_estimates(found)
+            values: Json = dict(asdict_estimates(found))
+            if np.isfinite(rows.expected).any():
+                expected = score_agreement(rows.expected, rows.label, rows.item)
+                values["expected"] = asdict_estimates(expected)
+            nested.setdefault(judge, {})[prompt] = values
     return nested
 
 

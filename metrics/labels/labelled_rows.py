@@ -12,7 +12,7 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
 from metrics.labels.pass_fail import FAIL, PASS, UNKNOWN, PassFailRows
-from studies.frames.frame import GOLD_COLUMN, pass_fail_rows
+from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, pass_fail_rows
 
 JudgePrompt = tuple[str, str]
 CELL: Final = ("judge", "prompt")
@@ -27,6 +27,8 @@ class ScoreRows:
     score: Floats
     label: Floats
     item: Ints
+    expected: Floats
+    """Expected score from the probabilities of the options; nan without them."""
 
 
 def pass_fail_cells(frame: pd.DataFrame) -> dict[JudgePrompt, PassFailRows]:
@@ -59,13 +61,22 @@ def usable_scores(rows: pd.DataFrame) -> Floats:
 
 
 def _score_rows(rows: pd.DataFrame) -> ScoreRows:
-    return ScoreRows(usable_scores(rows), _labels(rows), row_selection.item_codes(rows))
+    return ScoreRows(
+        usable_scores(rows),
+        _labels(rows),
+        row_selection.item_codes(rows),
+        _column(rows, EXPECTED_COLUMN),
+    )
 
 
 def _labels(rows: pd.DataFrame) -> Floats:
-    if GOLD_COLUMN not in rows:
+    return _column(rows, GOLD_COLUMN)
+
+
+def _column(rows: pd.DataFrame, name: str) -> Floats:
+    if name not in rows:
         return np.full(len(rows), np.nan)
-    return rows[GOLD_COLUMN].to_numpy(np.float64)
+    return rows[name].to_numpy(np.float64)
 
 
 def _cells(

@@ -1,29 +1,52 @@
 """Effect of the order in which a prompt lists the options of a verdict (pass and fail, or scores).
 
-An arrangement is one order of the options. Arrangements are compared on the same answer (item and
-contestant). Repeats in one arrangement are averaged first; noise-floor repeats enter the noise
-floor only.
+Orders are compared on the same answer (item and contestant) with the same order of criteria.
+Repeats in one order are averaged first; noise-floor repeats enter the noise floor only. In a rubric
+the overall score is compared, and the chosen option is the level of each criterion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import row_selection
-from metrics.estimation.intervals import mean_estimate, proportion, unknown_estimate
-from metrics.labels.labelled_rows import CELL, usable_scores
-from studies.domain import PASS, Estimate
-from studies.frames.frame import SEP, pass_fail_rows
+from metrics.estimation.intervals import Floats, mean_estimate, proportion, unknown_estimate
+from metrics.labels.point_table import ANSWER, arrangements_by_code, chosen_options, point_table
+from studies.domain import Estimate
+from studies.frames.arrangement import Arrangement
 
-ONE_ORDER_NOTE: Final = "no answer was judged in two orders of the options"
-NO_REPEAT_NOTE: Final = "no verdict was repeated in the same order of the options"
-_CASE: Final = ["item", "who"]
+ONE_ORDER_NOTE: Final = "no answer was judged in two orders"
+NO_REPEAT_NOTE: Final = "no verdict was repeated in the same order"
+NAMED_LEVELS_NOTE: Final = "the order of named levels is not stored with the verdicts"
 _SAME_SCORE: Final = 1e-6
+
+Cell = tuple[str, str]
+"""Judge and prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceShare:
+    """Share of verdicts for the option at one place, and the share expected without an effect."""
+
+    share: Estimate
+    expected: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEffect:
+    """Effect of an order (of options, or of criteria) on the scores of the same answers."""
+
+    changed: Estimate
+    """Share of answers whose score depends on the order."""
+    noise_floor: Estimate
+    """Share of repeats in the same order whose score differs from the first verdict."""
+    shift: Mapping[str, Estimate]
+    """Order -> its mean score − mean score in the other orders, on the same answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +54,32 @@ class OptionOrder:
     """Effects of the order of the options on the verdicts of one judge with one prompt."""
 
     changed: Estimate
-    """Share of answers whose score depends on the order of the options."""
     noise_floor: Estimate
-    """Share of repeats in the same order whose score differs from the first verdict."""
     first_place: Estimate
     """Share of verdicts for the option listed first."""
     expected_first: Estimate
     """Expected value of `first_place` if the same verdicts did not depend on the order."""
     shift: Mapping[str, Estimate]
-    """Arrangement -> its mean score − mean score in the other arrangements, on the same answers."""
+    places: tuple[PlaceShare, ...] = ()
+    """Shares of all places, from the first to the last."""
+    place_entropy: float | None = None
+    """Entropy of the chosen places, from 0 (always the same place) to 1 (all equally often)."""
+    letter: PlaceShare | None = None
+    """Share of verdicts for the option with the letter A, if the options had letters."""
 
 
-def option_order_effects(frame: pd.DataFrame) -> dict[tuple[str, str], OptionOrder]:
+def option_order_effects(frame: pd.DataFrame) -> dict[Cell, OptionOrder]:
     """Estimate the effects of the options' order for each judge and prompt that used at least two
     orders."""
-    rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
-    found: dict[tuple[str, str], OptionOrder] = {}
-    if not len(rows):
-        return found
-    table = _score_table(rows)
-    for judge, prompt in row_selection.observed_combinations(rows, CELL):
-        own = table[(table["judge"] == judge) & (table["prompt"] == prompt)]
-        if own["arrangement"].nunique() > 1:
-            found[judge, prompt] = _effects(own)
+    if not (frame["options"] == 1).any():
+        return {}
+    table, chosen = point_table(frame), chosen_options(frame)
+    offered = arrangements_by_code(frame)
+    found: dict[Cell, OptionOrder] = {}
+    for cell, own in cells_of(table):
+        if own["options"].nunique() > 1:
+            effect = order_effect(own, "options", "criteria")
+            found[cell] = _with_places(effect, _rows_of(chosen, cell), offered)
     return found
 
 
@@ -61,50 +87,49 @@ def option_order_section(frame: pd.DataFrame) -> dict[str, Any]:
     """Build the section on the order of the options, as judge -> prompt -> estimates."""
     nested: dict[str, Any] = {}
     for (judge, prompt), found in option_order_effects(frame).items():
-        nested.setdefault(judge, {})[prompt] = {
+        values: dict[str, Any] = {
             name: getattr(found, name)
             for name in ("changed", "noise_floor", "first_place", "expected_first", "shift")
         }
+        values["places"] = {
+            str(place): _share_values(one) for place, one in enumerate(found.places, start=1)
+        }
+        values["place_entropy"] = found.place_entropy
+        if found.letter is not None:
+            values["first_letter"] = _share_values(found.letter)
+        nested.setdefault(judge, {})[prompt] = values
     return nested
 
 
-def _score_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Build the table of usable scores with judge, prompt, item, contestant and arrangement of the
-    options."""
-    table = pd.DataFrame(
-        {
-            "judge": rows["judge"].astype(str).to_numpy(),
-            "prompt": rows["prompt"].astype(str).to_numpy(),
-            "item": row_selection.item_codes(rows),
-            "who": rows["first"].astype(str).to_numpy(),
-            "arrangement": rows["labels"].astype(str).to_numpy(),
-            "noise": rows["noise"].to_numpy(np.bool_),
-            "pass_fail": pass_fail_rows(rows),
-            "score": usable_scores(rows),
-        }
-    )
-    return table[table["score"].notna()]
+def _share_values(one: PlaceShare) -> dict[str, Estimate]:
+    return {"share": one.share, "expected": one.expected}
 
 
-def _effects(own: pd.DataFrame) -> OptionOrder:
+def cells_of(table: pd.DataFrame) -> list[tuple[Cell, pd.DataFrame]]:
+    """Return the rows of each judge and prompt."""
+    grouped = table.groupby(["judge", "prompt"], sort=True)
+    return [((str(judge), str(prompt)), own) for (judge, prompt), own in grouped]
+
+
+def _rows_of(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
+    return table[(table["judge"] == cell[0]) & (table["prompt"] == cell[1])]
+
+
+def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
+    """Estimate the effect of the column `order` on answers that are equal in the column `same`."""
+    case = [*ANSWER, same]
     main = own[~own["noise"]]
-    cells = main.groupby([*_CASE, "arrangement"])["score"].mean().reset_index()
-    cases = cells.groupby(_CASE)["score"]
+    cells = main.groupby([*case, order])["score"].mean().reset_index()
+    cases = cells.groupby(case)["score"]
     spread = (cases.max() - cases.min())[cases.size() > 1]
     item = spread.index.get_level_values("item").to_numpy()
     note = "" if len(spread) else ONE_ORDER_NOTE
-    first, expected = _first_place(main)
-    return OptionOrder(
-        proportion((spread > _SAME_SCORE).to_numpy(), item, note=note),
-        _noise_floor(own, main),
-        first,
-        expected,
-        _shifts(cells),
-    )
+    changed = proportion((spread > _SAME_SCORE).to_numpy(), item, note=note)
+    return OrderEffect(changed, _noise_floor(own, main), _shifts(cells, case, order))
 
 
 def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
-    keys = [*_CASE, "arrangement"]
+    keys = [*ANSWER, "options", "criteria"]
     before = main.drop_duplicates(keys)[[*keys, "score"]]
     pairs = own[own["noise"]].merge(before, on=keys, suffixes=("", "_before"))
     changed = ((pairs["score"] - pairs["score_before"]).abs() > _SAME_SCORE).to_numpy()
@@ -112,58 +137,89 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
     return proportion(changed, pairs["item"].to_numpy(), note=note)
 
 
-def _shifts(cells: pd.DataFrame) -> dict[str, Estimate]:
-    """Return, for each arrangement (order of the options), its mean score minus that of the others.
-
-    Arrangements are paired by answer.
-    """
-    wide = cells.pivot(index=_CASE, columns="arrangement", values="score")
+def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estimate]:
+    """Return, for each order, its mean score minus that of the other orders, paired by answer."""
+    wide = cells.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:
-        others = wide.drop(columns=name).mean(axis=1)
-        gap = (wide[name] - others).dropna()
+        gap = (wide[name] - wide.drop(columns=name).mean(axis=1)).dropna()
         items = gap.index.get_level_values("item").to_numpy()
-        estimate = mean_estimate(gap.to_numpy(), items) if len(gap) else unknown_estimate(
-            ONE_ORDER_NOTE, "score"
-        )  # fmt: skip
-        found[" ".join(str(name).split(SEP))] = estimate
+        found[str(name)] = (
+            mean_estimate(gap.to_numpy(), items)
+            if len(gap)
+            else unknown_estimate(ONE_ORDER_NOTE, "score")
+        )
     return found
 
 
-def _first_place(main: pd.DataFrame) -> tuple[Estimate, Estimate]:
-    """Estimate the share of verdicts for the option listed first, and the share expected without an
-    order effect.
+# ------------------------------------------------------------------ places and letters
 
-    The expected share assumes that an answer's verdicts have the same distribution in every
-    arrangement: that of all verdicts on this answer together.
+
+def _with_places(
+    effect: OrderEffect, chosen: pd.DataFrame, offered: Sequence[Arrangement]
+) -> OptionOrder:
+    main = chosen[~chosen["noise"]]
+    codes = main["labels"].to_numpy()
+    count = max((len(offered[code].options) for code in np.unique(codes)), default=0)
+    places = tuple(
+        _share_at(main, [_score_at(one, place) for one in offered]) for place in range(count)
+    )
+    known = places and places[0].share.value is not None
+    lettered = bool(len(codes)) and all(offered[code].letters for code in np.unique(codes))
+    unknown = unknown_estimate(NAMED_LEVELS_NOTE, "share")
+    return OptionOrder(
+        effect.changed,
+        effect.noise_floor,
+        places[0].share if places else unknown,
+        places[0].expected if places else unknown,
+        effect.shift,
+        places if known else (),
+        _normalised_entropy([one.share.value or 0.0 for one in places]) if known else None,
+        _share_at(main, [_score_of_letter(one) for one in offered]) if lettered else None,
+    )
+
+
+def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
+    """Estimate the share of verdicts for one option of each arrangement, and the expected share.
+
+    `score_by_code`: score of that option by arrangement. The expected share assumes that an
+    answer's verdicts have the same distribution in every order: that of all verdicts on this answer
+    (and criterion) together.
     """
-    offered = [_option_score(name, passes) for name, passes in zip(
-        main["arrangement"], main["pass_fail"], strict=True)]  # fmt: skip
-    score = main["score"].to_numpy()
-    chosen = np.abs(score - np.asarray(offered)) < _SAME_SCORE
-    counts: dict[tuple[Any, Any], int] = {}
-    totals: dict[Any, int] = {}
-    cases = list(zip(main["item"], main["who"], strict=True))
-    for case, value in zip(cases, score, strict=True):
-        counts[case, value] = counts.get((case, value), 0) + 1
-        totals[case] = totals.get(case, 0) + 1
-    expected = [
-        counts.get((case, value), 0) / totals[case]
-        for case, value in zip(cases, offered, strict=True)
-    ]
-    items = main["item"].to_numpy()
-    return proportion(chosen, items), mean_estimate(expected, items, "share", (0.0, 1.0))
+    offered = np.asarray(score_by_code, np.float64)[main["labels"].to_numpy()]
+    known = np.isfinite(offered)
+    if not known.any():
+        unknown = unknown_estimate(NAMED_LEVELS_NOTE, "share")
+        return PlaceShare(unknown, unknown)
+    rows, offered = main[known], offered[known]
+    score, items = rows["score"].to_numpy(np.float64), rows["item"].to_numpy()
+    case = rows.groupby([*ANSWER, "criterion"]).ngroup().to_numpy()
+    chosen = np.abs(score - offered) < _SAME_SCORE
+    expected = _matching_share(case, score, offered)
+    return PlaceShare(
+        proportion(chosen, items), mean_estimate(expected, items, "share", (0.0, 1.0))
+    )
 
 
-def _option_score(arrangement: str, pass_fail: bool) -> float:
-    """Return the score of the option listed first; nan if the options are named levels.
+def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
+    """Return, for each row, the share of all verdicts in its case that equal the offered score."""
+    counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
+    equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
+    return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)
 
-    The frame does not record the order of named levels.
-    """
-    first = arrangement.split(SEP)[0]
-    if pass_fail:
-        return float(first == PASS)
-    try:
-        return float(first)
-    except ValueError:
-        return float("nan")
+
+def _score_at(arrangement: Arrangement, place: int) -> float:
+    scores = arrangement.scores
+    return scores[place] if place < len(scores) else math.nan
+
+
+def _score_of_letter(arrangement: Arrangement) -> float:
+    if "A" not in arrangement.letters or not arrangement.scores:
+        return math.nan
+    return arrangement.scores[arrangement.letters.index("A")]
+
+
+def _normalised_entropy(shares: Sequence[float]) -> float:
+    total = sum(shares)
+    parts = [share / total for share in shares if share > 0] if total > 0 else []
+    return -sum(p * math.log(p) for p in parts) / math.log(max(len(shares), 2))

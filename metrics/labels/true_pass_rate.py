@@ -20,6 +20,7 @@ from metrics.estimation.intervals import (
     join_notes,
     sum_by_item,
     unknown_estimate,
+    wilson_bounds,
 )
 from metrics.estimation.rare_events import Z95
 from metrics.labels.pass_fail import (
@@ -35,6 +36,9 @@ from studies.domain import Estimate
 
 MIN_YOUDEN: Final = 0.2
 """Smallest J with a correction; dividing by a smaller one makes the estimate unstable."""
+MIN_YOUDEN_LIMIT: Final = 0.06
+"""Smallest lower limit of J with a correction. A limit of 0 would correct up to 16 % of judges with
+J = 0.1; this one at most 10 % (docs/coverage.md)."""
 LABELS_METHOD: Final = "share of good labels, Wilson, effective n by items"
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
@@ -46,7 +50,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     """Estimate the share of good answers among all judged ones, from labels and corrected verdicts.
 
     Returns no value, with the reason as note, if there are verdicts to correct and Youden's index J
-    is below MIN_YOUDEN or its interval contains 0.
+    is below MIN_YOUDEN or its lower limit below MIN_YOUDEN_LIMIT.
     """
     rates = rates or pass_fail_rates(rows)
     usable = rows.usable
@@ -75,7 +79,7 @@ def refusal_reason(rates: PassFailRates) -> str:
             f"no correction: sensitivity + specificity − 1 is {youden.value:.2f}, "
             f"below {MIN_YOUDEN}; the judge hardly tells good from bad"
         )
-    if youden.low is None or youden.low <= 0:
+    if youden.low is None or youden.low <= MIN_YOUDEN_LIMIT:
         return "no correction: the labels do not show that the judge tells good from bad"
     return ""
 
@@ -168,14 +172,29 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     residual_items = sum_by_item((y - y.mean()) - weight * (on_labelled - on_labelled.mean()),
                                  usable.item[known])[1]  # fmt: skip
     other_items = sum_by_item(weight * (on_others - on_others.mean()), usable.item[~known])[1]
-    variance = (residual_items**2).sum() / n**2 + (other_items**2).sum() / others**2
-    half = Z95 * math.sqrt(float(variance))
+    # Mean and weight are estimated from the labelled answers, which costs two degrees of freedom.
+    fitted = n / max(n - 2, 1)
+    variance = fitted * (residual_items**2).sum() / n**2 + (other_items**2).sum() / others**2
+    low, high = _wilson_limits(value, float(variance), n)
     items = len(np.unique(usable.item))
     return _clip(
-        Estimate(value, value - half, value + half, n + others, items, "share", 0.95,
-                 "labels corrected by verdicts (PPI++), by items",
+        Estimate(value, min(low, value), max(high, value), n + others, items, "share", 0.95,
+                 "labels corrected by verdicts (PPI++), Wilson at the effective n, by items",
                  "valid if the labelled answers are a random sample")
     )  # fmt: skip
+
+
+def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, float]:
+    """Wilson limits of a share with a known variance, at the sample size that gives this variance.
+
+    Normal limits cover too rarely for a small share and few labels. Without any spread the size is
+    the number of labels.
+    """
+    share = min(1.0, max(0.0, value))
+    spread = share * (1 - share)
+    size = spread / variance if spread > 0 and variance > 0 else float(labels)
+    low, high = wilson_bounds(share * size, size)
+    return float(low), float(high)
 
 
 def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:

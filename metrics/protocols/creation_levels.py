@@ -11,7 +11,8 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, unknown_estimate
 from studies.domain import Estimate
-from studies.frames.frame import NO_PICK, pass_fail_rows
+from studies.frames.frame import NO_PICK
+from studies.frames.point_columns import pass_fail_rows
 
 LEVELS: Final = ("much_better", "better", "tie", "worse", "much_worse")
 LEVEL_POINTS: Final = {"much_better": 100, "better": 50, "tie": 0, "worse": -50, "much_worse": -100}

@@ -12,8 +12,12 @@ import pandas as pd
 from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
+from metrics.labels.criteria_order import criteria_order_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.option_order import option_order_section
+from metrics.labels.reliability import reliability_section
+from metrics.labels.score_contradictions import score_contradictions_section
+from metrics.labels.score_distribution import point_repeats_section, score_distribution_section
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
@@ -304,6 +308,11 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "pass_fail": _without_people(pass_fail_section),
     "scores": _without_people(scores_section),
     "option_order": _without_people(option_order_section),
+    "criteria_order": _without_people(criteria_order_section),
+    "score_distribution": _without_people(score_distribution_section),
+    "score_contradictions": _without_people(score_contradictions_section),
+    "point_repeats": _without_people(point_repeats_section),
+    "reliability": _without_people(reliability_section),
     "creation": _without_people(_creation),
     "accuracies": _without_people(_accuracies),
     "agreement": _agreement,

@@ -29,7 +29,7 @@ from metrics.summary.rating_sections import rating_sections
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.win_rates import win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
-from studies.frames.frame import pass_fail_rows
+from studies.frames.point_columns import pass_fail_rows
 
 SEED: Final = 7
 """Seed of the default generator, so that the same records give the same numbers."""

@@ -13,6 +13,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+SEP: Final = "\x1f"
+"""Separator of contestants (or labels) in one category; a control character that names cannot
+contain."""
+
 ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")
 INTEGER_COLUMNS: Final = {

@@ -11,24 +11,19 @@ import numpy as np
 import pandas as pd
 
 from studies.domain import (
-    FAIL,
     HUMAN_PREFIX,
-    PASS,
-    PASS_FAIL_OPTIONS,
     STATUSES,
     USABLE_STATUSES,
     Preference,
 )
+from studies.frames.columns import SEP as SEP
 from studies.frames.columns import JudgementColumns, NumberListColumn
+from studies.frames.point_columns import GOLD_COLUMN, add_point_numbers, gold_column
 from studies.frames.truth import best_answer, best_answers
 from studies.texts.injection import INSTRUCTION
 
 TIE: Final = -1
 NO_PICK: Final = -2
-SEP: Final = "\x1f"
-"""Separator of contestants (or labels) in one category; a control character that names cannot
-contain."""
-
 SUSPECT_COLUMN: Final = "injection_suspect"
 """Column: whether the question or a shown answer addresses the judge (studies.texts.injection). The
 frame has this column only if an item of the study has a suspect text."""
@@ -41,15 +36,6 @@ RIGHT_COLUMN: Final = "right"
 """1 or 0: the pick is one of the right answers or not, −1 if unknown; for three options or more."""
 RIGHT_OPTIONS_COLUMN: Final = "right_options"
 """Number of right answers among the options, −1 if unknown; with three options or more."""
-GOLD_COLUMN: Final = "gold"
-"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if it has no
-label. The frame has this column only if an answer of the study has a label."""
-
-PASS_FAIL_LABELS: Final = frozenset(
-    {SEP.join(PASS_FAIL_OPTIONS), SEP.join(PASS_FAIL_OPTIONS[::-1])}
-)
-"""Values of the column `labels` of pass/fail judgements."""
-
 FRAME_ROW_FIELDS: Final = 15
 """Number of columns of `Store.frame_rows`."""
 
@@ -101,6 +87,7 @@ def frame_from_rows(
         frame[column] = _categorical(slots.contestant(shown_codes, slot), slots.known)
     _add_numbers(frame, "score", columns.scores, slots.width)
     _add_numbers(frame, "p", columns.probabilities, slots.width)
+    add_point_numbers(frame, columns, usable)
     _add_lengths(frame, item_codes, shown_codes, narrow, slots)
     _add_families(frame, shown_codes, parts, families or {}, judge_families or {})
     questions = [
@@ -110,9 +97,9 @@ def frame_from_rows(
         frame[QUESTION_COLUMN] = _question_column(item_codes, questions)
     if any(facts.get("suspects") for facts in items.values()):
         frame[SUSPECT_COLUMN] = _suspect_column(item_codes, shown_codes, narrow, slots)
-    if any(facts.get("labels") for facts in items.values()):
-        passes = pass_fail_rows(frame)
-        frame[GOLD_COLUMN] = _gold_column(item_codes, shown_codes, narrow, slots, passes)
+    labels = [facts.get("labels") or {} for facts in narrow]
+    if (gold := gold_column(frame, labels)) is not None:
+        frame[GOLD_COLUMN] = gold
     if slots.width > 2:
         _add_right(frame, item_codes, narrow)
     return frame
@@ -257,43 +244,6 @@ def _suspect_column(
     for slot in range(slots.width):
         found = found | flagged[item_codes, slots.contestant(shown_codes, slot)]
     return found
-
-
-def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the pass/fail judgements, including those without a readable verdict."""
-    named = frame["labels"].cat
-    wanted = np.asarray([str(name) in PASS_FAIL_LABELS for name in named.categories], bool)
-    codes = named.codes.to_numpy()
-    chosen = wanted[codes] if len(wanted) else np.zeros(len(codes), bool)
-    return np.asarray(chosen & (frame["options"] == 1).to_numpy())
-
-
-def _gold_column(
-    item_codes: np.ndarray,
-    shown_codes: np.ndarray,
-    narrow: Sequence[Mapping[str, Any]],
-    slots: _SlotTable,
-    passes: np.ndarray,
-) -> np.ndarray:
-    """Return the label of the single answer shown, as a number; NaN without a label.
-
-    Pass/fail labels apply to pass/fail verdicts only, and scores to scores only, as 1 may mean pass
-    or the lowest score of a scale.
-    """
-    shape = (len(narrow), len(slots.known) + 1)  # the last column is for empty slots
-    pass_fail, scores = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
-    for row, facts in enumerate(narrow):
-        for name, value in (facts.get("labels") or {}).items():
-            if name not in slots.code_by_name:
-                continue
-            column = slots.code_by_name[name]
-            if value in (PASS, FAIL):
-                pass_fail[row, column] = value == PASS
-            else:
-                scores[row, column] = value
-    who = slots.contestant(shown_codes, 0)
-    gold = np.where(passes, pass_fail[item_codes, who], scores[item_codes, who])
-    return np.where(slots.contestant(shown_codes, 1) < 0, gold, np.float32(np.nan))
 
 
 def _truth_column(

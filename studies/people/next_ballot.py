@@ -15,7 +15,13 @@ from typing import Final, NamedTuple
 
 from studies.frames.frame import SEP
 from studies.people.votable import ComparisonKey, VotableComparison
-from studies.store.ballot_queries import Ballot, BallotMode, SelectionReason, VotingRules
+from studies.store.ballot_queries import (
+    SINGLE_MODES,
+    Ballot,
+    BallotMode,
+    SelectionReason,
+    VotingRules,
+)
 
 MIN_REPEAT_GAP: Final = 5
 """Minimum distance, in ballots, of a repeated comparison, so that voters do not remember it."""
@@ -78,7 +84,7 @@ class BallotPicker:
             total = max(min(self.rules.each, total), len(first))
         repeated = len(self.own_ballots) - len(first)
         answered = total - sum(ballot.state == "skipped" for ballot in first)
-        repeatable = self.mode != "verify" and total > MIN_REPEAT_GAP
+        repeatable = self.mode not in SINGLE_MODES and total > MIN_REPEAT_GAP
         due = int(self.rules.repeats * answered) if repeatable else 0
         return VoterProgress(states["voted"], states["skipped"], total + max(due, repeated))
 
@@ -146,7 +152,7 @@ class BallotPicker:
     def _repeat(self) -> Ballot | None:
         """Return an earlier comparison of this voter, if a repeat is due and the comparison is long
         enough ago."""
-        if self.mode == "verify":
+        if self.mode in SINGLE_MODES:
             return None
         repeated = {
             ballot_comparison(ballot) for ballot in self.own_ballots if ballot.chosen == "repeat"

@@ -10,7 +10,7 @@ from typing import Final
 
 from studies.domain import HUMAN_PREFIX, REFERENCE, UNRELATED, USABLE_STATUSES
 from studies.frames.frame import NO_PICK, SEP, TIE
-from studies.store.ballot_queries import BallotMode, SelectionRule, VotingRules
+from studies.store.ballot_queries import SINGLE_MODES, BallotMode, SelectionRule, VotingRules
 from studies.store.queries.plan_queries import machine_comparisons, machine_verdict_stamp
 from studies.store.store import Store
 
@@ -45,7 +45,7 @@ def votable_comparisons(
         lambda: _all_votable(store, study, mode, rules.whom),
         store.version(study)[0],
     )
-    if rules.choose == "random" or mode == "verify":
+    if rules.choose == "random" or mode in SINGLE_MODES:
         return units
     weights = disagreement_weights(store, study, rules.choose)
     weighed = (replace(unit, weight=weights.get(unit.comparison, 0)) for unit in units)
@@ -68,6 +68,8 @@ def _all_votable(
     answered = _contestants_by_item(store, study)
     if mode == "verify":
         return tuple(_verifiable_answers(answered, whom))
+    if mode in SINGLE_MODES:
+        return tuple(_single_answers(answered, set(store.study(study).contestants)))
     found = _planned_comparisons(store, study, answered, mode) or _possible_comparisons(
         store, study, answered, mode
     )
@@ -91,6 +93,16 @@ def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable
     for item, names in answered.items():
         for name in sorted(names):
             if (name == REFERENCE) == (references and whom == "reference"):
+                yield VotableComparison(item, (name,))
+
+
+def _single_answers(
+    answered: Mapping[str, set[str]], contestants: set[str]
+) -> Iterable[VotableComparison]:
+    """Yield the answers to pass, fail or score: those of the study's contestants, or all."""
+    for item, names in answered.items():
+        for name in sorted(names - {REFERENCE}):
+            if not contestants or name in contestants:
                 yield VotableComparison(item, (name,))
 
 
@@ -142,7 +154,7 @@ def disagreement_weights(
     judged = (store.plan_sha(study), *machine_verdict_stamp(store, study))
     return dict(
         store.memoised(
-            study, ("weights", choose), lambda: _compute_weights(store, study, choose), judged
+            study, ("vote weights", choose), lambda: _compute_weights(store, study, choose), judged
         )
     )
 

@@ -249,15 +249,30 @@ class Study:
                 "ascending": "Ascending",
                 "descending": "Descending",
                 "rotations": "Rotations",
+                "crossed": "Crossed",
             },
             option_hints={
                 "ascending": "the worst option first: one call per answer",
                 "descending": "the best option first: one call per answer",
                 "rotations": "each option in each place once: measures the effect of their order",
+                "crossed": "rotations with letters in two orders: separates place from letter",
             },
             protocol=True,
         ),
     ] = "ascending"
+    criteria_order: Annotated[
+        str,
+        Key(
+            "Criteria order",
+            options={"given": "As given", "rotations": "Rotations"},
+            option_hints={
+                "given": "one order of a rubric's criteria",
+                "rotations": "each criterion in each place once: measures the effect of their "
+                "order",
+            },
+            protocol=True,
+        ),
+    ] = "given"
     criteria: Annotated[
         str,
         Key("Criteria", "when an answer is good, for prompts that judge one answer", protocol=True),

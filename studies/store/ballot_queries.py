@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
-from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Ask, Item
+from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, REFERENCE, AnswerCheck, Ask, Item
 from studies.errors import StudyError
 from studies.files.items import parse_stored_item
 from studies.frames.frame import SEP
@@ -22,11 +22,15 @@ from studies.recorded_keys import recorded_key
 from studies.sources.builder import VOTE_PROMPT, slot_labels
 from studies.store.rows import STUDY_ID
 
-BallotMode = Literal["pair", "levels", "options", "verify"]
+BallotMode = Literal["pair", "levels", "options", "verify", "pass", "score"]
 SelectionRule = Literal["random", "flipped", "split"]
 SelectionReason = Literal["random", "flipped", "split", "repeat"]
 BallotState = Literal["open", "voted", "skipped"]
 BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
+SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score")
+"""Modes in which a ballot shows one answer: nothing is compared, and no order can be repeated."""
+SCORE_LABELS: Final = ("score",)
+"""`Ask.labels` of a vote that scores one answer; its score is on the scale of the study."""
 SELECTION_RULES: Final[tuple[SelectionRule, ...]] = get_args(SelectionRule)
 
 BALLOT_COLUMNS: Final = (
@@ -258,10 +262,16 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
         ballot.voter,
         VOTE_PROMPT,
         ballot.shown,
-        slot_labels(len(ballot.shown)),
+        _vote_labels(ballot),
         orders=orders,
     )
     return replace(ask, key=recorded_key(f"{study}{SEP}{texts_sha}", ask))
+
+
+def _vote_labels(ballot: Ballot) -> tuple[str, ...]:
+    if ballot.mode == "pass":
+        return PASS_FAIL_OPTIONS
+    return SCORE_LABELS if ballot.mode == "score" else slot_labels(len(ballot.shown))
 
 
 def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:

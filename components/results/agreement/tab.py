@@ -135,7 +135,7 @@ def draw_categories(filtered_study: FilteredStudy) -> Drawn | None:
     heading = panel_heading(
         f"Agreement with {against}, by category", f"% {measure}, 95{NARROW_SPACE}% CI"
     )
-    return Drawn({"categories": panels.show_categories(data) + targeted_votes_note(data)}, heading)
+    return Drawn({"by_category": panels.show_categories(data) + targeted_votes_note(data)}, heading)
 
 
 def draw_corrected(filtered_study: FilteredStudy) -> Markup | None:
@@ -244,9 +244,9 @@ VERIFIED: Final = Panel(
     report=agreement_report.report_verification,
 )
 CATEGORIES: Final = Panel(
-    "categories",
+    "by_category",
     draw_categories,
-    (Body("categories", "eh-agree-categories", clickable=True),),
+    (Body("by_category", "eh-agree-categories", clickable=True),),
     "Agreement by category",
     heading_changes=True,
     how=HOW_CATEGORIES,

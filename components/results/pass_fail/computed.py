@@ -8,7 +8,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
 from metrics.labels.label_sections import PassFailResult, pass_fail_results
 from metrics.labels.option_order import OptionOrder, option_order_effects
-from studies.frames.frame import pass_fail_rows
+from metrics.labels.reliability import ReliabilityPoint, reliability_curves
+from studies.frames.point_columns import pass_fail_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class PassFailView:
 
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]
+    reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
 
     @property
     def cell(self) -> tuple[str, str] | None:
@@ -32,16 +34,11 @@ class PassFailView:
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
     """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
-    return PassFailView(pass_fail_results(rows), option_order_effects(rows))
+    return PassFailView(
+        pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows)
+    )
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:
     """Whether the study has any pass/fail verdicts."""
     return bool(pass_fail_rows(filtered.unfiltered_frame).any())
-
-
-def has_only_pass_fail(filtered: FilteredStudy) -> bool:
-    """Whether all judgements of the study are pass/fail verdicts, so that it contains no comparison
-    of answers."""
-    frame = filtered.unfiltered_frame
-    return len(frame) > 0 and bool(pass_fail_rows(frame).all())

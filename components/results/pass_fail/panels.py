@@ -181,7 +181,31 @@ def rates_table(view: PassFailView) -> Markup:
         ColumnHead("", axis=Axis()),
     ]
     warning = notice_html("warn", _sentence(REVERSAL_NOTE)) if found.may_reverse else EMPTY
-    return wrap(value_table(heads, rows, label="Rates of the judge")) + warning
+    table = value_table(heads, rows, label="Rates of the judge")
+    return wrap(table, _reliability_table(view)) + warning
+
+
+def _reliability_table(view: PassFailView) -> Markup:
+    """HTML reliability curve as a table: probability of a pass, and share of good answers; empty
+    with fewer than two points."""
+    points = view.reliability.get(view.cell or ("", ""), ())
+    if len(points) < 2 or all(one.value in (0.0, 1.0) for one in points):
+        return EMPTY  # one verdict per answer without probabilities: precision says the same
+    axis = Axis()
+    heads = [
+        ColumnHead("Probability of a pass", numeric=False),
+        ColumnHead("Good answers, %"),
+        ColumnHead("", axis=axis),
+    ]
+    rows = [
+        [
+            name_cell(share(one.value, 0)),
+            value_cell(one.label, PERCENT, n=True),
+            forest_cell(one.label, Axis(chance=one.value), PERCENT, share(one.value, 0)),
+        ]
+        for one in points
+    ]
+    return value_table(heads, rows, label="Reliability of the probability of a pass")
 
 
 def _rate_row(
@@ -227,6 +251,14 @@ def order_panel(view: PassFailView) -> Markup:
         f"Repeats in the same order changed: {percent(found.noise_floor)}.",
         f"Option offered first chosen: {percent(found.first_place)}; "
         f"expected without an order effect: {share(found.expected_first.value)}.",
+        *(
+            [
+                f"Option with the letter A chosen: {percent(found.letter.share)}; "
+                f"expected: {share(found.letter.expected.value)}."
+            ]
+            if found.letter
+            else []
+        ),
         *(
             f"Offered as {name.replace(' ', ', ')}: {decimal(shift, 3)} against the other order."
             for name, shift in found.shift.items()

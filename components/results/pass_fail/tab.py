@@ -20,7 +20,7 @@ HOW_RATES: Final = (
     "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
     "True pass rate: labels where there are some; elsewhere (observed + specificity − 1) / J, with "
     "the limits of Lang and Reiczigel. It assumes that the judge errs equally often on labelled "
-    "and unlabelled answers. Below J = 0.2, or if the interval of J covers 0, it is not computed."
+    "and unlabelled answers. It needs a J of at least 0.2 with a lower limit above 0.06."
 )
 
 

@@ -156,6 +156,7 @@ def _score_rows(study: LenientStudy) -> list[Markup]:
     box = text_input(str(key), study.text_value(*key), label=key.rule.label)
     return [
         _switch_row(study, STUDY.options),
+        _switch_row(study, STUDY.criteria_order),
         form_row(key.rule.label, box, study.hint(key.rule.hint, *key), to=str(key)),
     ]
 

@@ -20,13 +20,13 @@ from studies.sources.formats.own_judgements import ITEMS_KEY
 
 VOTE_COLUMNS: Final = (
     "item", "judge", "prompt", "shown", "picked", "margin", "scores", "status", "orders", "repeat",
-    "seconds", "time", "comment", "detail",
+    "seconds", "time", "comment", "detail", "labels",
 )  # fmt: skip
 
 
 def vote_row(judgement: Judgement) -> dict[str, object]:
     """Convert a vote to a row; `detail` is the reason why the person was shown this comparison, if
-    known."""
+    known. `labels` is empty for the usual labels of answers (A, B)."""
     ask, verdict = judgement.ask, judgement.verdict
     pick = None if verdict is None else verdict.pick
     picked = ask.shown[pick] if isinstance(pick, int) else pick or ""
@@ -45,6 +45,7 @@ def vote_row(judgement: Judgement) -> dict[str, object]:
         repr(judgement.time),
         judgement.reply,
         judgement.detail,
+        "" if ask.labels == slot_labels(len(ask.shown)) else json.dumps(ask.labels),
     )
     return dict(zip(VOTE_COLUMNS, values, strict=True))
 
@@ -95,7 +96,7 @@ def _read_vote(row: Row) -> Judgement:
         cell["judge"],
         cell["prompt"] or "vote",
         shown,
-        slot_labels(len(shown)),
+        tuple(json.loads(cell["labels"])) if cell["labels"] else slot_labels(len(shown)),
         int(cell["repeat"] or 0),
         orders=int(cell["orders"] or 1),
     )

@@ -66,7 +66,7 @@ every_prompt = pytest.mark.parametrize("name", sorted(PROMPTS))
 def test_a_prompt_has_the_fields_of_the_schema_and_no_others(name: str) -> None:
     prompt = PROMPTS[name]
     wanted = {"name", "version", "source", "protocol", "messages", "verdict"}
-    assert wanted <= set(prompt) <= wanted | {"extraction", "scale"}
+    assert wanted <= set(prompt) <= wanted | {"extraction", "criteria", "scale"}
     assert prompt["name"] == name
     assert prompt["version"] == 1
     assert prompt["protocol"] in PROTOCOLS

@@ -205,7 +205,7 @@ def test_without_people_one_empty_state_says_what_to_do_and_judges_are_still_com
     controls = {"agree": "κ", "apart": AGAINST_PEOPLE}
     shown = agreement_tab.VIEW.render(FilteredStudy(store, "unvoted"), controls)
     assert any("40 pairs give agreement" in part for part in shown.values() if part)
-    panels = ("coefficients", "voters", "verified", "categories", "corrected")
+    panels = ("coefficients", "voters", "verified", "by_category", "corrected")
     assert [name for name, part in shown.items() if part is False] == [
         "people",
         *(f"{panel}_panel" for panel in panels),

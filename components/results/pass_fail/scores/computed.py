@@ -1,0 +1,113 @@
+"""Scores of single answers in a filtered study, computed once for all panels of the view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import share_in_drawing
+from judges.rendering.prompt import parse_prompt
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
+from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
+from metrics.labels.labelled_rows import score_cells
+from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
+from metrics.labels.reliability import ReliabilityPoint, reliability_curves
+from metrics.labels.score_agreement import ScoreAgreement, score_agreement
+from metrics.labels.score_contradictions import ScoreContradictions, score_contradictions
+from metrics.labels.score_distribution import ScoreDistribution, score_distributions
+from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresView:
+    """Results by judge and prompt; the panels show the combination with the most arrangements, then
+    the most verdicts."""
+
+    distributions: dict[Cell, ScoreDistribution]
+    order: dict[Cell, OptionOrder]
+    criteria: dict[Cell, CriteriaOrder]
+    agreement: dict[Cell, ScoreAgreement]
+    expected: dict[Cell, ScoreAgreement]
+    """Agreement of expected scores, where the judge gave probabilities."""
+    reliability: dict[Cell, tuple[ReliabilityPoint, ...]]
+    contradictions: dict[str, ScoreContradictions]
+    unusable: dict[Cell, int]
+
+    @property
+    def cell(self) -> Cell | None:
+        sizes = {
+            cell: (len(one.arrangements), one.mean.n) for cell, one in self.distributions.items()
+        }
+        return max(sizes, key=lambda cell: sizes[cell]) if sizes else None
+
+    @property
+    def shown(self) -> ScoreDistribution | None:
+        return self.distributions[self.cell] if self.cell else None
+
+
+@share_in_drawing
+def load_scores(filtered: FilteredStudy) -> ScoresView:
+    """Compute the results on scores of the judges in a filtered study."""
+    machines = filtered.machines
+    rows = machines.loc[score_rows(machines)]
+    cells = score_cells(rows)
+    labelled = {cell: one for cell, one in cells.items() if np.isfinite(one.label).any()}
+    pairs = (machines["options"] == 2).to_numpy() | score_rows(machines)
+    return ScoresView(
+        score_distributions(rows),
+        option_order_effects(rows),
+        criteria_order_effects(rows),
+        {cell: score_agreement(o.score, o.label, o.item) for cell, o in labelled.items()},
+        {
+            cell: score_agreement(one.expected, one.label, one.item)
+            for cell, one in labelled.items()
+            if np.isfinite(one.expected).any()
+        },
+        reliability_curves(rows),
+        score_contradictions(machines.loc[pairs]),
+        {cell: int(np.isnan(one.score).sum()) for cell, one in cells.items()},
+    )
+
+
+def score_rows(frame: pd.DataFrame) -> np.ndarray:
+    """Mask of the scores on a declared scale, and of scores with labels; ratings of a published
+    protocol without labels are shown in its own view."""
+    single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
+    labels = frame["labels"].cat
+    many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
+    declared = many[labels.codes.to_numpy()] if len(many) else np.zeros(len(frame), bool)
+    labelled = GOLD_COLUMN in frame and bool(frame.loc[single, GOLD_COLUMN].notna().any())
+    return np.asarray(single & (declared | labelled))
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictKinds:
+    """Kinds of verdicts that a study has, or will have by its plan before its first verdict."""
+
+    pass_fail: bool
+    scores: bool
+    only_points: bool
+
+
+def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
+    """Return the kinds of verdicts of a study. Before the first verdict they follow from the
+    prompts of the plan, so that a run opens with the views that its verdicts will have."""
+    frame = filtered.unfiltered_frame
+    if len(frame):
+        passes, scores = pass_fail_rows(frame), score_rows(frame)
+        return VerdictKinds(bool(passes.any()), bool(scores.any()), bool((passes | scores).all()))
+    texts = filtered.store.planned_prompts(filtered.name)
+    prompts = [parse_prompt(text, filtered.name) for text in texts]
+    points = [prompt for prompt in prompts if prompt.options]
+    passing = [prompt for prompt in points if prompt.verdict == PASS_FAIL_FORMAT]
+    only = bool(points) and len(points) == len(prompts)
+    return VerdictKinds(bool(passing), len(points) > len(passing), only)
+
+
+def has_only_points(filtered: FilteredStudy) -> bool:
+    """Whether all judgements of the study are pass/fail verdicts or scores of this view, so that it
+    contains no comparison of answers."""
+    return len(filtered.unfiltered_frame) > 0 and verdict_kinds(filtered).only_points

@@ -1,0 +1,304 @@
+"""Panels of the view on scores: arrangement heatmap, order effects, agreement with labels,
+contradictions with comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from components.html.forest_cells import fit_axis, steps_from
+from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
+from components.html.heatmap import ColourScale, MatrixColumn, matrix_html
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import Axis, notice_html, wrap
+from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    NumberStyle,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.pass_fail.scores.computed import ScoresView
+from metrics.labels.option_order import Cell
+from metrics.labels.score_agreement import ScoreAgreement
+from studies.domain import Estimate
+
+SHARE_SCALE: Final = ColourScale("Share of verdicts", "b", 0, 1, ("0 %", "100 %"))
+SHIFT: Final = NumberStyle(2, signed=True)
+MAX_ROWS: Final = 30
+"""Most arrangements that the heatmap shows."""
+NO_LABELS: Final = (
+    "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
+)
+ONE_ORDER: Final = (
+    "Options and criteria had one order. Set options: rotations or criteria_order: rotations to "
+    "measure their effect."
+)
+
+
+def scores_finding(view: ScoresView) -> tuple[str, str]:
+    """Headline and the sentence below it: mean score, change with the order, distance to labels."""
+    found, cell = view.shown, view.cell
+    if found is None or cell is None:
+        return "No scores of single answers here.", "This view is for judges that score an answer."
+    order, agreement = view.order.get(cell), view.agreement.get(cell)
+    title = f"Its mean score is {number(found.mean.value, 2)}."
+    if order is not None and order.changed.value is not None:
+        title = f"{share(order.changed.value, 0)} of scores change with the order of the options."
+    elif cell in view.criteria and view.criteria[cell].overall.changed.value is not None:
+        changed = share(view.criteria[cell].overall.changed.value, 0)
+        title = f"{changed} of scores change with the order of the criteria."
+    noise = order.noise_floor if order else None
+    texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
+    if noise is not None and noise.value is not None:
+        texts.append(f"repeats in the same order change {share(noise.value, 0)}")
+    if agreement is not None and agreement.bias.value is not None:
+        texts.append(f"{number(agreement.bias.value, 2, signed=True)} against the labels")
+    return title, f"{'; '.join(texts)}."
+
+
+def scores_kpis(view: ScoresView) -> Markup:
+    """HTML row of key figures."""
+    found, cell = view.shown, view.cell
+    if found is None or cell is None:
+        return EMPTY
+    order, criteria = view.order.get(cell), view.criteria.get(cell)
+    agreement = view.agreement.get(cell)
+    kpis = [
+        Kpi("Mean score", number(found.mean.value, 2),
+            note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
+        *([_share_kpi("Changed by option order", order.changed)] if order else []),
+        *([_share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
+        *([_share_kpi("Within one of the label", agreement.within_one)] if agreement else []),
+        unusable_replies_kpi(
+            view.unusable.get(cell, 0),
+            view.unusable.get(cell, 0) + found.mean.n,
+            "never counted as the lowest score",
+        ),
+    ]  # fmt: skip
+    return kpi_strip(kpis)
+
+
+def _share_kpi(label: str, estimate: Estimate) -> Kpi:
+    if estimate.value is None:
+        return Kpi(label, share(None), note=estimate.note)
+    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+    return Kpi(label, share(estimate.value), note=note)
+
+
+def arrangement_matrix(view: ScoresView) -> Markup:
+    """HTML heatmap: one row per arrangement, one column per score, cells with the share of
+    verdicts. Rows of a judge without an order effect are alike."""
+    found, cell = view.shown, view.cell
+    if found is None or cell is None:
+        return EMPTY
+    if not found.values:
+        return notice_html("calm", "The scores have too many different values for a heatmap.")
+    shown = found.arrangements[:MAX_ROWS]
+    columns = [MatrixColumn(f"{value:g}") for value in found.values]
+    cells = {
+        (one.name, f"{value:g}"): estimate
+        for one in shown
+        for value, estimate in one.shares.items()
+    }
+    select = {at: {"judge": cell[0], "prompt": cell[1]} for at in cells}
+    more = {
+        (one.name, f"{value:g}"): [f"mean score in this row {decimal(one.mean, 2)}"]
+        for one in shown
+        for value in found.values
+    }
+    left = len(found.arrangements) - len(shown)
+    note = f"{count(left, 'arrangement')} not shown" if left > 0 else ""
+    return matrix_html(
+        [one.name for one in shown],
+        columns,
+        cells,
+        SHARE_SCALE,
+        keys=("arrangement", "score"),
+        select=select,
+        more=more,
+        label_width=220,
+        aside=note,
+    )
+
+
+def order_tables(view: ScoresView) -> Markup:
+    """HTML on the effects of the order of options and criteria, with intervals."""
+    cell = view.cell or ("", "")
+    order, criteria = view.order.get(cell), view.criteria.get(cell)
+    if order is None and criteria is None:
+        return notice_html("calm", ONE_ORDER)
+    parts = [EMPTY]
+    if order is not None:
+        texts = [
+            f"Scores changed with the order of the options: {percent(order.changed)}.",
+            f"Repeats in the same order changed: {percent(order.noise_floor)}.",
+            f"Option offered first chosen: {percent(order.first_place)}; expected without an "
+            f"order effect: {share(order.expected_first.value)}.",
+        ]
+        if order.letter is not None:
+            texts.append(
+                f"Option with the letter A chosen: {percent(order.letter.share)}; expected: "
+                f"{share(order.letter.expected.value)}."
+            )
+        parts += [_texts(texts), _shift_table("Options in the order", order.shift)]
+    if criteria is not None:
+        texts = [
+            f"Scores changed with the order of the criteria: {percent(criteria.overall.changed)}.",
+            f"A criterion listed first gets {decimal(criteria.first, 2)} against other places.",
+        ]
+        parts += [
+            _texts(texts),
+            _shift_table("Criteria in the order", criteria.overall.shift),
+            _place_table(criteria.by_place),
+        ]
+    return wrap(*parts)
+
+
+def _texts(texts: list[str]) -> Markup:
+    return join(fill("<p>{}</p>", text) for text in texts)
+
+
+def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
+    axis = fit_axis(shifts.values(), steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
+    axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
+    heads = [
+        ColumnHead(head, numeric=False),
+        ColumnHead(f"Mean score against the others, 95{NARROW_SPACE}% CI"),
+        ColumnHead("", axis=axis),
+    ]
+    rows = [
+        [
+            name_cell(name),
+            value_cell(one, SHIFT, who=name, n=True),
+            EMPTY if one.value is None else forest_cell(one, axis, SHIFT, name),
+        ]
+        for name, one in shifts.items()
+    ]
+    return value_table(heads, rows, label=head)
+
+
+def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
+    """HTML table of the level of each criterion by its place, against its other places."""
+    count_of_places = max((len(places) for places in by_place.values()), default=0)
+    heads = [
+        ColumnHead("Criterion", numeric=False),
+        *(ColumnHead(f"Place {place + 1}") for place in range(count_of_places)),
+    ]
+    rows = [
+        [name_cell(name), *(value_cell(one, SHIFT, who=name) for one in places)]
+        for name, places in by_place.items()
+    ]
+    return value_table(heads, rows, label="Criteria by place")
+
+
+def agreement_table(view: ScoresView) -> Markup:
+    """HTML table of the agreement with labels; a second column for expected scores."""
+    cell = view.cell or ("", "")
+    found, expected = view.agreement.get(cell), view.expected.get(cell)
+    if found is None:
+        return notice_html("calm", NO_LABELS)
+    heads = [ColumnHead("Measure", numeric=False), ColumnHead(f"Score, 95{NARROW_SPACE}% CI")]
+    if expected is not None:
+        heads.append(ColumnHead("Expected score"))
+    rows = [
+        [
+            name_cell(label, note=note),
+            value_cell(getattr(found, name), style, who=label, n=True),
+            *([value_cell(getattr(expected, name), style, who=label)] if expected else []),
+        ]
+        for name, label, note, style in AGREEMENT_ROWS
+    ]
+    return wrap(value_table(heads, rows, label="Agreement with labels"), _reliability_table(view))
+
+
+AGREEMENT_ROWS: Final = (
+    ("mae", "Distance", "mean absolute difference to the label", SCORE),
+    ("bias", "Too high by", "mean of score − label", SHIFT),
+    ("within_one", "Within one", "share at most one step from the label, %", PERCENT),
+    ("spearman", "Spearman", "rank correlation", SCORE),
+    ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
+    ("quadratic_kappa", "Quadratic κ", "agreement beyond chance", SCORE),
+)
+"""Field of ScoreAgreement, label, note and style of each row."""
+
+
+def _reliability_table(view: ScoresView) -> Markup:
+    points = view.reliability.get(view.cell or ("", ""), ())
+    if not points:
+        return EMPTY
+    heads = [ColumnHead("Score given", numeric=False), ColumnHead("Mean label")]
+    rows = [[name_cell(f"{one.value:.3g}"), value_cell(one.label, SCORE, n=True)] for one in points]
+    return value_table(heads, rows, label="Mean label by score")
+
+
+def contradictions_table(view: ScoresView) -> Markup:
+    """HTML table of pairs whose lower-scored answer won; empty if no judge both scored and
+    compared."""
+    if not view.contradictions:
+        return EMPTY
+    heads = [
+        ColumnHead("Judge", numeric=False),
+        ColumnHead("Contradicted, %"),
+        ColumnHead("Equal scores"),
+        ColumnHead("Ties"),
+    ]
+    rows = [
+        [
+            name_cell(judge, {"judge": judge}),
+            value_cell(one.share, PERCENT, who=judge, n=True),
+            fill("{}", count(one.equal_scores)),
+            fill("{}", count(one.ties)),
+        ]
+        for judge, one in view.contradictions.items()
+    ]
+    return wrap(value_table(heads, rows, label="Scores against comparisons"))
+
+
+def score_judges_table(view: ScoresView) -> Markup:
+    """HTML table with one line for each judge and prompt; empty if there is only one."""
+    if len(view.distributions) < 2:
+        return EMPTY
+    heads = [
+        ColumnHead("Judge · prompt", numeric=False),
+        *(ColumnHead(text) for text in ("Mean", "Changed by options", "Bias", "Spearman")),
+    ]
+    rows = []
+    for cell, one in view.distributions.items():
+        order, agreement = view.order.get(cell), view.agreement.get(cell)
+        rows.append(
+            [
+                name_cell(" · ".join(cell), {"judge": cell[0], "prompt": cell[1]}),
+                value_cell(one.mean, SCORE),
+                value_cell(order.changed if order else None, PERCENT),
+                value_cell(agreement.bias if agreement else None, SHIFT),
+                value_cell(agreement.spearman if agreement else None, SCORE),
+            ]
+        )
+    return wrap(value_table(heads, rows, label="Judges that score"))
+
+
+def score_report_lines(cell: Cell, view: ScoresView) -> str:
+    """Text on one judge's scores, for the report."""
+    found, order = view.distributions[cell], view.order.get(cell)
+    parts = [f"mean score {decimal(found.mean, 2)}"]
+    if order is not None:
+        parts.append(f"{percent(order.changed)} of scores change with the order of the options")
+    if criteria := view.criteria.get(cell):
+        changed = percent(criteria.overall.changed)
+        parts.append(f"{changed} change with the order of the criteria")
+    if agreement := view.agreement.get(cell):
+        parts.append(_agreement_text(agreement))
+    parts.append(f"{count(view.unusable.get(cell, 0))} unusable replies")
+    return f"{'; '.join(parts)}."
+
+
+def _agreement_text(found: ScoreAgreement) -> str:
+    return (
+        f"against labels: mean distance {decimal(found.mae, 2)}, bias {decimal(found.bias, 2)}, "
+        f"Spearman {decimal(found.spearman, 2)}"
+    )

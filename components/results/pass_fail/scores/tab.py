@@ -1,0 +1,152 @@
+"""The view on scores in Results: arrangement heatmap, order effects, agreement with labels."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import NARROW_SPACE, count
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import empty_state, panel_heading, wrap
+from components.results.pass_fail.scores import panels
+from components.results.pass_fail.scores.computed import load_scores
+from components.results.view.result_view import (
+    Body,
+    Drawn,
+    Panel,
+    PanelGroup,
+    ReportPanel,
+    View,
+)
+
+NAME: Final = "Scores"
+MATRIX_TITLE: Final = "Scores by arrangement"
+ORDER_TITLE: Final = "Does the order matter?"
+LABELS_TITLE: Final = "Agreement with labels"
+AGAINST_TITLE: Final = "Scores against comparisons"
+AGAINST_SUBTITLE: Final = "pairs whose lower-scored answer won"
+HOW_ORDER: Final = (
+    "Arrangements (orders of options and of criteria) are compared on the same answer. Expected "
+    "share of a place: each answer's verdicts in all orders together, as if the order did not "
+    "matter. A rubric's score is the mean of its levels; in the heatmap all its levels count. "
+    "Unusable replies enter no score. Intervals: by item."
+)
+
+
+def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    return panels.scores_finding(load_scores(filtered))
+
+
+def kpis(filtered: FilteredStudy) -> Markup:
+    return panels.scores_kpis(load_scores(filtered))
+
+
+def draw_matrix(filtered: FilteredStudy) -> Drawn:
+    view = load_scores(filtered)
+    if view.shown is None:
+        none = empty_state("No scores", "Choose a study whose judges score single answers.")
+        return Drawn({"score_matrix": none}, panel_heading(MATRIX_TITLE))
+    who = " · ".join(view.cell or ())
+    arranged = count(len(view.shown.arrangements), "arrangement")
+    subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
+    return Drawn(
+        {"score_matrix": panels.arrangement_matrix(view)}, panel_heading(MATRIX_TITLE, subtitle)
+    )
+
+
+def draw_order(filtered: FilteredStudy) -> Markup:
+    view = load_scores(filtered)
+    return EMPTY if view.shown is None else panels.order_tables(view)
+
+
+def draw_labels(filtered: FilteredStudy) -> Markup:
+    view = load_scores(filtered)
+    return EMPTY if view.shown is None else panels.agreement_table(view)
+
+
+def draw_against(filtered: FilteredStudy) -> Markup | None:
+    """Contradictions between scores and comparisons, where a judge gave both."""
+    view = load_scores(filtered)
+    return panels.contradictions_table(view) if view.contradictions else None
+
+
+def draw_judges(filtered: FilteredStudy) -> Markup | None:
+    """All judges that score, where there is more than one."""
+    view = load_scores(filtered)
+    return panels.score_judges_table(view) if len(view.distributions) > 1 else None
+
+
+def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
+    """Heatmap of the report, with one sentence on each judge."""
+    view = load_scores(filtered)
+    if view.shown is None:
+        return None
+    texts = join(
+        fill("<p><b>{}</b>: {}</p>", " · ".join(cell), panels.score_report_lines(cell, view))
+        for cell in view.distributions
+    )
+    subtitle = f"% of verdicts by order of options and criteria; 95{NARROW_SPACE}% CI by item"
+    return ReportPanel(MATRIX_TITLE, subtitle, panels.arrangement_matrix(view) + wrap(texts))
+
+
+def report_order(filtered: FilteredStudy) -> ReportPanel | None:
+    view = load_scores(filtered)
+    return None if view.shown is None else ReportPanel(ORDER_TITLE, "", panels.order_tables(view))
+
+
+def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
+    view = load_scores(filtered)
+    if view.shown is None:
+        return None
+    return ReportPanel(LABELS_TITLE, "", panels.agreement_table(view))
+
+
+def report_against(filtered: FilteredStudy) -> ReportPanel | None:
+    view = load_scores(filtered)
+    if view.shown is None or not view.contradictions:
+        return None
+    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, panels.contradictions_table(view))
+
+
+MATRIX: Final = Panel(
+    "score_matrix",
+    draw_matrix,
+    (Body("score_matrix", "eh-score-matrix", clickable=True),),
+    MATRIX_TITLE,
+    heading_changes=True,
+    report=report_matrix,
+)
+ORDER: Final = Panel(
+    "score_order",
+    draw_order,
+    (Body("score_order", "eh-score-order"),),
+    ORDER_TITLE,
+    how=HOW_ORDER,
+    report=report_order,
+)
+LABELS: Final = Panel(
+    "score_labels",
+    draw_labels,
+    (Body("score_labels", "eh-score-agreement"),),
+    LABELS_TITLE,
+    "labels of the data, or people's",
+    report=report_labels,
+)
+AGAINST: Final = Panel(
+    "score_contradictions",
+    draw_against,
+    (Body("score_contradictions", "eh-score-contradictions", clickable=True),),
+    AGAINST_TITLE,
+    AGAINST_SUBTITLE,
+    visibility="hidden",
+    report=report_against,
+)
+JUDGES: Final = Panel(
+    "score_judges",
+    draw_judges,
+    (Body("score_judges", "eh-score-judges", clickable=True),),
+    "All judges",
+    f"95{NARROW_SPACE}% CI by item",
+    visibility="hidden",
+)
+VIEW: Final = View(NAME, (MATRIX, PanelGroup((ORDER, LABELS)), AGAINST, JUDGES), finding, kpis)

@@ -1,0 +1,84 @@
+"""Effect of the order in which a rubric lists its criteria: on the overall score, and on the level
+of each criterion by its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from metrics.estimation.intervals import mean_estimate, unknown_estimate
+from metrics.labels.option_order import (
+    ONE_ORDER_NOTE,
+    Cell,
+    OrderEffect,
+    cells_of,
+    order_effect,
+)
+from metrics.labels.point_table import ANSWER, chosen_options, point_table
+from studies.domain import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaOrder:
+    """Effects of the order of the criteria on the verdicts of one judge with one rubric."""
+
+    overall: OrderEffect
+    first: Estimate
+    """Level of a criterion listed first − level of the same criterion at other places."""
+    by_place: Mapping[str, tuple[Estimate, ...]]
+    """Criterion -> for each place: its level there − its level at other places, same answers."""
+
+
+def criteria_order_effects(frame: pd.DataFrame) -> dict[Cell, CriteriaOrder]:
+    """Estimate the effects of the criteria's order for each judge and rubric with two orders."""
+    if not (frame["options"] == 1).any():
+        return {}
+    table = point_table(frame)
+    varied = {cell: own for cell, own in cells_of(table) if own["criteria"].nunique() > 1}
+    if not varied:
+        return {}
+    levels = dict(cells_of(chosen_options(frame)))
+    return {
+        cell: _criteria_order(order_effect(own, "criteria", "options"), levels[cell])
+        for cell, own in varied.items()
+    }
+
+
+def criteria_order_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on the order of the criteria, as judge -> prompt -> estimates."""
+    nested: dict[str, Any] = {}
+    for (judge, prompt), found in criteria_order_effects(frame).items():
+        nested.setdefault(judge, {})[prompt] = {
+            "changed": found.overall.changed,
+            "noise_floor": found.overall.noise_floor,
+            "shift": found.overall.shift,
+            "first": found.first,
+            "by_place": {name: list(places) for name, places in found.by_place.items()},
+        }
+    return nested
+
+
+def _criteria_order(overall: OrderEffect, levels: pd.DataFrame) -> CriteriaOrder:
+    main = levels[~levels["noise"]]
+    count = int(main["place"].max()) + 1
+    by_place = {
+        str(name): tuple(_place_gap(own, place) for place in range(count))
+        for name, own in main.groupby("criterion", sort=True)
+    }
+    return CriteriaOrder(overall, _place_gap(main, 0), by_place)
+
+
+def _place_gap(levels: pd.DataFrame, place: int) -> Estimate:
+    """Estimate the mean level at a place minus that at other places, paired by answer, order of the
+    options and criterion."""
+    here = (levels["place"] == place).rename("here")
+    means = levels.groupby([*ANSWER, "options", "criterion", here])["score"].mean().unstack()
+    if True not in means or False not in means:
+        return unknown_estimate(ONE_ORDER_NOTE, "score")
+    gap = (means[True] - means[False]).dropna()
+    if not len(gap):
+        return unknown_estimate(ONE_ORDER_NOTE, "score")
+    return mean_estimate(gap.to_numpy(), gap.index.get_level_values("item").to_numpy())

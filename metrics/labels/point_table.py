@@ -1,0 +1,93 @@
+"""Tables of usable verdicts on one answer, with the arrangement of options and criteria."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.labels.labelled_rows import usable_scores
+from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
+from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, arrangement_of
+
+ANSWER: Final = ("item", "who")
+"""Columns that identify one answer: item and contestant."""
+NO_CRITERION: Final = ""
+
+
+def point_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per usable verdict on one answer, noise-floor repeats included.
+
+    Columns: judge, prompt, item, who (contestant), options and criteria (their orders as texts),
+    noise, score, expected, label, row (number in the frame of single answers).
+    """
+    rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
+    codes = rows["labels"].cat.codes.to_numpy()
+    parsed = _arrangements(rows)
+    table = pd.DataFrame(
+        {
+            "judge": rows["judge"].astype(str).to_numpy(),
+            "prompt": rows["prompt"].astype(str).to_numpy(),
+            "item": row_selection.item_codes(rows),
+            "who": rows["first"].astype(str).to_numpy(),
+            "options": _texts([option_text(one) for one in parsed], codes),
+            "criteria": _texts([" ".join(one.criteria) for one in parsed], codes),
+            "labels": codes,
+            "noise": rows["noise"].to_numpy(np.bool_),
+            "score": usable_scores(rows),
+            "expected": _numbers(rows, EXPECTED_COLUMN),
+            "label": _numbers(rows, GOLD_COLUMN),
+            "row": np.arange(len(rows)),
+        }
+    )
+    return table[table["score"].notna()]
+
+
+def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per chosen option: the columns of `point_table`, the criterion and its place.
+
+    A verdict without a rubric has one row, a rubric one for each criterion, with its level as
+    score.
+    """
+    rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
+    table = point_table(frame)
+    parsed = _arrangements(rows)
+    many = np.asarray([bool(one.criteria) for one in parsed], bool)
+    rubric = many[table["labels"].to_numpy()] if len(parsed) else np.zeros(len(table), bool)
+    found = [table[~rubric].assign(criterion=NO_CRITERION, place=0)]
+    own = table[rubric]
+    most = max((len(one.criteria) for one in parsed), default=0)
+    for place in range(most if len(own) else 0):
+        names = [one.criteria[place] if len(one.criteria) > place else "" for one in parsed]
+        level = rows[f"{LEVEL_PREFIX}{place}"].to_numpy(np.float64)[own["row"].to_numpy()]
+        part = own.assign(
+            criterion=_texts(names, own["labels"].to_numpy()), place=place, score=level
+        )
+        found.append(part[part["score"].notna() & (part["criterion"] != "")])
+    return pd.concat(found, ignore_index=True)
+
+
+def arrangements_by_code(frame: pd.DataFrame) -> list[Arrangement]:
+    """Return the arrangement of each code in the column `labels` of `point_table`."""
+    return _arrangements(row_selection.select_rows(frame, (frame["options"] == 1).to_numpy()))
+
+
+def option_text(arrangement: Arrangement) -> str:
+    """Return the options in the order offered as one text, such as "1 2 3" or "A=1 B=2"."""
+    return " ".join(arrangement.option_labels)
+
+
+def _arrangements(rows: pd.DataFrame) -> list[Arrangement]:
+    return [arrangement_of(name) for name in rows["labels"].cat.categories]
+
+
+def _texts(texts: list[str], codes: np.ndarray) -> np.ndarray:
+    return np.asarray(texts, object)[codes] if texts else np.zeros(0, object)
+
+
+def _numbers(rows: pd.DataFrame, column: str) -> np.ndarray:
+    if column not in rows:
+        return np.full(len(rows), np.nan)
+    return rows[column].to_numpy(np.float64)

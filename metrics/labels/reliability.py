@@ -1,0 +1,85 @@
+"""Reliability curve: share of good answers by the probability of a pass, or mean label by score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import Floats, mean_estimate, proportion
+from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from studies.domain import Estimate
+
+BINS: Final = 5
+"""Number of equally wide bins of the probability of a pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityPoint:
+    """Answers to which the judge gave about the same value, and their labels."""
+
+    value: float
+    """Mean probability of a pass, or score."""
+    label: Estimate
+    """Share of good answers, or mean label."""
+
+
+def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint, ...]]:
+    """Return the reliability curve of each judge and prompt with labels.
+
+    The probability of a pass comes from the probabilities of the options; without them it is the
+    share of passes over all arrangements and repeats of the answer. Scores are those given.
+    """
+    if not (frame["options"] == 1).any():
+        return {}
+    table = point_table(frame)
+    table = table[table["label"].notna() & ~table["noise"]]
+    passes = np.asarray([one.is_pass_fail for one in arrangements_by_code(frame)], bool)
+    found: dict[Cell, tuple[ReliabilityPoint, ...]] = {}
+    for cell, own in cells_of(table):
+        if passes[own["labels"].to_numpy()].all():
+            found[cell] = _pass_curve(own)
+        else:
+            found[cell] = _score_curve(own)
+    return found
+
+
+def _pass_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
+    probability = own["expected"].where(own["expected"].notna(), own["score"])
+    answers = own.assign(value=probability).groupby([*ANSWER])[["value", "label"]].mean()
+    value = answers["value"].to_numpy(np.float64)
+    place = np.minimum((value * BINS).astype(np.int64), BINS - 1)
+    item = answers.index.get_level_values("item").to_numpy()
+    label = answers["label"].to_numpy(np.float64)
+    return tuple(
+        ReliabilityPoint(
+            float(value[place == k].mean()), proportion(label[place == k] >= 0.5, item[place == k])
+        )
+        for k in range(BINS)
+        if (place == k).any()
+    )
+
+
+def _score_curve(own: pd.DataFrame) -> tuple[ReliabilityPoint, ...]:
+    score: Floats = np.round(own["score"].to_numpy(np.float64), 6)
+    return tuple(
+        ReliabilityPoint(
+            float(value),
+            mean_estimate(
+                own["label"].to_numpy(np.float64)[score == value],
+                own["item"].to_numpy()[score == value],
+            ),
+        )
+        for value in np.unique(score)
+    )
+
+
+def reliability_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on reliability, as judge -> prompt -> value given by the judge -> label."""
+    nested: dict[str, Any] = {}
+    for (judge, prompt), points in reliability_curves(frame).items():
+        nested.setdefault(judge, {})[prompt] = {f"{one.value:.4g}": one.label for one in points}
+    return nested

@@ -1,0 +1,127 @@
+"""Columns of verdicts on one answer: levels of a rubric, expected score, and the right verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from studies.domain import FAIL, HUMAN_PREFIX, PASS
+from studies.frames.arrangement import LEVEL_PREFIX, Arrangement, parse_arrangement
+from studies.frames.columns import SEP, JudgementColumns
+
+GOLD_COLUMN: Final = "gold"
+"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if it has no
+label. The frame has this column only if an answer of the study has a label or a vote."""
+
+EXPECTED_COLUMN: Final = "expected"
+"""Column: expected score of the one answer shown, from the probabilities of the options. The frame
+has this column only if a verdict on one answer has probabilities."""
+
+
+def arrangement_of(labels: object) -> Arrangement:
+    """Return the arrangement in a value of the column `labels`, for a verdict on one answer."""
+    return parse_arrangement(tuple(str(labels).split(SEP)))
+
+
+def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np.ndarray) -> None:
+    """Add the levels of a rubric and the expected scores of verdicts on one answer.
+
+    Such a verdict may have more numbers than slots: the scores are the overall score and the level
+    of each criterion, the probabilities those of the options. They are removed from the columns of
+    the slots.
+    """
+    single = (frame["options"] == 1).to_numpy()
+    for prefix, first in (("score", 1), ("p", 0)):
+        for name in [str(name) for name in frame if str(name).startswith(f"{prefix}_")][first:]:
+            if single.any():
+                frame[name] = np.where(single, np.float32(np.nan), frame[name].to_numpy())
+    labels = frame["labels"].cat
+    parsed = [arrangement_of(name) for name in labels.categories]
+    codes = labels.codes.to_numpy()
+    most = max((len(one.criteria) for one in parsed), default=0)
+    levels = columns.scores.table(most + 1) if most else None
+    if levels is not None:
+        listed = np.asarray([len(one.criteria) for one in parsed], np.int16)[codes]
+        for place in range(most):
+            known = single & usable & (listed > place)
+            frame[f"{LEVEL_PREFIX}{place}"] = np.where(known, levels[:, place + 1], np.nan)
+    widest = max((len(one.options) for one in parsed), default=0)
+    shares = columns.probabilities.table(widest) if single.any() else None
+    if shares is not None and np.isfinite(shares[single]).any():
+        values = np.full((len(parsed), widest), np.nan, np.float32)
+        for row, one in enumerate(parsed):
+            values[row, : len(one.options)] = one.ascending_scores
+        expected = np.nansum(shares * values[codes], axis=1)
+        known = single & usable & np.isfinite(shares[:, 0])
+        frame[EXPECTED_COLUMN] = np.where(known, expected, np.nan)
+
+
+def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
+    """Mask of the pass/fail judgements, including those without a readable verdict."""
+    named = frame["labels"].cat
+    wanted = np.asarray([arrangement_of(name).is_pass_fail for name in named.categories], bool)
+    codes = named.codes.to_numpy()
+    chosen = wanted[codes] if len(wanted) else np.zeros(len(codes), bool)
+    return np.asarray(chosen & (frame["options"] == 1).to_numpy())
+
+
+def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
+    """Return the right verdict on the single answer shown, as a number; None if no answer has one.
+
+    `labels`: contestant -> label of each item, by item code. An answer without a label gets the
+    verdict of people: the majority of pass and fail, or the mean score. Pass/fail labels apply to
+    pass/fail verdicts only, and scores to scores only, as 1 may mean pass or the lowest score.
+    """
+    single = (frame["options"] == 1).to_numpy()
+    if not single.any():
+        return None
+    passes = pass_fail_rows(frame)
+    judge = frame["judge"].cat
+    people = np.asarray([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
+    voted = single & people[judge.codes.to_numpy()] if len(people) else np.zeros(len(frame), bool)
+    if not any(labels) and not voted.any():
+        return None
+    gold = np.where(single, _labels_of_rows(frame, labels, passes), np.nan)
+    if voted.any():
+        votes = _people_verdicts(frame, voted, passes)
+        gold = np.where(np.isnan(gold) & single & ~voted, votes, gold)
+    return gold.astype(np.float32)
+
+
+def _labels_of_rows(
+    frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]], passes: np.ndarray
+) -> np.ndarray:
+    first = frame["first"].cat
+    column_of = {str(name): column for column, name in enumerate(first.categories)}
+    shape = (len(labels), len(column_of) + 1)  # the last column is for empty slots
+    pass_fail, scores = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+    for row, known in enumerate(labels):
+        for name, value in known.items():
+            if (column := column_of.get(name)) is None:
+                continue
+            if value in (PASS, FAIL):
+                pass_fail[row, column] = value == PASS
+            else:
+                scores[row, column] = value
+    item, who = frame["item"].cat.codes.to_numpy(), first.codes.to_numpy()
+    return np.where(passes, pass_fail[item, who], scores[item, who])
+
+
+def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray) -> np.ndarray:
+    """Return people's verdict on the answer of each row; NaN without votes, or if as many people
+    passed as failed it."""
+    if "score_0" not in frame:
+        return np.full(len(frame), np.nan)
+    answer = (
+        frame["item"].cat.codes.to_numpy(np.int64) * (len(frame["first"].cat.categories) + 1)
+        + frame["first"].cat.codes.to_numpy(np.int64)
+    ) * 2 + passes
+    score = frame["score_0"].to_numpy(np.float64)
+    known = voted & np.isfinite(score)
+    mean = pd.Series(score[known]).groupby(answer[known]).mean()
+    found = mean.reindex(answer).to_numpy()
+    even = passes & (np.abs(found - 0.5) < 1e-9)
+    return np.where(passes, np.where(even, np.nan, np.round(found)), found)

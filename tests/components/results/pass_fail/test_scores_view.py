@@ -1,0 +1,155 @@
+"""The view on scores: heatmap of arrangements, order effects, agreement, contradictions, report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.inspect.load_comparison import load_view
+from components.inspect.replies_html import replies_html
+from components.inspect.url_selection import Selection
+from components.results.controls.mark_selection import mark_selection
+from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.scores import panels
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import load_scores
+from components.results.view_drawing import offered_views, render_panels
+from components.share.report import report_html
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from studies.exchange.export import write_export
+from studies.exchange.recorded_studies import import_verdicts
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.page_words import says
+
+JUDGE = "name: sim, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.3"
+
+
+def run_study(store: Store, folder: Path, name: str, prompts: str, more: str = "") -> None:
+    text = (
+        f"name: {name}\ndata: {{source: items.jsonl}}\njudges: [{{{JUDGE}}}]\n"
+        f"prompts: [{prompts}]\n{more}"
+    )
+    engine = Engine()
+    try:
+        plan = make_plan(parse_study(text, "test", folder))
+        save_plan(plan, store)
+        run = engine.start(plan, store)
+        assert run.wait(120) and run.snapshot().state == "done"
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("scores")
+    lines = [
+        {"id": f"q{k}", "instruction": f"question {k}",
+         "responses": {"m": f"answer {k}", "n": f"other {k}"},
+         "labels": [{"contestant": who, "value": 1 + (k + shift) % 3}
+                    for shift, who in enumerate("mn")]}
+        for k in range(16)
+    ]  # fmt: skip
+    text = "\n".join(json.dumps(line) for line in lines)
+    (folder / "items.jsonl").write_text(text, encoding="utf-8")
+    made = Store(folder / "store.db")
+    rotated = "options: rotations\ncriteria_order: rotations\n"
+    run_study(made, folder, "rubrics", "rubric", rotated)
+    run_study(made, folder, "mixed", "score-scale, brief-letters", "options: crossed\n")
+    yield made
+    made.close()
+
+
+def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
+    view = load_scores(FilteredStudy(store, "rubrics"))
+    assert view.cell == ("sim", "rubric") and view.shown is not None
+    assert len(view.shown.arrangements) == 9 and view.shown.values == (1.0, 2.0, 3.0)
+    html = str(panels.arrangement_matrix(view))
+    for one in view.shown.arrangements:
+        assert one.name in html
+        assert sum(share.value or 0 for share in one.shares.values()) == pytest.approx(1)
+
+
+def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
+    html = str(panels.order_tables(load_scores(FilteredStudy(store, "rubrics"))))
+    assert says(html, "order", "options") and says(html, "order", "criteria")
+    assert says(html, "offered", "first") and "Place 3" in html
+    crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
+    assert "letter A" in crossed and "criteria" not in crossed.lower()
+
+
+def test_pairs_and_scores_in_one_study(store: Store) -> None:
+    whole = FilteredStudy(store, "mixed")
+    offered = offered_views(whole)
+    assert scores_tab.NAME in offered and offered[0] != scores_tab.NAME
+    assert pass_fail_tab.NAME not in offered
+    view = load_scores(whole)
+    assert view.contradictions["sim"].share.n > 0
+    assert "Contradicted" in str(panels.contradictions_table(view))
+    assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME]
+
+
+def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
+    for name in ("rubrics", "mixed"):
+        filtered = FilteredStudy(store, name)
+        made = render_panels(filtered, scores_tab.NAME, {})
+        assert set(made) <= {"finding", "kpis", "data", *scores_tab.VIEW.output_names}
+        assert "eh-heat-box" in made["score_matrix"]
+        assert made["score_contradictions_panel"] is (name == "mixed")
+        assert says(made["kpis"], "never", "lowest")
+        title, lead = scores_tab.finding(filtered)
+        assert says(title, "order", "options")
+        assert max(len(text.split()) for text in (title, lead)) <= 25
+
+
+def test_a_click_opens_all_arrangements_of_an_answer_in_inspect(store: Store) -> None:
+    filtered = FilteredStudy(store, "rubrics")
+    chosen = mark_selection(filtered, {"judge": "sim", "prompt": "rubric"})
+    shown = load_view(store, chosen)
+    assert shown.total == 32, "one line for each answer"
+
+
+def test_the_report_has_the_sections(store: Store) -> None:
+    text = str(report_html(store, "rubrics"))
+    body = text[text.index("<main>") : text.index("</main>")]
+    assert "Scores by arrangement" in body and "Agreement with labels" in body
+    assert "both orders" not in body
+    mixed = str(report_html(store, "mixed"))
+    assert "Scores against comparisons" in mixed and "Chosen slots" in mixed
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_rubrics_come_back_from_an_export(store: Store, form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{form}"
+    write_export(store, "rubrics", form, path)
+    import_verdicts(store, path, f"again-{form}")
+    before, after = (store.frame(name) for name in ("rubrics", f"again-{form}"))
+    columns = ["item", "labels", "score_0", "level_0", "level_1", "level_2"]
+
+    def rows(frame: object) -> list[tuple[object, ...]]:
+        return sorted(frame[columns].astype(str).itertuples(index=False, name=None))  # type: ignore[index]
+
+    assert rows(after) == rows(before)
+
+
+def test_inspect_shows_the_arrangements_of_one_answer_side_by_side(store: Store) -> None:
+    key = next(one.ask.key for one in store.judgements("rubrics"))
+    opened = load_view(store, Selection(study="rubrics", key=key)).opened
+    assert opened is not None and len(opened.orders) == 9
+    html = str(replies_html(opened))
+    assert "in 9 arrangements" in html
+    assert html.count("Clarity, Correctness, Completeness") == 3
+
+
+def test_before_the_first_verdict_the_plan_decides_which_views_are_offered(
+    store: Store, tmp_path: Path
+) -> None:
+    text = f"name: planned\ndata: {{count: 1}}\njudges: [{{{JUDGE}}}]\nprompts: [rubric]\n"
+    save_plan(make_plan(parse_study(text, "test", tmp_path)), store)
+    planned = FilteredStudy(store, "planned")
+    assert not len(planned.unfiltered_frame) and offered_views(planned) == [scores_tab.NAME]

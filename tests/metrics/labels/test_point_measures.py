@@ -1,0 +1,128 @@
+"""Distribution, criteria order, letters, repeats, reliability and contradictions by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from metrics.labels.criteria_order import criteria_order_effects
+from metrics.labels.option_order import option_order_effects
+from metrics.labels.reliability import reliability_curves
+from metrics.labels.score_contradictions import score_contradictions
+from metrics.labels.score_distribution import point_repeats, score_distributions
+from studies.frames.arrangement import Arrangement
+from studies.frames.frame import SEP, frame_from_rows
+
+UP, DOWN = Arrangement(("1", "2", "3")), Arrangement(("3", "2", "1"))
+AB, BA = (Arrangement(("1", "2"), (), order) for order in (("a", "b"), ("b", "a")))
+
+
+def frame_of(
+    rows: list[tuple[str, str, Arrangement | None, object, bool]],
+    labels: dict[str, object] | None = None,
+    probabilities: str | None = None,
+) -> pd.DataFrame:
+    """Frame of (item, shown, arrangement, scores or pick, noise); no arrangement: a pair."""
+    made = [
+        (k, item, "j", "p" if one else "pair", shown, SEP.join(one.labels if one else "AB"),
+         int(noise), noise, 2, "ok" if value is not None else "unreadable",
+         None if one else value, None if one else 1,
+         str(value) if one and value is not None else None, probabilities, k)
+        for k, (item, shown, one, value, noise) in enumerate(rows)
+    ]  # fmt: skip
+    facts = {item: {"labels": {"m": value}} for item, value in (labels or {}).items()}
+    return frame_from_rows(made, facts, study="s")
+
+
+def test_distribution_by_arrangement_leaves_unusable_replies_out() -> None:
+    rows = [("q1", "m", UP, [1.0], False), ("q2", "m", UP, [1.0], False),
+            ("q3", "m", UP, None, False), ("q1", "m", DOWN, [3.0], False),
+            ("q2", "m", DOWN, [1.0], False), ("q2", "m", DOWN, [2.0], True)]  # fmt: skip
+    found = score_distributions(frame_of(rows))["j", "p"]
+    assert found.values == (1.0, 3.0)
+    up, down = found.arrangements
+    assert (up.name, down.name) == ("1 2 3", "3 2 1")
+    assert (up.mean.value, up.mean.n) == (1.0, 2)
+    assert down.mean.value == 2.0 and down.shares[3.0].value == 0.5
+    entropy = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
+    assert found.effective_values == pytest.approx(math.exp(entropy))
+
+
+def test_a_rubric_is_distributed_by_the_levels_of_all_criteria() -> None:
+    found = score_distributions(frame_of([("q", "m", AB, [1.5, 1.0, 2.0], False)]))["j", "p"]
+    assert found.mean.value == 1.5
+    assert {value: one.value for value, one in found.arrangements[0].shares.items()} == {
+        1.0: 0.5, 2.0: 0.5
+    }  # fmt: skip
+
+
+def test_level_of_a_criterion_by_its_place() -> None:
+    # Criterion a: level 2 when listed first, 1 when second; b: always 2. The mean is 2 or 1.5.
+    rows = [(f"q{k}", "m", one, scores, False) for k in range(6)
+            for one, scores in ((AB, [2.0, 2.0, 2.0]), (BA, [1.5, 2.0, 1.0]))]  # fmt: skip
+    found = criteria_order_effects(frame_of(rows))["j", "p"]
+    assert found.overall.changed.value == 1.0
+    assert found.overall.shift["a b"].value == pytest.approx(0.5)
+    assert [one.value for one in found.by_place["a"]] == pytest.approx([1.0, -1.0])
+    assert [one.value for one in found.by_place["b"]] == pytest.approx([0.0, 0.0])
+    assert found.first.value == pytest.approx(0.5)
+    assert option_order_effects(frame_of(rows)) == {}, "the options were in one order"
+    one_order = [row for row in rows if row[2] is AB]
+    assert criteria_order_effects(frame_of(one_order)) == {}
+
+
+def test_crossed_letters_tell_a_taste_for_a_letter_from_one_for_a_place() -> None:
+    offered = [Arrangement(options, letters) for options in (("1", "2"), ("2", "1"))
+               for letters in (("A", "B"), ("B", "A"))]  # fmt: skip
+    rows = [(f"q{k}", "m", one, [one.scores[one.letters.index("A")]], False)
+            for k in range(10) for one in offered]  # fmt: skip
+    found = option_order_effects(frame_of(rows))["j", "p"]
+    assert found.letter is not None
+    assert (found.letter.share.value, found.letter.expected.value) == (1.0, 0.5)
+    assert found.first_place.value == 0.5 and found.place_entropy == pytest.approx(1.0)
+    placed = [(item, who, one, [one.scores[0]], noise) for item, who, one, _, noise in rows]
+    found = option_order_effects(frame_of(placed))["j", "p"]
+    assert found.letter is not None
+    assert found.letter.share.value == 0.5 and found.first_place.value == 1.0
+    assert found.place_entropy == 0.0
+
+
+def test_repeats_in_the_same_arrangement() -> None:
+    rows = [("q1", "m", UP, [1.0], False), ("q1", "m", UP, [3.0], True),
+            ("q2", "m", UP, [2.0], False), ("q2", "m", UP, [2.0], True),
+            ("q3", "m", DOWN, [2.0], False)]  # fmt: skip
+    found = point_repeats(frame_of(rows))["j", "p"]
+    assert found.several.value == 0.5
+    assert found.deviation.value == pytest.approx(math.sqrt(2) / 2)
+
+
+def test_reliability_is_the_mean_label_by_score() -> None:
+    rows = [(f"q{k}", "m", UP, [score], False) for k, score in enumerate((1.0, 1.0, 3.0, 3.0))]
+    frame = frame_of(rows, {"q0": 1, "q1": 2, "q2": 3})
+    first, second = reliability_curves(frame)["j", "p"]
+    assert (first.value, first.label.value) == (1.0, 1.5)
+    assert (second.value, second.label.value, second.label.n) == (3.0, 3.0, 1)
+
+
+def test_reliability_of_pass_uses_the_probability_of_a_pass() -> None:
+    offered = Arrangement(("fail", "pass"))
+    rows = [(f"q{k}", "m", offered, [1.0], False) for k in range(4)]
+    labels = {"q0": "pass", "q1": "pass", "q2": "pass", "q3": "fail"}
+    (point,) = reliability_curves(frame_of(rows, labels, "[0.3, 0.7]"))["j", "p"]
+    assert point.value == pytest.approx(0.7) and point.label.value == 0.75
+
+
+def test_contradictions_leave_ties_and_equal_scores_apart() -> None:
+    pair = f"m{SEP}n"
+    scores = {"q1": (3, 1), "q2": (1, 3), "q3": (2, 2), "q4": (3, 1)}
+    rows = [(item, who, UP, [float(value)], False) for item, both in scores.items()
+            for who, value in zip("mn", both, strict=True)]  # fmt: skip
+    # m wins q1 and q2 and q3; q4 is won once by each, which is a tie.
+    picks = [("q1", pair, 0), ("q2", pair, 0), ("q3", pair, 0), ("q4", pair, 0), ("q4", pair, 1)]
+    rows += [(item, shown, None, pick, False) for item, shown, pick in picks]
+    found = score_contradictions(frame_of(rows))["j"]
+    assert (found.share.value, found.share.n) == (0.5, 2)
+    assert (found.equal_scores, found.ties) == (1, 1)
+    assert score_contradictions(frame_of(rows[:8])) == {}
