@@ -78,6 +78,7 @@ def test_no_drawer_of_the_form_has_a_serious_violation(visit, theme):
     for opened, button in (
         (".eh-drawer.on", "Change embedded"),
         ("#eh-prompt-drawer", "Change brief-letters version 1"),
+        ("#eh-prompt-drawer", "Edit brief-letters"),
     ):
         page.get_by_label(button).click()
         page.locator(opened).wait_for()
@@ -85,6 +86,14 @@ def test_no_drawer_of_the_form_has_a_serious_violation(visit, theme):
         found[button] = violations(page, theme)
         page.keyboard.press("Escape")
         page.locator(opened).wait_for(state="hidden")
+    page.get_by_text("Add a second judge").click()
+    page.locator("#f-judge-1-key").wait_for()
+    settle(page)
+    found["a provider and its key"] = violations(page, theme)
+    page.keyboard.press("Escape")
+    page.locator("#eh-plan [data-needs-key]").wait_for()
+    settle(page)
+    found["a key that is missing"] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
