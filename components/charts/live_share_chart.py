@@ -114,6 +114,6 @@ def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
 
 def _share_summary(last: SharePoint | None, even: float) -> str:
     if last is None:
-        return "No decisive verdicts yet."
+        return "No verdicts other than ties yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)
-    return f"First-slot share {percent(estimate)}; even is {share(even, 0)}."
+    return f"First-position share {percent(estimate)}; even is {share(even, 0)}."

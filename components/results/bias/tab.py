@@ -57,8 +57,8 @@ HOW_MATRIX: Final = (
     "read it together with the consistency. An unusable reply lowers n, never the value.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
-    "as bias. Grade: the harmonic mean of an item's slot entropy and the share of its most chosen "
-    "answer. Intervals treat items as clusters: for "
+    "as bias. Grade: the harmonic mean of an item's position entropy and the share of its most "
+    "chosen answer. Intervals treat items as clusters: for "
     "shares Wilson at the effective sample size, for means Student's t, for the position term a "
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )

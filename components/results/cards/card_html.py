@@ -243,7 +243,7 @@ def _how_computed(card: ReportCard) -> str:
         f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: "
         f"95{NARROW_SPACE}%, resampled by items; all orders and pairs of an item stay together. "
         f"{votes}Chance consistency: the value expected from independent draws from the judge's "
-        "own slot shares.\n\n"
+        "own position shares.\n\n"
         "Rules choose the sentences from the numbers. Hover over a sentence to see its rule and "
         "threshold."
     )

@@ -21,7 +21,7 @@ SHARE_AXIS: Final = Axis()
 
 MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "Consistency": {"flipped": True},
-    "First-slot share": {"slot": 0},
+    "First-position share": {"slot": 0},
     "Agreement with people": {"unlike": PEOPLE},
     "Unusable replies": {"status": FAILURES},
 }
@@ -128,7 +128,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
             card.others("consistency"),
         ),
         _share_measure(
-            "First-slot share",
+            "First-position share",
             f"of verdicts other than ties; no preference is {share(even, 0)}",
             measures["first_share"],
             even,
@@ -218,8 +218,8 @@ def _consistency_description(card: ReportCard) -> str:
     chance = card.measures["chance"].value
     swapped = "verdicts unchanged in a new order"
     if chance is not None:
-        swapped += f"; chance, from its slot shares: {share(chance, 0)}"
-    floor = "noise floor not measured" if noise is None else f"noise floor {share(noise, 0)}"
+        swapped += f"; chance, from its position shares: {share(chance, 0)}"
+    floor = "repeats not measured" if noise is None else f"{share(noise, 0)} change on a repeat"
     return f"{swapped}; {floor}"
 
 

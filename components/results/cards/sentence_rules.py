@@ -53,7 +53,7 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "orders": CardFact("orders", lambda value: count(int(value))),
     "sets": CardFact("comparisons with a verdict in all orders", lambda value: count(int(value))),
     "flips": CardFact("flips", _whole_percent),
-    "noise": CardFact("noise floor", _whole_percent),
+    "noise": CardFact("changes on a repeat", _whole_percent),
     "chance_flips": CardFact("flips expected by chance", _whole_percent),
     "order_effect": CardFact("order effect beyond repeats", _points),
     "order_low": CardFact("order effect beyond repeats, lower end of CI", _points),

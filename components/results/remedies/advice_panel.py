@@ -36,7 +36,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         )
     if advice.chosen is None:
         reason = (
-            "one call is not distinguishable from a coin"
+            "one call is not distinguishable from chance"
             if advice.coin
             else "no difference to one call is significantly above zero"
         )

@@ -35,7 +35,7 @@ KEYS: Final = fill(
 
 
 HOW_RULES: Final = (
-    "Credit of a comparison: right 1, undecided ½, wrong 0, so that undecided counts as a coin. "
+    "Credit of a comparison: right 1, undecided ½, wrong 0, so that undecided counts as chance. "
     "One call is the mean of the two orders. Comparisons: those with a known better answer and "
     "usable replies of every judge in both orders. Intervals by item.\n\n"
     "Differences are paired by item and adjusted for all rules of the table (max-t). The headline "
