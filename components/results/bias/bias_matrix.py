@@ -55,7 +55,8 @@ MEASURES: Final = {
     "Entropy": MatrixMeasure(
         "entropy",
         heat.ENTROPY_SCALE,
-        f"of the chosen position, 1 = none preferred; small number: consistency; {_CI_TEXT}",
+        f"entropy of the chosen position, 1 = no preferred position; small number: consistency; "
+        f"{_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
@@ -67,7 +68,8 @@ MEASURES: Final = {
     "Lean": MatrixMeasure(
         "lean",
         heat.LEAN_SCALE,
-        f"% of pairs: flips toward first minus toward second; {_CI_TEXT}",
+        f"flips toward the answer shown first minus flips toward the second, in % of pairs; "
+        f"{_CI_TEXT}",
         "pairs",
     ),
     "First-slot share": MatrixMeasure(
