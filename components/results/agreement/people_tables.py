@@ -275,10 +275,7 @@ def best_replacement_sentence(
     elif high is not None and high < 0:
         result = "agrees with the other voters **less often than the person it replaces**"
     else:
-        result = (
-            "agrees with the other voters about as often as the person it replaces, without a "
-            "significant difference"
-        )
+        result = "shows no significant difference in agreement from the person it replaces"
     rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
     head = f"{who} would replace a person best: it {result} {rates}."
     if len(known) == 1 or first.best is None:
@@ -288,7 +285,7 @@ def best_replacement_sentence(
     next_best = max(known[1:], key=lambda one: one.best or 0.0)
     return (
         f"{head} It is the best judge in only {share(first.best, 0)} of bootstrap samples; "
-        f"{next_best.judge} is in "
+        f"{next_best.judge} in "
         f"{share(next_best.best, 0)}."
     )
 

@@ -87,7 +87,8 @@ MEASURES: Final = {
     "Accuracy": MatrixMeasure(
         "accuracy",
         heat.ACCURACY_SCALE,
-        f"% correct where the better answer is known, by design or by majority vote; {_CI_TEXT}",
+        f"% of verdicts that are correct, where the better answer is known by design or by "
+        f"majority vote; {_CI_TEXT}",
     ),
 }
 SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
@@ -248,12 +249,16 @@ def _hover_lines(
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
         floor = noise.get(place)
         if floor is not None and floor.value is not None:
-            lines.append(f"{share(floor.value, 0)} change on a repeat (noise floor)")
+            lines.append(
+                f"{share(floor.value, 0)} of verdicts change when the call is repeated "
+                "(noise floor)"
+            )
         if grades:
             lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:
             lines.append(
-                f"Of equal answers the first wins {share(first_share_if_equal(one).value, 0)}"
+                f"Of two equal answers, the one shown first wins "
+                f"{share(first_share_if_equal(one).value, 0)}"
             )
         lines.append(_json_path(grid, place, key))
         found[place] = [line for line in lines if line]

@@ -254,11 +254,13 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
         (("tie", "tie"), "Consistent. The judge called the comparison a tie in both orders."),
         (
             (0, "tie"),
-            "Flipped. The judge chose x when shown first, and called it a tie when the answers were swapped.",
+            "Flipped. The judge chose x when shown first, and called it a tie when "
+            "the answers were swapped.",
         ),
         (
             ("tie", 1),
-            "Flipped. The judge chose x when shown second, and called it a tie when the answers were swapped.",
+            "Flipped. The judge chose x when shown second, and called it a tie when "
+            "the answers were swapped.",
         ),
     ],
 )

@@ -236,7 +236,7 @@ def test_p_is_written_as_papers_write_it(p, text):
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
-    assert bias_view.show_finding(nobody)[0] == "Nothing has been judged yet."
+    assert bias_view.show_finding(nobody)[0] == "There are no verdicts yet."
     assert says(bias_view.show_matrix(nobody, "Consistency"), "Nothing", "show yet")
     assert bias_view.show_slots(nobody) is None
     assert bias_view.show_kpis(nobody, 0, 0) == ""
