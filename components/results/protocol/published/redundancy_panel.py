@@ -52,7 +52,7 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
     if path.stat().st_size > MAX_BYTES:
         raise InvalidScores(
             f"{path.name} is larger than {count(MAX_BYTES)} bytes. "
-            "Upload one line per model and benchmark."
+            "Upload a file with one line per model and benchmark."
         )
     try:
         table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
@@ -128,11 +128,16 @@ def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others
     if common:
-        text = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
+        text = (
+            f"{count(len(common))} of {count(len(own), 'model')} of this study are in the "
+            "uploaded table"
+        )
         text += f"; missing: {', '.join(sorted(missing)[:6])}." if missing else "."
         return fill('<p class="eh-small">{}</p>', inline_markup(text))
     text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
-    return notice_html("warn", "No model name matches.", f"{text}Rename the models in the CSV.")
+    return notice_html(
+        "warn", "No model name matches.", f"{text}Rename the models in the CSV as in this study."
+    )
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:

@@ -224,7 +224,7 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     view = load_remedies(filtered)
     kinds = {(one.kind, one.line.rule.id) for one in view.pilot_lines}
     assert ("repeats", "repeats(3)-both") in kinds
-    assert "From pilots" in rules_table(view)
+    assert "from pilots" in rules_table(view)
     chart = frontier_chart(view, by_dollars=False)
     for place in range(1, len(view.pilot_lines) + 1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
