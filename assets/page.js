@@ -127,14 +127,20 @@
   // ---- hover cards: lines of data-tip as text, never as HTML
   const tip = document.createElement("div");
   tip.className = "eh-tip";
+  tip.id = "eh-tip";
   tip.setAttribute("role", "tooltip");
   let shown = null;
-  const hide = () => { shown = null; tip.classList.remove("on"); };
+  // Terms of the glossary come once, with the page; a label names its term in data-term.
+  const help = JSON.parse(document.querySelector("#eh-help-data")?.textContent || "{}");
+  const terms = Object.fromEntries((help.terms ?? []).map(pair => [pair[0].toLowerCase(), pair]));
+  const hide = () => { shown?.removeAttribute("aria-describedby"); shown = null; tip.classList.remove("on"); };
   const show = (target) => {
     if (!target) return hide();
     if (target === shown) return;
+    hide();
     shown = target;
-    tip.replaceChildren(...target.dataset.tip.split("\n").map(line => { const row = document.createElement("div"); row.textContent = line; return row; }));
+    if (target.dataset.term) target.setAttribute("aria-describedby", tip.id);
+    tip.replaceChildren(...(terms[target.dataset.term] ?? target.dataset.tip?.split("\n") ?? []).map(line => { const row = document.createElement("div"); row.textContent = line; return row; }));
     if (!tip.isConnected) document.body.append(tip);
     const at = target.getBoundingClientRect(), own = tip.getBoundingClientRect();
     const left = Math.max(8, Math.min(innerWidth - own.width - 8, at.left + at.width / 2 - own.width / 2));
@@ -151,15 +157,19 @@
     document.querySelectorAll("[data-rule]").forEach(one => one.classList.toggle("twin", one.dataset.rule === rule));
   };
   const over = (event) => {
-    show(event.target.closest?.("[data-tip]"));
+    show(event.target.closest?.("[data-term], [data-tip]"));
     pair(event.target.closest?.("[data-rule]")?.dataset.rule ?? null);
   };
   document.addEventListener("pointerover", over);
   document.addEventListener("focusin", over);
   document.addEventListener("focusout", hide);
   document.addEventListener("scroll", hide, {capture: true, passive: true});
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-  document.addEventListener("click", (event) => { hide(); if (event.target.closest("#eh-theme")) toggleTheme(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !shown) return;
+    if (shown.dataset.term && shown === document.activeElement) event.stopImmediatePropagation();   // the drawer around it stays
+    hide();
+  }, true);
+  document.addEventListener("click", (event) => { hide(); const term = event.target.closest("[data-term]"); if (term) show(term); if (event.target.closest("#eh-theme")) toggleTheme(); });
 
   // ---- the address carries the view: a link shows exactly what is seen. Study and tab always; of the
   // rest, what belongs to the tab in view: Results and Inspect both have a judge, and mean it differently.
@@ -333,7 +343,7 @@
     if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
   });
 
-  const evenhand = window.evenhand = {chooseView, opening: startOpening, earlyView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab};
+  const evenhand = window.evenhand = {chooseView, opening: startOpening, earlyView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab, help};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied
@@ -1016,3 +1026,117 @@
   };
 })();
 // ---- end of Vote
+
+// ---- Help: ? shows keys and words; a tour over the tabs, offered once on Home
+(() => {
+  const {evenhand} = window, {help} = evenhand;
+  if (evenhand.tour || !help.tour) return;
+  const STORED = "evenhand-tour", TRIES = 20, PAUSE = 100;      // an anchor may be drawn late: 2 s, then the tab's own button
+  const make = (name, values = {}, ...children) => { const node = Object.assign(document.createElement(name), values); node.append(...children); return node; };
+  const typing = (node) => node.isContentEditable || node.matches?.("input, textarea, select");
+  const visible = (node) => node?.getClientRects().length > 0 && getComputedStyle(node).visibility !== "hidden";
+  const tabNamed = (name) => [...document.querySelectorAll("#eh-tabs > .tab-wrapper button[role=tab]")].find(tab => tab.textContent.trim().toLowerCase() === name);
+  // A page inside another one, a voter's page and a frozen study have no tour.
+  const allowed = () => parent === window && !evenhand.blind && Boolean(tabNamed("home"));
+  const seen = () => { try { return localStorage.getItem(STORED); } catch { return null; } };
+  const settle = () => { document.body.classList.remove("eh-new"); try { localStorage.setItem(STORED, "seen"); } catch { /* private window: until the page closes */ } };
+  if (!seen() && parent === window) document.body.classList.add("eh-new");
+
+  // ---- the overlay: a dialog of the browser, which holds the focus and gives it back
+  let dialog = null;
+  const keyRow = ([keys, effect]) => make("div", {}, make("dt", {}, ...keys.split(" ").map(key => make("kbd", {textContent: key}))), make("dd", {textContent: effect}));
+  const build = () => {
+    const search = make("input", {type: "search", placeholder: "Find a word", ariaLabel: "Find a word"});
+    const words = help.terms.map(([name, text]) => make("div", {}, make("dt", {textContent: name}), make("dd", {textContent: text})));
+    search.addEventListener("input", () => words.forEach(row => { row.hidden = !row.textContent.toLowerCase().includes(search.value.trim().toLowerCase()); }));
+    const close = make("button", {type: "button", className: "eh-btn small", textContent: "Close"}), start = make("button", {type: "button", className: "eh-btn small tour", textContent: "Take the 60-second tour"});
+    start.dataset.tour = "0";
+    close.addEventListener("click", () => dialog.close());
+    dialog = make("dialog", {id: "eh-help-box", className: "eh"},
+      make("header", {}, make("h2", {id: "eh-help-title", textContent: "Help"}), start, close),
+      make("section", {}, make("h3", {textContent: "Keys"}), ...help.keys.flatMap(([tab, rows]) => [make("h4", {textContent: tab}), make("dl", {}, ...rows.map(keyRow))])),
+      make("section", {className: "words"}, make("h3", {textContent: "Words"}), search, make("dl", {}, ...words)));
+    dialog.setAttribute("aria-labelledby", "eh-help-title");
+    dialog.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "?" && !typing(event.target)) { event.preventDefault(); dialog.close(); } });
+    dialog.addEventListener("click", ({target}) => { if (target === dialog) dialog.close(); });   // its backdrop
+    document.body.append(dialog);
+  };
+  const openHelp = () => {
+    if (!dialog) build();
+    end();
+    dialog.querySelector(".tour").hidden = !allowed();
+    if (!dialog.open) dialog.showModal();
+    dialog.scrollTop = 0;
+  };
+
+  // ---- the tour: a card beside the element it explains; the page below stays usable
+  const ring = make("div", {className: "eh-tour-ring"}), card = make("div", {className: "eh eh-tour"});
+  card.setAttribute("role", "dialog");
+  card.setAttribute("aria-labelledby", "eh-tour-title");
+  let step = -1, anchor = null, from = "home", waiting = 0;
+  const place = () => {
+    if (step < 0 || !visible(anchor)) { ring.hidden = true; return; }
+    const at = anchor.getBoundingClientRect(), own = card.getBoundingClientRect(), bottom = Math.min(at.bottom, innerHeight - 12);
+    ring.hidden = false;
+    Object.assign(ring.style, {left: `${at.left - 4}px`, top: `${at.top - 4}px`, width: `${at.width + 8}px`, height: `${at.height + 8}px`});
+    const top = bottom + own.height + 20 < innerHeight ? bottom + 12 : at.top - own.height - 12 > 8 ? at.top - own.height - 12 : innerHeight - own.height - 16;
+    Object.assign(card.style, {left: `${Math.max(12, Math.min(innerWidth - own.width - 12, at.left))}px`, top: `${top}px`});
+  };
+  const find = (selector, tab, tries = TRIES) => {
+    const node = [...document.querySelectorAll(selector)].find(visible);
+    anchor = node ?? tabNamed(tab) ?? null;
+    place();
+    if (!node && tries) waiting = setTimeout(() => find(selector, tab, tries - 1), PAUSE);
+    else if (anchor && (anchor.getBoundingClientRect().top < 0 || anchor.getBoundingClientRect().top > innerHeight - 80)) anchor.scrollIntoView({block: "center"});
+  };
+  const end = () => {
+    if (step < 0) return;
+    step = -1;
+    clearTimeout(waiting);
+    card.remove();
+    ring.remove();
+    settle();
+    evenhand.openTab(from);
+    document.querySelector("#eh-help")?.focus({preventScroll: true});
+  };
+  const show = (to) => {
+    if (to >= help.tour.length) return end();
+    const [tab, selector, title, text] = help.tour[step = Math.max(0, to)], last = step === help.tour.length - 1;
+    clearTimeout(waiting);
+    if (tab) evenhand.openTab(tab);
+    const button = (label, go, kind = "") => { const node = make("button", {type: "button", className: `eh-btn small ${kind}`, textContent: label}); node.addEventListener("click", go); return node; };
+    const next = button(last ? "Done" : "Next", () => show(step + 1), "primary");
+    card.replaceChildren(
+      make("p", {className: "eh-small eh-mute", textContent: `${step + 1} of ${help.tour.length}`}), make("h2", {id: "eh-tour-title", textContent: title}), make("p", {textContent: text}),
+      make("div", {className: "eh-row"}, ...(step ? [button("Back", () => show(step - 1))] : []), next, ...(last ? [] : [button("Skip the tour", end)])));
+    if (!card.isConnected) document.body.append(ring, card);
+    find(selector, tab);
+    next.focus({preventScroll: true});
+  };
+  const start = () => {
+    if (!allowed()) return;
+    dialog?.close();
+    from = tabNamed("home").ariaSelected === "true" ? "home" : document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase() ?? "home";
+    show(0);
+  };
+  addEventListener("resize", place);
+  document.addEventListener("scroll", place, {capture: true, passive: true});
+  document.addEventListener("click", ({target}) => {
+    if (target.closest?.("#eh-help")) return openHelp();
+    const asked = target.closest?.("[data-tour]");
+    if (asked) asked.dataset.tour === "skip" ? settle() : start();
+  });
+  document.addEventListener("keydown", (event) => {
+    const {key, target} = event;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key === "?" && !typing(target) && !dialog?.open) { event.preventDefault(); return openHelp(); }
+    if (step < 0 || !(target === document.body || card.contains(target) || key === "Escape")) return;
+    const act = {ArrowRight: () => show(step + 1), ArrowLeft: () => show(step - 1), Escape: end}[key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();           // Inspect steps by the same keys
+    act();
+  }, true);
+  evenhand.tour = {start, end, allowed};
+})();
+// ---- end of Help

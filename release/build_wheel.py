@@ -24,7 +24,9 @@ MAX_BYTES: Final = 5_000_000
 """Largest wheel, without weights."""
 SOURCES: Final = ("components", "judges", "metrics", "studies")
 DATA_FOLDERS: Final = ("assets",)
-DATA_FILES: Final = ("LICENSE", "README.md", "requirements.txt", "study.schema.json")
+DATA_FILES: Final = (
+    "LICENSE", "README.md", "docs/GLOSSARY.md", "requirements.txt", "study.schema.json"
+)  # fmt: skip
 LEFT_OUT: Final = ("assets/screenshots/", "assets/demo/record.sh")
 """Files that nothing at run time reads."""
 CODE_SUFFIXES: Final = (".py", ".yaml", ".sql", ".typed")

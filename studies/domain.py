@@ -187,7 +187,7 @@ class JudgeSpec:
         ),
     ] = ""
     family: Annotated[
-        str, Key("Family", "model family, to measure self-preference", placeholder="openai")
+        str, Key("Maker", "maker of the model, to measure self-preference", placeholder="openai")
     ] = ""
     temperature: Annotated[
         float | None,
@@ -207,8 +207,8 @@ class JudgeSpec:
         Literal["text", "probabilities"],
         Key(
             "Verdict from",
-            "label probabilities need an endpoint with logprobs",
-            options={"text": "Reply text", "probabilities": "Label probabilities"},
+            "token probabilities need an endpoint with logprobs",
+            options={"text": "Reply text", "probabilities": "Token probabilities"},
         ),
     ] = "text"
     vision: Annotated[bool, Key("Vision", "accepts images")] = False

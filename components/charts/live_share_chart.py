@@ -114,7 +114,7 @@ def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
 
 def _share_summary(last: SharePoint | None, even: float) -> str:
     if last is None:
-        return "No decisive verdicts yet."
+        return "No verdicts other than ties yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)
     return (
         f"Share of the answer shown first: {percent(estimate)}; without a preference it is "

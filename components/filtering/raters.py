@@ -16,7 +16,7 @@ from metrics.estimation import row_selection
 from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
-ACCURACY_LABEL: Final = "Correct on known pairs"
+ACCURACY_LABEL: Final = "Correct where the answer is known"
 TruthSource = Literal["design", "people", "none"]
 
 

@@ -73,6 +73,13 @@ DOORS: Final = (
 )
 """Name, title, text, formats and button of each way to begin."""
 
+TOUR_OFFER: Final = Markup(
+    '<p class="eh-small eh-tour-offer">New here? '
+    '<button type="button" class="eh-link" data-tour="0">Take the 60-second tour</button> '
+    '<button type="button" class="eh-link" data-tour="skip">No, thanks</button></p>'
+)
+"""A line that assets/page.js shows until the tour was taken or declined in this browser."""
+
 
 @dataclass(frozen=True)
 class HomeTab:
@@ -108,7 +115,10 @@ def build() -> HomeTab:
                 elem_id="eh-again",
             )
             ClickableHTML(
-                wrap(fill('<p class="eh-small eh-mute">{}</p>', "On this machine. No key needed."))
+                wrap(
+                    fill('<p class="eh-small eh-mute">{}</p>', "On this machine. No key needed."),
+                    TOUR_OFFER,
+                )
             )
         with gr.Column(scale=6, elem_classes="eh-panel"):
             finding = ClickableHTML(elem_id="eh-first-finding")

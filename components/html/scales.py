@@ -72,7 +72,7 @@ GRADE_SCALE: Final = ColourScale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.4
 KAPPA_SCALE: Final = ColourScale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
 AGREEMENT_SCALE: Final = ColourScale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))
 FIRST_SHARE_SCALE: Final = ColourScale(
-    "First-slot share", "f", 0.5, 1, ("always second", "always first")
+    "First-position share", "f", 0.5, 1, ("always second", "always first")
 )
 LEAN_SCALE: Final = ColourScale(
     "Lean", "f", 0, 1, ("\u2212100 toward second", "+100 toward first"), signed=True

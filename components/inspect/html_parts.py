@@ -22,7 +22,7 @@ def columns_html(cards: Iterable[str]) -> Markup:
 
 
 def drawer(title: str, body: str, kind: str, opened: bool = False) -> Markup:
-    made = attributes({"class": f"eh-{kind} eh-drawer", "open": "open" if opened else None})
+    made = attributes({"class": f"eh-{kind}", "open": "open" if opened else None})
     return fill("<details{}><summary>{}</summary>{}</details>", made, title, body)
 
 

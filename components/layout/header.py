@@ -1,4 +1,4 @@
-"""The header of the page: logo, study menu, state of the run, theme button and Share button."""
+"""The header of the page: logo, study menu, state of the run, theme, help and Share buttons."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def build() -> Header:
         note = ClickableHTML(elem_id="eh-note")
         pill = ClickableHTML(elem_id="eh-pill")
         gr.Button("Light or dark", elem_id="eh-theme")
+        gr.Button("Help: keys, words, tour", elem_id="eh-help")
         share_button = gr.Button("Share", elem_id="eh-share")
     return Header(study, note, pill, share_button)
 

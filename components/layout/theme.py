@@ -10,6 +10,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from components.html.markup import Markup, fill, program_file
+from components.layout.help_texts import help_script
 from components.server.compression import CompressionMiddleware
 from components.server.hf_login import LoginMiddleware
 
@@ -154,14 +155,15 @@ def stylesheet() -> Markup:
 
 
 def head_html() -> Markup:
-    """Favicon, stylesheet and script as inline HTML, so that the browser makes no further
-    requests."""
+    """Favicon, stylesheet, help texts and script as inline HTML, so that the browser makes no
+    further requests."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
     return fill(
         '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">'
-        "<style>{}</style><script>{}</script>",
+        "<style>{}</style>{}<script>{}</script>",
         icon,
         stylesheet(),
+        help_script(),
         program_file(ASSETS / "page.js"),
     )
 

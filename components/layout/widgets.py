@@ -17,6 +17,7 @@ import plotly
 
 from components.charts.figures import Figure
 from components.html.markup import EMPTY, Markup
+from components.layout.glossary import mark_terms
 from components.server.compression import PLOTLY_JS
 from components.server.gradio_private import set_postprocess
 
@@ -82,15 +83,21 @@ def ClickableHTML(
 
     `.select(fn)` handles a click on an element with data-select; fn takes `event: gr.EventData`,
     and `click_data(event)` (components.server.gradio_private) is the object in data-select, e.g.
-    {"judge": "gpt-4", "category": "coding"}.
+    {"judge": "gpt-4", "category": "coding"}. Terms of the glossary in its labels are marked.
     """
-    return gr.HTML(
-        value,
+    view = gr.HTML(
+        _with_terms(value),
         js_on_load=_CLICK_SCRIPT,
         apply_default_css=False,
         elem_classes=_css_classes("eh-html", elem_classes),
         **options,
     )
+    set_postprocess(view, _with_terms)
+    return view
+
+
+def _with_terms(value: Any) -> Any:
+    return mark_terms(value) if isinstance(value, Markup) else value
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:

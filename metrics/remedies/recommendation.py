@@ -87,7 +87,7 @@ def _advice(chosen: PriceGain) -> str:
 def _no_advice(judge: str, coin: bool) -> str:
     if coin:
         return (
-            f"No remedy helps {judge} here: one call is not distinguishable from a coin. "
+            f"No remedy helps {judge} here: one call is not distinguishable from chance. "
             "A better judge would help."
         )
     return (

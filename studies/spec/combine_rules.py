@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 COMBINE_RULES: Final = {
-    "pooled": "Pooled",
-    "strict": "2–0 or tie",
+    "pooled": "Count each order",
+    "strict": "Win only if both agree",
     "majority": "Majority",
     "graded": "Graded",
 }

@@ -236,7 +236,7 @@ class Study:
         Key(
             "Labels",
             "crossed: half of the pairs label the first answer B, separating position from label",
-            options={"plain": "Plain", "crossed": "Crossed"},
+            options={"plain": "As given", "crossed": "Swap labels too"},
             protocol=True,
         ),
     ] = "plain"
@@ -254,8 +254,8 @@ class Study:
             option_hints={
                 "ascending": "the worst option first: one call per answer",
                 "descending": "the best option first: one call per answer",
-                "rotations": "each option in each place once: measures the effect of their order",
-                "crossed": "rotations with letters in two orders: separates place from letter",
+                "rotations": "each option in each position once: shows the effect of their order",
+                "crossed": "rotations with letters in two orders: separates position from letter",
             },
             protocol=True,
         ),
@@ -348,7 +348,7 @@ class Study:
     extraction: Annotated[
         JudgeSpec | None,
         Key(
-            "Extraction",
+            "Second reader for unclear replies",
             "a second judge reads replies without a readable verdict; its calls are billed",
         ),
     ] = None

@@ -72,7 +72,7 @@ MEASURES: Final = {
         f"{_CI_TEXT}",
         "pairs",
     ),
-    "First-slot share": MatrixMeasure(
+    "First-position share": MatrixMeasure(
         "first_share",
         heat.FIRST_SHARE_SCALE,
         f"% of verdicts other than ties for the answer shown first; {_CI_TEXT}",
@@ -249,10 +249,7 @@ def _hover_lines(
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
         floor = noise.get(place)
         if floor is not None and floor.value is not None:
-            lines.append(
-                f"{share(floor.value, 0)} of verdicts change when the call is repeated "
-                "(noise floor)"
-            )
+            lines.append(f"{share(floor.value, 0)} of verdicts change on a repeat")
         if grades:
             lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:

@@ -161,7 +161,9 @@ def default_kpis_html(
             after=f"; chance {share(random_consistency(bias), 0)}",
         ),
         _share_kpi("Answer shown first wins", bias.whole("first_share")),
-        _share_kpi("Changes on a repeat", bias.whole("noise_floor"), before="noise floor; "),
+        _share_kpi(
+            "Changes on a repeat", bias.whole("noise_floor"), before="asked twice in one order; "
+        ),
         _share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
             bias.failures if failures is None else failures,
@@ -182,7 +184,7 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = _share_kpi("Changes on a repeat", noise, before="noise floor; ")
+    fourth = _share_kpi("Changes on a repeat", noise, before="asked twice in one order; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
@@ -326,7 +328,7 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
         return "No pair has been judged in both orders yet."
     parts = [f"Flips **{share(flips, 0)}** of pairs"]
     if noise is not None:
-        parts[0] += f" (noise floor {share(noise, 0)})"
+        parts[0] += f" ({share(noise, 0)} on a repeat)"
     first, right = measures["first_share"].value, measures["accuracy"].value
     if first is not None:
         parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")

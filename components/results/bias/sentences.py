@@ -291,7 +291,7 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
         share_of = f"{count(most)} of its {count(row.flips)}"
         return f"It decides **by position**: {share_of} flips go to the answer shown {row.toward}."
     if row.flips_majority:
-        floor = f" (noise floor {share(row.noise, 0)})" if row.noise else ""
+        floor = f" ({share(row.noise, 0)} on a repeat)" if row.noise else ""
         direction = f"more **toward the answer shown {row.toward}**"
         return f"{rate} of pairs flip{floor}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
@@ -374,7 +374,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         )
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
-    effect = f"For {number_word(most)}, the order decides most pairs." if most else ""
+    which = "all" if most == len(rows) else number_word(most)
+    effect = f"For {which} of them, the order decides most pairs." if most else ""
     effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows))
     effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
     return f"{_preference_sentence(rows)}. {effect}", lead

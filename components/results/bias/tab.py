@@ -59,8 +59,7 @@ HOW_MATRIX: Final = (
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
     "as bias. Grade: the harmonic mean of an item's position entropy and the share of its most "
-    "chosen "
-    "answer. Intervals treat items as clusters: for "
+    "chosen answer. Intervals treat items as clusters: for "
     "shares Wilson at the effective sample size, for means Student's t, for the position term a "
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )

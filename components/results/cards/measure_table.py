@@ -21,7 +21,7 @@ SHARE_AXIS: Final = Axis()
 
 MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "Consistency": {"flipped": True},
-    "First-slot share": {"slot": 0},
+    "First-position share": {"slot": 0},
     "Agreement with people": {"unlike": PEOPLE},
     "Unusable replies": {"status": FAILURES},
 }
@@ -128,7 +128,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
             card.others("consistency"),
         ),
         _share_measure(
-            "First-slot share",
+            "First-position share",
             f"% of verdicts other than ties for the answer shown first; no preference is "
             f"{share(even, 0)}",
             measures["first_share"],
@@ -220,7 +220,8 @@ def _consistency_description(card: ReportCard) -> str:
     swapped = "% of comparisons with the same verdict in every order"
     if chance is not None:
         swapped += f"; a random judge with the same position shares has {share(chance, 0)}"
-    floor = "noise floor not measured" if noise is None else f"noise floor {share(noise, 0)}"
+    repeats = f"{share(noise, 0)} of verdicts change on a repeat"
+    floor = "repeats not measured" if noise is None else repeats
     return f"{swapped}; {floor}"
 
 

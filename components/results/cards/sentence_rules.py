@@ -53,14 +53,14 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "orders": CardFact("orders", lambda value: count(int(value))),
     "sets": CardFact("comparisons with a verdict in all orders", lambda value: count(int(value))),
     "flips": CardFact("flips", _whole_percent),
-    "noise": CardFact("noise floor", _whole_percent),
+    "noise": CardFact("changes on a repeat", _whole_percent),
     "chance_flips": CardFact("flips expected by chance", _whole_percent),
-    "order_effect": CardFact("disagreement between orders minus noise floor", _points),
+    "order_effect": CardFact("disagreement between orders minus changes on a repeat", _points),
     "order_low": CardFact(
-        "disagreement between orders minus noise floor, lower end of CI", _points
+        "disagreement between orders minus changes on a repeat, lower end of CI", _points
     ),
     "order_high": CardFact(
-        "disagreement between orders minus noise floor, upper end of CI", _points
+        "disagreement between orders minus changes on a repeat, upper end of CI", _points
     ),
     "lean_p": CardFact("p of the test for a preferred position", _decimal),
     "lopsided": CardFact("share of flips toward the preferred position", _whole_percent),

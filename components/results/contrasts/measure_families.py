@@ -47,7 +47,7 @@ CONSISTENCY: Final = ComparedMeasure(
     FLIPPED_SELECTION,
 )
 FIRST_SHARE: Final = ComparedMeasure(
-    "First-slot share",
+    "First-position share",
     "% of verdicts other than ties for the answer shown first",
     position_measures.FIRST_SHARE,
     {"slot": 0},

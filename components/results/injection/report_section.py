@@ -27,7 +27,7 @@ from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 MAX_ROWS: Final = 20
 """Maximum rows per measure: models, or judges with their prompts."""
 SECTION_TITLE: Final = "Injection suspects"
-COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First slot chosen", FIRST_SHARE))
+COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First position chosen", FIRST_SHARE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final
 RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Above the coin": "Above chance",
     "Agreement": "People",
+    "First-slot share": "First-position share",
     "as the study says": "study default",
     "each order counts": "count each order",
     "2–0 wins, else a tie": "win only if both agree",

@@ -164,8 +164,8 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     """HTML row of key figures: calls, tokens, dollars and minutes of the plan that Run would
     use."""
     study = plan.study
-    again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} for the noise floor"
-    again = again if numbers.noise else "no noise floor"
+    again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} asked twice"
+    again = again if numbers.noise else "no repeats"
     if numbers.stored:
         again = f"new; {count(numbers.stored)} of {count(numbers.asks)} are stored"
     amount, _, unit = tokens(numbers.prompt_tokens + numbers.completion_tokens).partition(" ")
@@ -196,7 +196,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
     counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
     found = detectable_share(counted)
-    label = "Detectable first-slot share"
+    label = "Detectable first-position share"
     if found is None:
         return Kpi(label, DASH, note=f"{count(items, 'item')} are too few to detect any preference")
     note = (

@@ -41,7 +41,7 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
     assert consistency(view.machines).n == 0
     assert position_table(view) is None
     kpis = panels.show_kpis(view.frame, view.failed, len(view.machines))
-    assert says(kpis, "Changes", "repeat") and "noise floor; [" not in kpis
+    assert says(kpis, "Changes", "repeat") and "one order; [" not in kpis
 
 
 def test_one_person_who_saw_both_orders_is_measured(tmp_path: Path) -> None:

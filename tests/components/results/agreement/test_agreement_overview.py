@@ -218,7 +218,10 @@ def test_one_voice_alone_is_told_what_is_missing(store, said):
     Sheet("alone").both("q", "j", said).save(store)
     scene = FilteredStudy(store, "alone")
     title, _ = agreement_tab.finding(scene)
-    assert title in ("Nothing to compare j with yet.", "There are no verdicts yet.")
+    assert title in (
+        "There is no other judge or vote to compare j with yet.",
+        "There are no verdicts yet.",
+    )
     shown = agreement_tab.VIEW.render(scene, {"agree": "κ", "apart": PEOPLE_SPLIT})
     assert all("nan" not in part for part in shown.values() if isinstance(part, str))
 

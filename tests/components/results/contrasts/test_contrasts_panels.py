@@ -56,7 +56,7 @@ def test_a_difference_is_left_minus_right_with_both_values(scene):
     assert got.adjusted.low <= got.raw.low and got.raw.high <= got.adjusted.high
     assert is_significant(got)
     # shaky: 30 firsts of 40, steady 20 of 40; lean 10 of 20 flips to the first.
-    assert lines["First-slot share"].raw.value == pytest.approx(0.5 - 0.75 + 0.0)
+    assert lines["First-position share"].raw.value == pytest.approx(0.5 - 0.75 + 0.0)
     assert lines["Lean"].raw.value == pytest.approx(-0.5)
     assert lines["Ties"].raw.value == 0.0
 

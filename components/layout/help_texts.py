@@ -1,0 +1,97 @@
+"""Texts of the help: the keys of the page, and the steps of the tour. assets/page.js shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from components.html.markup import Markup, json_script
+from components.layout.glossary import glossary_data
+
+
+class TourStep(NamedTuple):
+    """One step of the tour: the tab it opens, the element it points at, and its text."""
+
+    tab: str
+    anchor: str
+    title: str
+    text: str
+
+
+TOUR: Final = (
+    TourStep(
+        "home",
+        "#eh-again",
+        "Home: start here",
+        "Try the demo, or open a file of your own with one of the three buttons below.",
+    ),
+    TourStep(
+        "study",
+        "#eh-study-title",
+        "Study: data, judge, prompt",
+        "Choose what is compared and who judges. The cost is shown before any call is made.",
+    ),
+    TourStep(
+        "run",
+        "#eh-run-finding",
+        "Run: the calls as they are made",
+        "Progress, cost and the last replies. A stopped run continues where it stopped.",
+    ),
+    TourStep(
+        "results",
+        "#eh-results-view",
+        "Results: the findings",
+        "How often verdicts flip, which model leads, and whether the ranking holds.",
+    ),
+    TourStep(
+        "inspect",
+        ".eh-inspect-filters",
+        "Inspect: the replies behind a number",
+        "Click a mark in Results to read both answers and the judge's reply in each order.",
+    ),
+    TourStep(
+        "",
+        "#eh-share",
+        "Share: link, files, report",
+        "Send a link to what you see, or save tables and a report. Press ? for help.",
+    ),
+)
+KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
+    (
+        "Everywhere",
+        (
+            ("?", "open or close this help"),
+            ("Esc", "close a menu, a drawer, an explanation or the tour"),
+            ("Tab", "next control; the first Tab offers to skip the header"),
+            ("← →", "previous or next tab, view or step of the tour"),
+        ),
+    ),
+    ("Run", (("p", "pause or continue"),)),
+    (
+        "Inspect",
+        (
+            ("j →", "next comparison"),
+            ("k ←", "previous comparison"),
+            ("/", "search"),
+        ),
+    ),
+    (
+        "Vote",
+        (
+            ("← →", "the left or the right answer is better"),
+            ("↓", "a tie"),
+            ("1 2 3 4 5", "the buttons of other ballots, from the left"),
+            ("n", "skip, or the next ballot"),
+            ("b", "the ballot before"),
+            ("u", "undo"),
+            ("h", "offensive or harmful"),
+        ),
+    ),
+)
+"""Keys and effects by tab; several keys of one effect are separated by spaces."""
+
+
+def help_script() -> Markup:
+    """Glossary, keys and tour as JSON in the head of the page."""
+    data: dict[str, Any] = {"terms": glossary_data(), "keys": KEYS, "tour": TOUR}
+    return json_script("eh-help-data", data)
