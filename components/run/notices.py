@@ -98,11 +98,11 @@ def _disk_notice() -> Markup:
     """HTML notice on a Space that its disk is erased at a restart."""
     if not settings.is_space():
         return EMPTY
-    text = "A Space loses the files on its disk at every restart."
+    text = "A Space loses its files at every restart."
     if kept_elsewhere():
         text += (
-            " The store is copied to a private dataset every few minutes and whenever a run "
-            "pauses or ends, and restored when the Space starts."
+            " The store is copied to a private dataset every few minutes, and restored when the "
+            "Space starts."
         )
         return notice_html("calm", "The store is backed up outside this Space.", text)
     text += " This Space has no backup: download what you need under Share."
@@ -201,9 +201,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     if last.state in ("running", "paused"):
         text = (
             f"The run is {last.state} in that process, at {count(facts.done)} of "
-            f"{count(facts.planned)} calls. "
-            "A run started here shares the work; no call is made twice. Reopen this tab to update "
-            "the numbers."
+            f"{count(facts.planned)} calls. A run started here makes no call twice. Reopen this "
+            "tab to update the numbers."
         )
         yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
@@ -247,8 +246,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. The first call may have been billed; its cost is not in the "
-            "total above."
+            "and are made again. If billed twice, the first cost is missing above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:

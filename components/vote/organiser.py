@@ -44,8 +44,8 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
         "agreement, κ and corrected win rates are unbiased estimates.",
         "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
         "are lower than on random pairs, and these votes cannot correct win rates.",
-        "split": "**Where judges disagree.** Voters see pairs on which judges disagree, which "
-        "finds wrong judges fastest. Agreement and κ from these votes do not describe all pairs.",
+        "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
+        "wrong judges. Agreement and κ from these votes do not describe all pairs.",
     }
 )
 

@@ -39,7 +39,8 @@ HOW_MERGED_ORDERS: Final = (
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, second or tie. Without ties: pairs on which neither chooses "
     "tie. `α = 1 − (n − 1)·observed / expected`, from the observed and expected disagreements of n "
-    "verdicts without ranking them. Two people: all pairs of votes on the same comparison. A "
+    "verdicts without an order of the verdicts. Two people: all pairs of votes on the same "
+    "comparison. A "
     "person and the "
     "others: each vote is compared with the majority of the other votes (a tie without a "
     "majority). MAE (mean "

@@ -37,9 +37,8 @@ COEFFICIENTS: Final = {
     ),
 }
 HOW_TO_VOTE: Final = (
-    "With votes on 40 pairs, agreement is known to about ± 15 points. Vote on the Vote tab, or "
-    "load data with votes "
-    "(the field `human`)."
+    "Votes on 40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data "
+    "with the field `human`."
 )
 
 

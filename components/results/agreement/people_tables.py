@@ -301,8 +301,8 @@ def show_corrected_rates(data: Agreement) -> Markup:
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (
-            "All votes are on pairs that were selected because judges flip or disagree on them. "
-            "Collect votes on pairs chosen at random to correct win rates."
+            "All votes are on pairs selected because judges flip or disagree on them. Collect "
+            "votes on pairs chosen at random to correct win rates."
             if data.targeted_votes
             else "Corrected win rates need votes by people."
         )

@@ -205,7 +205,7 @@ def show_targeted_notice(data: Agreement) -> Markup:
     text = (
         f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs selected "
         "because judges flip or disagree on them. Agreement below includes these harder pairs; "
-        "corrected win rates exclude them."
+        "corrected win rates do not."
     )
     return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
 

@@ -411,8 +411,8 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (
-        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may be "
-        "position bias, or better answers shown first. Run the study again with `orders: both`."
+        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may "
+        "be position bias, or better answers shown first. Run again with `orders: both`."
     )
 
 

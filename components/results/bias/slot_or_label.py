@@ -15,9 +15,8 @@ from studies.domain import Estimate
 
 SHARE_AXIS: Final = Axis(chance=0.5)
 LABELS_NOT_CROSSED: Final = (
-    "The first answer always had the first label here, so position and label preference cannot be "
-    "separated. `labels: crossed` in the study swaps the labels of half of the pairs at no extra "
-    "cost."
+    "The first answer always had the first label, so the effects of position and label cannot be "
+    "separated. Set `labels: crossed` to separate them."
 )
 
 

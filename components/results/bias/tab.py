@@ -82,8 +82,9 @@ HOW_LABELS: Final = (
     "over items for pairs, sandwich standard error over items for N options."
 )
 HOW_TESTS: Final = (
-    "Null hypothesis: verdicts depend on content only. Sign: flips toward first are as likely as "
-    "toward second (exact binomial). McNemar: the same by χ². Stuart–Maxwell: win, tie and loss of "
+    "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are as "
+    "likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
+    "test. Stuart–Maxwell: win, tie and loss of "
     "one answer have the same shares in both orders. Permutation: the choices of a comparison are "
     "exchanged over its orders, which has no effect if only content counts; "
     "exact for pairs, "

@@ -31,8 +31,8 @@ SEED: Final = 20_24
 BOOTSTRAP_ROUNDS: Final = 500
 SIDE_COLUMN: Final = "side"
 REPLACE_ADVICE: Final = (
-    "`unrelated: replace` keeps N: it replaces the worst-ranked answer by an answer to another "
-    "item. Run the same study with it to compare the two here."
+    "Run the same study with `unrelated: replace`, which replaces the worst-ranked answer by an "
+    "answer to another item, to compare both here."
 )
 
 

@@ -157,7 +157,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "one order",
-        "It judged one order only, so position bias cannot be measured.",
+        "It judged each pair in one order only, so position bias cannot be measured.",
         _conditions(("orders", "≤", 1)),
     ),
     SentenceRule(

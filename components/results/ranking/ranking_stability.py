@@ -99,10 +99,10 @@ def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: L
         pair for pair in changed if one.is_above(*pair) or two.is_above(pair[1], pair[0])
     ]
     if not significant:
-        return "no significant difference in either order"
+        return "no difference is significant in either order"
     if len(significant) == len(changed):
-        return "a significant difference in one order only"
-    return "some with a significant difference in one order"
+        return "each difference is significant in one order only"
+    return "some differences are significant in one order"
 
 
 def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:

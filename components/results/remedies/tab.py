@@ -24,8 +24,8 @@ CALLS, DOLLARS = "Calls", "Dollars"
 FRONTIER_TITLE: Final = "What each remedy costs and gains"
 RISK_TITLE: Final = "Decide fewer comparisons and be right more often"
 NO_REMEDIES: Final = (
-    "No comparison has a better answer known by design, by a label or by most people, with "
-    "usable replies in both orders. Ask people in the Vote tab."
+    "No comparison with usable replies in both orders has a known better answer (by design, label "
+    "or people). Ask people in the Vote tab."
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'

@@ -136,6 +136,6 @@ def check_upload_space(folder: Path, more: int) -> None:
     if kept + more > most:
         raise StudyError(
             f"your files here would take {(kept + more) / MEGABYTE:,.0f} MB; a visitor has "
-            f"{most / MEGABYTE:,.0f} MB. They are removed a week after their last use; run "
-            "Evenhand on your own machine for more"
+            f"{most / MEGABYTE:,.0f} MB. For more space, run Evenhand on your own machine; files "
+            "here are removed a week after their last use"
         )

@@ -69,7 +69,7 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
     have, are = ("has", "is") if total == 1 else ("have", "are")
     text = (
         f"{count(total, 'item')} {have} an unusable reply and {are} left out. The authors’ code "
-        "scores the usable replies of such items instead, and gives items without any the score 0."
+        "scores the usable replies of such items, or 0 if there are none."
     )
     under = wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
     return (

@@ -100,8 +100,8 @@ def show_correlations(
     if not scores:
         return empty_state(
             "No other benchmarks yet.",
-            "Upload a CSV with the columns `model, benchmark, score` and the model names of this "
-            "study. A high correlation means that the study ranks models as the benchmark does.",
+            "Upload a CSV with the columns `model, benchmark, score` and this study's model "
+            "names. A high correlation means that both rank the models alike.",
         )
     found = study_redundancy(filtered, scores)
     if found is None:

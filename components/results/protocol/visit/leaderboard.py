@@ -118,9 +118,8 @@ def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
     if not names:
         return EMPTY
     text = (
-        f"The Elo of {join_names(names)} lies outside its interval: similar battles follow "
-        "each other in the plan, and Elo depends most on the last ones. Use the Bradley–Terry "
-        "ratings under Ranking."
+        f"The Elo of {join_names(names)} lies outside its interval, because the last battles of "
+        "the plan count most. Use the Bradley–Terry ratings under Ranking."
     )
     return wrap(fill('<p class="eh-small">{}</p>', text))
 
