@@ -596,7 +596,7 @@
   // The form is that of the study in the header: opened late where it is not seen.
   let followedStudy = null;
   const tabInView = () => document.querySelector("#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]")?.textContent.trim().toLowerCase();
-  evenhand.follow = (study) => {
+  evenhand.followStudy = (study) => {
     if (!study || study === followedStudy || tabInView() !== "study") return;
     document.body.classList.add("eh-following");
     document.querySelector("#eh-follow")?.click();
@@ -615,7 +615,7 @@
     setTimeout(() => { if (arriving) arrive(tab); }, 20000);
   };
   evenhand.arrived = () => { if (arriving) arrive(arriving); };
-  evenhand.shown = (study) => { shownStudy = study; evenhand.follow(study); evenhand.arrived(); };
+  evenhand.shown = (study) => { shownStudy = study; evenhand.followStudy(study); evenhand.arrived(); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers

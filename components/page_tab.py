@@ -243,7 +243,9 @@ def _bind_view(page: PageParts, store: Store) -> None:
         fresh.click(show_run, top.study, run_outputs, **QUIET).then(
             None, None, None, js="() => evenhand.arrived()"
         )
-        interactive.on_study.select(None, top.study, None, js="(study) => evenhand.follow(study)")
+        interactive.on_study.select(
+            None, top.study, None, js="(study) => evenhand.followStudy(study)"
+        )
 
 
 def is_voter_page(parameters: Mapping[str, str]) -> bool:

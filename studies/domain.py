@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal, get_args
@@ -125,7 +126,7 @@ class Key:
     high: float = 10**9
     options: Mapping[str, str] = field(default_factory=dict)
     """Accepted words, each with its label; empty: any text."""
-    pattern: str = ""
+    pattern: re.Pattern[str] | None = None
     """Regular expression of further accepted values, beside the words."""
     examples: str = ""
     """Values that fit the pattern, for errors."""

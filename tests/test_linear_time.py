@@ -64,6 +64,7 @@ MEGABYTE_SECONDS: Final = 1.0
 """Seconds of CPU for a megabyte of a pattern's worst input."""
 MADE_AT_IMPORT: Final = {
     "studies/texts/injection_rules.py",
+    "components/layout/glossary.py",
     "components/server/allowed_routes.py",
 }
 """Files with a function that compiles patterns for the constants of its module."""

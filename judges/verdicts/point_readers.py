@@ -73,26 +73,32 @@ def _read_rubric(
     levels: list[float] = []
     spans: list[tuple[int, int]] = []
     for name in criteria:
-        marker = last_match(_criterion_marker(name), text.lower)
+        marker = _find_criterion(text.lower, lower_ascii(name))
         if marker is None:
             return MarkerMatch() if not levels else MarkerMatch(reason=f"no level for {name}")
-        found = _match_option(text, marker.end(), values)
+        found = _match_option(text, marker[1], values)
         if found is None:
             return MarkerMatch(reason=f"the level of {name} cannot be read")
         levels.append(found[0])
-        spans.append((marker.start(), found[1]))
+        spans.append((marker[0], found[1]))
     if not levels:
         return MarkerMatch()
     span = (min(start for start, _ in spans), max(end for _, end in spans))
     return MarkerMatch(Verdict(scores=(sum(levels) / len(levels), *levels)), "", span)
 
 
-@lru_cache(maxsize=256)
-def _criterion_marker(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){re.escape(lower_ascii(name))} ?:")
+def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
+    """Return the start of the last `<name>:` as a whole word, and the place after its colon."""
+    at = len(text)
+    while (at := text.rfind(name, 0, at)) >= 0:
+        colon = at + len(name) + text.startswith(" ", at + len(name))
+        whole = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_-")
+        if whole and text.startswith(":", colon):
+            return at, colon + 1
+        at += len(name) - 1
+    return None
 
 
-@lru_cache(maxsize=256)
 def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
     """Return the score by the name of an option in the reply: its letter if it has one, and its own
     text."""

@@ -20,7 +20,7 @@ REMEDY_RULES: Final = {"single": "One call", "agree": "Must agree", "pool": "Add
 """Names of remedies with the same meaning as the first three counting rules."""
 JUDGE_SEPARATOR: Final = "|"
 JURY_RULES: Final = ("jury", "jury-both", "opposite", "round-robin")
-REMEDY_PATTERN: Final = (
+REMEDY_PATTERN: Final = re.compile(
     r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
     rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
 )
@@ -51,7 +51,7 @@ class RemedyName:
 
 def is_combine_rule(value: str) -> bool:
     """Whether a study file may have this value of `combine`."""
-    return value in COMBINE_RULES | REMEDY_RULES or re.match(REMEDY_PATTERN, value) is not None
+    return value in COMBINE_RULES | REMEDY_RULES or REMEDY_PATTERN.match(value) is not None
 
 
 def parse_remedy(value: str) -> RemedyName | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import MISSING, is_dataclass
 from functools import partial
@@ -122,7 +121,7 @@ def _value_type(key: StudyKey) -> Any:
         check = AfterValidator(partial(_check_option, key))
         shape: dict[str, Any] = {"type": "string", "enum": words}
         if rule.pattern:
-            shape = {"anyOf": [shape, {"type": "string", "pattern": rule.pattern}]}
+            shape = {"anyOf": [shape, {"type": "string", "pattern": rule.pattern.pattern}]}
         return Annotated[Text, check, WithJsonSchema(shape)]
     if key.type in (int, float):
         return Annotated[key.type, Field(ge=rule.low, le=rule.high)]
@@ -131,7 +130,8 @@ def _value_type(key: StudyKey) -> Any:
 
 def _check_option(key: StudyKey, value: str) -> str:
     known = list(key.rule.options)
-    fits = bool(key.rule.pattern) and re.match(key.rule.pattern, value) is not None
+    pattern = key.rule.pattern
+    fits = pattern is not None and pattern.match(value) is not None
     if value not in known and value != key.default and not fits:
         others = f" (nor like {key.rule.examples})" if key.rule.examples else ""
         message = f"{value!r} is not one of {', '.join(known)}{others}{suggest_word(value, known)}"

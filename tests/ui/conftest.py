@@ -110,8 +110,10 @@ def open_view(page, name: str) -> None:
     if label.is_visible():
         label.click()
         return
-    page.locator("#eh-results-more summary").click()
-    page.locator("#eh-results-more .list").get_by_text(name, exact=True).click()
+    menu = page.locator("#eh-results-more details")
+    if menu.get_attribute("open") is None:
+        menu.locator("summary").click()
+    menu.locator(".list").get_by_text(name, exact=True).click()
 
 
 def open_filters(page) -> None:

@@ -1,17 +1,17 @@
-"""axe finds nothing serious: on any tab, in any results view, in both themes."""
+"""axe finds nothing serious: on any tab, in any results view, drawer or menu, in both themes."""
 
 from __future__ import annotations
 
 import pytest
 
 from components.results.view_drawing import PAIR_VIEWS
-from tests.ui.conftest import open_view
+from tests.ui.conftest import open_filters, open_view, show_file, show_settings
 
 axe_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SERIOUS = ("serious", "critical")
-TABS = ("Study", "Run", "Inspect", "Vote")
+TABS = ("Home", "Study", "Run", "Inspect", "Vote")
 """Results is scanned view by view."""
 RULES = {
     "light": {"resultTypes": ["violations"]},
@@ -78,6 +78,7 @@ def test_no_drawer_of_the_form_has_a_serious_violation(visit, theme):
     for opened, button in (
         (".eh-drawer.on", "Change embedded"),
         ("#eh-prompt-drawer", "Change brief-letters version 1"),
+        ("#eh-prompt-drawer", "Edit brief-letters"),
     ):
         page.get_by_label(button).click()
         page.locator(opened).wait_for()
@@ -85,4 +86,48 @@ def test_no_drawer_of_the_form_has_a_serious_violation(visit, theme):
         found[button] = violations(page, theme)
         page.keyboard.press("Escape")
         page.locator(opened).wait_for(state="hidden")
+    page.get_by_text("Add a second judge").click()
+    page.locator("#f-judge-1-key").wait_for()
+    settle(page)
+    found["a provider and its key"] = violations(page, theme)
+    page.keyboard.press("Escape")
+    page.locator("#eh-plan [data-needs-key]").wait_for()
+    settle(page)
+    found["a key that is missing"] = violations(page, theme)
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_step_of_the_form_has_a_serious_violation(visit, theme):
+    """The steps with everything unfolded, then the strip of a study that cannot be run."""
+    page, found = visit("tab=study", theme=theme), {}
+    show_settings(page)
+    show_file(page)
+    page.get_by_text("Other sources").click()
+    page.get_by_text("What can this study tell?").click()
+    page.locator("#eh-file-menu summary").click()
+    settle(page)
+    found["unfolded"] = violations(page, theme)
+    page.keyboard.press("Escape")
+    page.get_by_label("Change embedded").click()
+    page.get_by_text("Remove this judge").click()
+    page.locator("#eh-plan .eh-block").wait_for()
+    page.locator(".eh-drawer.on").wait_for(state="detached")
+    settle(page)
+    found["blocked"] = violations(page, theme)
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_menu_of_results_has_a_serious_violation(visit, theme):
+    page, found = visit("tab=results", theme=theme), {}
+    page.wait_for_selector("#eh-over-bias h2")
+    open_filters(page)
+    page.locator("#eh-filter-prompt input").wait_for()
+    settle(page)
+    found["filters"] = violations(page, theme)
+    page.locator("#eh-results-more summary").click()
+    page.locator("#eh-results-more .list button").first.wait_for()
+    settle(page)
+    found["more views"] = violations(page, theme)
     assert {name: lines for name, lines in found.items() if lines} == {}

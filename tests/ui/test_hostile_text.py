@@ -15,7 +15,7 @@ import pytest
 
 from components.results.view_drawing import PAIR_VIEWS
 from studies.store.store import Store
-from tests.ui.conftest import App, choose, open_filters, open_view, outside
+from tests.ui.conftest import App, choose, open_filters, open_view, outside, show_file
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab, wait_for
 
@@ -116,6 +116,7 @@ def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     assert shows(page, PAYLOADS[2])
     harmless(page)
 
+    show_file(page)
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("ControlOrMeta+a")
     judge = f'{{name: "{NAMES[0][:60]}", model: simulated}}'.replace('"<', "'<").replace('"}', "'}")

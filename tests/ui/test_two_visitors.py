@@ -98,8 +98,10 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
     wait_for(lambda: kept(page))
     file = tmp_path_factory.mktemp("files") / "study.yaml"
     file.write_text(STUDY)
+    page.get_by_role("tab", name="Study", exact=True).first.click()
+    page.locator("#eh-file-menu summary").click()
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="Open a study file").click()
+        page.locator("#eh-file-menu").get_by_text("Open a study file").click()
     chooser.value.set_files(file)
     wait_for(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 calls"))
     page.locator("#eh-run").click()

@@ -69,7 +69,7 @@ class Visitor:
             filled = {self._name(part) for part in step["outputs"]}
             heard = {(self._name(part), on) for part, on in step["targets"] if part is not None}
             hears = (elem_id, event) in heard or (not elem_id and event in {on for _, on in heard})
-            if hears and fills in {"", *filled}:
+            if hears and step["backend_fn"] and fills in {"", *filled}:
                 return dict(step)
         raise LookupError(f"nothing happens on {event} of {elem_id}")
 

@@ -28,7 +28,7 @@ def suspects_list(found: SliceProfile) -> Markup:
         "the numbers with and without them."
     )
     return fill(
-        '<details class="eh-soft eh-drawer eh-suspects"><summary>{}</summary>'
+        '<details class="eh-soft eh-suspects"><summary>{}</summary>'
         '<p class="eh-small">{}</p><ul>{}</ul>{}</details>',
         title,
         explanation,

@@ -99,9 +99,9 @@ def people_sentence(low: float, high: float, reach: float) -> str:
 
 def test_as_good_as_a_person_needs_an_interval_that_says_so():
     # An interval of 65 points is no evidence of equality.
-    assert "no significant difference" in people_sentence(-0.45, 0.20, 0.40)
+    assert "is not significant" in people_sentence(-0.45, 0.20, 0.40)
     assert "[−45 points, 20 points]" in people_sentence(-0.45, 0.20, 0.40)
-    assert "within 10 points" in people_sentence(-0.08, 0.06, 0.07)
+    assert "at most 10 points" in people_sentence(-0.08, 0.06, 0.07)
 
 
 def test_a_judge_below_chance_is_not_called_little_better():
