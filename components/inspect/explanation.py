@@ -31,7 +31,7 @@ def explain_comparison(opened: ComparisonDetail) -> Explanation:
     finding = _main_finding(opened)
     human = human_verdict_text(opened.item, opened.line.names) if opened.item else ""
     repeats = len(opened.line.failed_repeats)
-    lost = f"{count(repeats, 'repeat')} in the same order have no verdict." if repeats else ""
+    lost = f"{count(repeats, 'repeat')} in the same order gave no verdict." if repeats else ""
     text = " ".join(part for part in (finding.text, lost, human) if part)
     return Explanation(finding.kind, finding.title, text)
 
@@ -55,9 +55,9 @@ def _main_finding(opened: ComparisonDetail) -> Explanation:
 def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict]) -> str:
     kinds = Counter(mark.status.replace("_", " ") for mark in failed)
     named = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-    which = "The judge's reply has no verdict"
+    which = "The judge's reply gave no verdict"
     if len(marks) > 1:
-        which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} have no verdict"
+        which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} gave no verdict"
     return f"{which} ({named}). Such a reply counts as a failure, never as a tie or a loss."
 
 

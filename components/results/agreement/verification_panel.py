@@ -347,9 +347,7 @@ def _misjudged_list(one: VerificationData) -> Markup:
     more = len(found) - len(top)
     all_of_them = link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
     rest = fill('<p class="eh-small eh-mute">{}</p>', all_of_them) if more > 0 else ""
-    title = Markup(
-        "<h3>Comparisons in which an answer that does not follow the instruction is preferred</h3>"
-    )
+    title = Markup("<h3>Where an answer that does not follow the instruction is preferred</h3>")
     body = fill('<div class="eh-dl-box">{}{}</div>{}', head, rows, rest)
     return wrap(fill('<div class="eh-beside">{}{}</div>', title, body))
 

@@ -271,7 +271,10 @@ def flip_sentence(row: FlipLean) -> str:
     if not row.is_significant:
         if row.leaning_categories:
             leans = _category_directions(row.leaning_categories)
-            return f"**No preference overall**, but by category: {leans}. {rate} of pairs flip."
+            return (
+                f"**No preference overall**, but a preferred position by category: {leans}. "
+                f"{rate} of pairs flip."
+            )
         return f"**No significant preference**{lean_text(row.lean)}; {rate} of pairs flip."
     return _lean_sentence(row, rate)
 
@@ -295,7 +298,11 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
         direction = f"more **toward the answer shown {row.toward}**"
         return f"{rate} of pairs flip{floor}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
-    but = f" It prefers the {_category_directions(other)}." if other else ""
+    but = (
+        f" In some categories the direction differs: {_category_directions(other)}."
+        if other
+        else ""
+    )
     return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
 
 

@@ -78,7 +78,7 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
         )
     )
     told = flip_sentence(sliced)
-    assert says(told, "**No", "leans", "writing", "coding")
+    assert says(told, "**No", "by category", "writing", "coding")
     # Most pairs flip, the entropy looks even: opposite leans cancel, and the sentence says so.
     hidden = lean(
         flips=25,

@@ -272,7 +272,7 @@ def test_a_budget_is_given_in_comparisons(prd):
     assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
     nothing = load_remedies(shown(prd, "vicuna-13b"))
     free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
-    assert says(remedy_finding(free)[1], "$40", "once", "1,904 comparisons")
+    assert says(remedy_finding(free)[1], "$40", "1,904 comparisons", "one call")
 
 
 def test_dollars_are_off_with_a_reason(prd, simulated):
