@@ -57,9 +57,11 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("target", type=Path, help=target)
         sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
         if name != "report":
-            sub.add_argument("--push", default="", help="upload it to this Space (owner/name)")
+            sub.add_argument(
+                "--push", default="", help="upload the result to this Space (owner/name)"
+            )
         sub.set_defaults(command=command)
-    description = "print the table of limits of docs/security.md, private and public mode"
+    description = "print the table of limits shown in docs/security.md, for private and public mode"
     table = commands.add_parser("access", help=description, description=description)
     table.set_defaults(command=print_access)
     return parser

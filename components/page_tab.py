@@ -162,7 +162,9 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         requested = dict(request.query_params)
         name = requested.get("study", "")
         if name and name not in names:
-            gr.Warning(escape(f"There is no study named {name!r} here. Choose one at the top."))
+            gr.Warning(
+                escape(f"There is no study named {name!r} on this page. Choose a study at the top.")
+            )
         demo = demo_studies.PAIRS_STUDY
         start = demo if demo in names else next(iter(names), None)
         tab = requested.get("tab", "")

@@ -116,4 +116,7 @@ def _share_summary(last: SharePoint | None, even: float) -> str:
     if last is None:
         return "No verdicts other than ties yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)
-    return f"First-position share {percent(estimate)}; even is {share(even, 0)}."
+    return (
+        f"Share of the answer shown first: {percent(estimate)}; without a preference it is "
+        f"{share(even, 0)}."
+    )

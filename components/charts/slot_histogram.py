@@ -228,4 +228,4 @@ def _slot_summary(rows: Sequence[SlotRow]) -> str:
         + ", ".join(f"{slot_name(i)} {share(e.value, 0)}" for i, e in enumerate(row.shares))
         for row in rows
     ]
-    return "; ".join(parts) or "No verdicts other than ties yet."
+    return "; ".join(parts) or "All verdicts so far are ties; no position was chosen."

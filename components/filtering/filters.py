@@ -27,8 +27,8 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
 """For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
-    "strict": "a win needs both orders",
-    "majority": "one win and one tie is a win",
+    "strict": "an answer wins only if it wins in both orders",
+    "majority": "a win in one order and a tie in the other is a win",
     "graded": "the mean of both orders' graded replies decides",
 }
 _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}

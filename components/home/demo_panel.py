@@ -27,7 +27,9 @@ DATA_TEXT: Final = (
 def demo_parts(store: Store) -> list[Markup]:
     """HTML of the demo: headline, coloured squares, table by prompt, source of the data."""
     if demo_studies.PAIRS_STUDY not in {line.name for line in store.studies()}:
-        missing = finding_html("Is your judge even-handed?", "No recorded demo in this store.")
+        missing = finding_html(
+            "Is your judge even-handed?", "This store contains no recorded demo."
+        )
         nothing = empty_state("Nothing is recorded here.", "Choose one of the ways to begin below.")
         return [missing, nothing, EMPTY, EMPTY]
     return [*_computed_demo(store), data_note(DATA_TEXT)]
@@ -85,7 +87,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
-        f"Same colour twice: only the order decided. {same} of these {count(len(orders), 'pair')}."
+        f"The same colour twice means that only the order decided: {same} of these "
+        f"{count(len(orders), 'pair')}."
     )
     return wrap(
         fill(

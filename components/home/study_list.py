@@ -24,7 +24,11 @@ EXAMPLES: Final = (
     ("mt-bench-probe", "Two answers, both orders", "MT-Bench prompts on the built-in questions"),
     ("visit-bench-probe", "A leaderboard by Elo", "VisIT-Bench on the built-in questions"),
     ("creation-mmbench-probe", "Against a baseline", "Creation-MMBench on the built-in questions"),
-    ("label-probability-probe", "Label probabilities", "the verdict as a share, not a word"),
+    (
+        "label-probability-probe",
+        "Label probabilities",
+        "the judge's verdict as a probability of each label",
+    ),
     ("arena-hard-probe", "Five levels", "Arena-Hard prompts against a baseline"),
 )
 """Examples: file name, title, and one line of text."""
@@ -153,7 +157,8 @@ def examples_html() -> Markup:
     return wrap(
         panel_html(
             "Examples",
-            "each opens as a study that you can change; no call before you press Run",
+            "each example opens as a study that you can change; no call is made before you press "
+            "Run",
             fill('<ul class="eh-plain eh-examples">{}</ul>', join(cards)),
         )
     )

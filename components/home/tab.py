@@ -58,15 +58,16 @@ DOORS: Final = (
     (
         "answers",
         "Compare my models' answers",
-        "A table with a question and two or more answers; you choose the judge.",
+        "Open a table with a question and two or more answers per row; you choose the judge.",
         "CSV, JSONL, Parquet, Excel",
         "Choose a file",
     ),
     (
         "labels",
         "Check my pass-fail judge",
-        "A table with verdicts and labels: how often is it right, and the true pass rate.",
-        "two columns are enough: verdict, label",
+        "Open a table with verdicts and labels; see how often the judge is right, and the true "
+        "pass rate.",
+        "a table with the two columns verdict and label is enough",
         "Choose a file",
     ),
 )
@@ -130,7 +131,7 @@ def build() -> HomeTab:
                 uploads[name] = _build_door(name, *texts)
                 if name == "verdicts":
                     judge = gr.Textbox(
-                        "", label="Whose verdicts? If the file does not say", max_lines=1,
+                        "", label="Name of the judge, if the file does not contain it", max_lines=1,
                         placeholder="gpt-4", elem_id="eh-door-judge",
                     )  # fmt: skip
     studies = _clickable_list("eh-home-studies")

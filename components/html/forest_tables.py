@@ -252,7 +252,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else "too small to resolve with more battles"
+        else "this gap is too small to become significant with more battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed

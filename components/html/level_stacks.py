@@ -75,7 +75,8 @@ def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five l
         ColumnHead("Verdicts", html=_sides_html(baseline, low, high)),
         ColumnHead("Reward", tip=f"−100 to 100, 95{NARROW_SPACE}% CI"),
         ColumnHead(
-            "Win rate, %", tip="better or much better, of the readable verdicts; a tie is no win"
+            "Win rate, %",
+            tip="share of readable verdicts that are better or much better; a tie is not a win",
         ),
     ]
     scored = any(row.vfs is not None for row in rows)

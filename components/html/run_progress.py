@@ -61,7 +61,7 @@ def last_replies_html(rows: Sequence[ReplyRow]) -> Markup:
     """HTML list of the latest replies: verdict or status, judge, models in the order shown, end of
     the text."""
     if not rows:
-        return empty_state("No replies yet.", "They appear here as they come in.")
+        return empty_state("No replies yet.", "Replies appear here as they arrive.")
     return wrap(fill('<div class="eh-feed">{}</div>', join(_reply_html(row) for row in rows)))
 
 

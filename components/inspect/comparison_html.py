@@ -121,7 +121,7 @@ def _question(opened: ComparisonDetail) -> Markup:
     item = opened.item
     if item is None:
         return section_heading("Question") + missing_note(
-            "Not recorded. This study contains verdicts without texts."
+            "The text was not recorded: this study contains verdicts without texts."
         )
     pictures = join(_image_html(one) for one in opened.images)
     pictures = fill('<div class="eh-pictures">{}</div>', pictures) if pictures else EMPTY
@@ -187,7 +187,11 @@ def _shared_note(found: WordDifference) -> Markup:
             '<span class="eh-row"><mark>only in this answer</mark><span>{}</span></span>', shared
         )
     least = share(MIN_SHARED_WORDS, 0)
-    return fill("<span>{}. Differences are marked if at least {} are shared.</span>", shared, least)
+    return fill(
+        "<span>{}. Differences are marked if the answers share at least {} of their words.</span>",
+        shared,
+        least,
+    )
 
 
 def _answer_card(
@@ -231,8 +235,14 @@ def _prompt_drawer(order: OrderReplies, place: int, orders: int) -> Markup:
 
 def _hash_note(sent: SentMessages) -> str:
     if sent.exact:
-        return "Rebuilt from the stored prompt. It is identical to what was sent: the hashes agree."
-    return "Rebuilt from the stored prompt. It differs from what was sent: the hashes do not agree."
+        return (
+            "This text was rebuilt from the stored prompt. It is identical to the text sent: the "
+            "hashes agree."
+        )
+    return (
+        "This text was rebuilt from the stored prompt. It differs from the text sent: the hashes "
+        "do not agree."
+    )
 
 
 def _details(opened: ComparisonDetail) -> Markup:

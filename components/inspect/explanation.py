@@ -31,7 +31,7 @@ def explain_comparison(opened: ComparisonDetail) -> Explanation:
     finding = _main_finding(opened)
     human = human_verdict_text(opened.item, opened.line.names) if opened.item else ""
     repeats = len(opened.line.failed_repeats)
-    lost = f"{count(repeats, 'repeat')} of the same order gave no verdict." if repeats else ""
+    lost = f"{count(repeats, 'repeat')} in the same order gave no verdict." if repeats else ""
     text = " ".join(part for part in (finding.text, lost, human) if part)
     return Explanation(finding.kind, finding.title, text)
 
@@ -55,10 +55,10 @@ def _main_finding(opened: ComparisonDetail) -> Explanation:
 def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict]) -> str:
     kinds = Counter(mark.status.replace("_", " ") for mark in failed)
     named = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-    which = "Its reply gave no verdict"
+    which = "The judge's reply gave no verdict"
     if len(marks) > 1:
-        which = f"{count(len(failed))} of its {count(len(marks), 'reply')} gave no verdict"
-    return f"{which} ({named}). Counted as a failure, never as a tie or a loss."
+        which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} gave no verdict"
+    return f"{which} ({named}). Such a reply counts as a failure, never as a tie or a loss."
 
 
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:
@@ -67,22 +67,25 @@ def _flip_text(marks: Sequence[OrderVerdict]) -> str:
         return f"Over {len(marks)} orders the judge gave {len(chosen)} different verdicts."
     first, second = marks
     if first.pick == second.pick:
-        return f"The judge chose {_picked_slot(first)} in both orders, whichever model it was."
+        return (
+            f"The judge chose {_picked_slot(first)} in both orders, although the answers were "
+            "swapped."
+        )
     decided = first if isinstance(first.pick, int) else second
     shown = f"{_picked_name(decided)} when shown {_slot_ordinal(decided)}"
-    return f"The judge chose {shown}, and a tie when swapped."
+    return f"The judge chose {shown}, and called it a tie when the answers were swapped."
 
 
 def _consistent_text(marks: Sequence[OrderVerdict]) -> str:
     orders = "both orders" if len(marks) == 2 else f"all {len(marks)} orders"
     if marks[0].pick == "tie":
-        return f"The judge called it a tie in {orders}."
+        return f"The judge called the comparison a tie in {orders}."
     return f"The judge chose {_picked_name(marks[0])} in {orders}."
 
 
 def _single_order_text(mark: OrderVerdict) -> str:
     if mark.pick == "tie":
-        return "The judge called it a tie."
+        return "The judge called the comparison a tie."
     return f"The judge chose {_picked_name(mark)}, shown {_slot_ordinal(mark)}."
 
 
@@ -124,7 +127,10 @@ def _best_answer_text(item: Item, names: Sequence[str], by: str) -> str:
     if winner is None:
         return ""
     if len(best := best_answers(item.human, names)) > 1:
-        return f"{by} {' and '.join(best)} are the best answers: each is a right choice."
+        return (
+            f"{by} {' and '.join(best)} are equally good and the best: choosing any of them is "
+            "right."
+        )
     if winner == "tie":
         return f"{by} {'the two are equally good' if len(names) == 2 else 'no answer is best'}."
     return f"{by} {winner} is the {'better' if len(names) == 2 else 'best'} answer."

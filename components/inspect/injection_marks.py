@@ -44,7 +44,10 @@ def suspect_notice(opened: ComparisonDetail) -> Markup:
         word = "repeats" if repeated == 1 else "repeat"
         sentences.append(f"{count(repeated, 'reply')} {word} those words.")
     if any(_verdict_in_echo(order, opened.item) for order in opened.orders):
-        sentences.append("**A verdict was read inside the repeated words.** Check it by hand.")
+        sentences.append(
+            "**The verdict was read inside words that the reply repeats from an "
+            "answer.** Check it by hand."
+        )
     else:
         sentences.append("Verdicts are read from replies only, never from an answer.")
     return notice_html("warn", "Injection suspect.", " ".join(sentences))

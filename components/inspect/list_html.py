@@ -35,7 +35,7 @@ def list_html(view: InspectView) -> Markup:
     several = _varying_fields(view)
     rows = join(_list_row(line, view, several) for line in view.lines)
     orders = max(len(line.verdicts) for line in view.lines)
-    picked = "position picked: original order, swapped"
+    picked = "position chosen in the original and the swapped order"
     title = picked if orders == 2 else "position picked, per order"
     head = fill('<div class="h"><span>{}</span><span>{}</span></div>', title, count(view.total))
     address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
@@ -152,7 +152,8 @@ def empty_panel(view: InspectView) -> Markup:
     if view.choices is None:
         name = selection.study
         reason = f"No study is named {name}." if name else "No study is selected."
-        choose, create = "Choose one at the top of the page.", "Create one on the Study tab."
+        choose = "Choose a study at the top of the page."
+        create = "Create a study on the Study tab."
         return empty_state(reason, choose if view.studies else create)
     everything = (view.counts or {}).get("all", 0)
     if not selection.has_filters and not everything:
@@ -182,5 +183,8 @@ def _empty_reason(view: InspectView) -> str:
     if selection.status == FAILURES:
         return "All replies have a verdict."
     if selection.verified and not (view.verified or {}).get(ANY_CHECK):
-        return "No answer here has been verified. Answers are verified on the Vote tab."
+        return (
+            "No answer in these comparisons has been verified. People verify answers on the Vote "
+            "tab."
+        )
     return "Remove a filter, or clear them all."

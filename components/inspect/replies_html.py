@@ -187,7 +187,7 @@ def _reasoning(reply: InspectedReply) -> Markup:
     if not reasoning:
         return EMPTY
     text = fill('<div class="eh-txt reply" dir="auto">{}</div>', text_html(reasoning))
-    return drawer("Reasoning (not used for the verdict)", text, "soft")
+    return drawer("The judge's reasoning (not used for the verdict)", text, "soft")
 
 
 def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:

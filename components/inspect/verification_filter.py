@@ -32,12 +32,12 @@ VERIFICATION_KINDS: Final = {
     ANY_CHECK: "any verification",
     FOLLOWS: "follows the instruction",
     FAILS: "does not follow the instruction",
-    "answer": "does not: the answer's fault",
-    "caption": "does not: the caption's fault",
-    NEITHER: "does not: another reason",
+    "answer": "does not follow it: the answer's fault",
+    "caption": "does not follow it: the caption's fault",
+    NEITHER: "does not follow it: another reason",
     HARMFUL: "offensive or harmful",
-    ONE_FOLLOWS: "one answer follows, the other does not",
-    PREFERRED_FAILS: "the preferred answer does not follow",
+    ONE_FOLLOWS: "one answer follows the instruction, the other does not",
+    PREFERRED_FAILS: "the preferred answer does not follow the instruction",
 }
 """Values of the filter in a URL, with their labels on the page."""
 
@@ -110,7 +110,9 @@ def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
     if not mine:
         return EMPTY
     yes = sum(check.follows for check in mine)
-    summary = f"{count(yes)} of {count(len(mine))} say it follows the instruction"
+    summary = (
+        f"{count(yes)} of {count(len(mine))} verifiers say that the answer follows the instruction"
+    )
     if len(mine) == 1:
         summary = "follows the instruction" if yes else "does not follow the instruction"
     words = join(fill("<li><b>{}</b> {}</li>", one.judge, _check_text(one)) for one in mine)

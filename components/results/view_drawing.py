@@ -126,7 +126,7 @@ def show_data_note(filtered_study: FilteredStudy) -> Markup:
     if real:
         parts.append(f"Real replies: {', '.join(real)}.")
     if simulated:
-        parts.append(f"Simulated judges, with known parameters: {', '.join(simulated)}.")
+        parts.append(f"These judges are simulated, with known parameters: {', '.join(simulated)}.")
     if filtered_study.rule != ("pooled", "exclude"):
         parts.append(rule_text(*filtered_study.rule))
     return data_note(" ".join(parts))

@@ -179,7 +179,7 @@ class LiveStudy:
 
     def _draw_elo(self) -> Figure:
         if not self._curves:
-            return empty_figure("Elo needs pairs of answers.", 250)
+            return empty_figure("Elo ratings need verdicts on pairs of answers.", 250)
         if self.elo.battles < MIN_ELO_BATTLES:
             so_far = f"{self.elo.battles} of {MIN_ELO_BATTLES} battles"
             return empty_figure(f"{so_far}: too few for Elo.", 250)

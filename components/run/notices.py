@@ -42,7 +42,7 @@ maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
-    "Only its owner can run and control it. Edit it on the Study tab to get a copy of your own."
+    "Only its owner can run it. To get a copy of your own, edit the study on the Study tab."
 )
 
 
@@ -89,7 +89,7 @@ def show_store_notices(store: Store) -> Markup:
     """HTML notices on the store file: restored after it was deleted, or lost when the Space
     restarted."""
     if store.file_watch.notice:
-        text = f"{_sentence(store.file_watch.notice)} Find out which program removes it."
+        text = f"{_sentence(store.file_watch.notice)} Find out which program deletes this file."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
     return _disk_notice()
 
@@ -98,14 +98,14 @@ def _disk_notice() -> Markup:
     """HTML notice on a Space that its disk is erased at a restart."""
     if not settings.is_space():
         return EMPTY
-    text = "A Space loses its disk at every restart."
+    text = "A Space loses its files at every restart."
     if kept_elsewhere():
         text += (
-            " The store is copied to a private dataset every few minutes and whenever a run "
-            "pauses or ends, and restored at start."
+            " The store is copied to a private dataset every few minutes, and restored when the "
+            "Space starts."
         )
-        return notice_html("calm", "Backed up outside this Space.", text)
-    text += " There is no backup: download what you need under Share."
+        return notice_html("calm", "The store is backed up outside this Space.", text)
+    text += " This Space has no backup: download what you need under Share."
     return notice_html("warn", "Temporary storage.", text)
 
 
@@ -114,11 +114,15 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
     if snapshot is None:
         return
     for judge, names in snapshot.missing_parameters:
-        text = f"{judge} refuses {names}. Its replies carry this note and keys of their own."
-        yield notice_html("calm", f"Asked without {names}.", text)
+        text = (
+            f"{judge} refuses the setting {names}, so calls are sent without it. Its replies are "
+            "marked and stored under separate keys."
+        )
+        yield notice_html("calm", f"Calls are sent without {names}.", text)
     if facts.running and facts.paused and snapshot.reason:
         text = (
-            f"{snapshot.reason}. Received replies are held in memory, and no further call is made."
+            f"{snapshot.reason}. Received replies are held in memory, and no further call is made "
+            "until the store can be written."
         )
         yield notice_html(
             "bad", "The store cannot be written.", text, Action("Try again", {"do": "go"})
@@ -145,10 +149,13 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
         text = f"{wait.judge}: {wait.why}. Calls are retried with growing delays; nothing is lost."
         return notice_html("warn", "Retrying.", text, leave if len(snapshot.judges) > 1 else None)
     if wait.kind == "elsewhere":
-        text = f"{wait.judge}: {wait.why}. Its replies count here too; nothing is paid twice."
+        text = (
+            f"{wait.judge}: {wait.why}. The other run's replies count in this study too; no call "
+            "is paid twice."
+        )
         return notice_html("calm", "Waiting for another run.", text)
     kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."
-    rest = "The other judges continue; its calls stay pending."
+    rest = "The other judges continue; the calls of this judge wait for the next run."
     return notice_html("bad", kind, f"{_sentence(wait.why)} {rest}")
 
 
@@ -168,7 +175,7 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     asks = sum(wait.asks for wait in waits)
     left = duration(max(1, round(one.seconds)))
     told = f"{count(asks, 'call')} continue" if asks else "calls continue"
-    then = f"then at most {one.allowed_in_flight} at once"
+    then = f"with at most {one.allowed_in_flight} at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = (
         f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. "
@@ -193,13 +200,15 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     )
     if last.state in ("running", "paused"):
         text = (
-            f"It is {last.state} there, at {count(facts.done)} of {count(facts.planned)} calls. "
-            "A run started here shares the work; no call is made twice. Reopen this tab for "
-            "newer numbers."
+            f"The run is {last.state} in that process, at {count(facts.done)} of "
+            f"{count(facts.planned)} calls. A run started here makes no call twice. Reopen this "
+            "tab to update the numbers."
         )
         yield notice_html("calm", "Another process is running this study.", text)
     elif last.state == "interrupted" and facts.missing.asks:
-        text = f"Its process ended. {kept} {count(facts.missing.asks)} are missing."
+        text = (
+            f"The process of the run ended. {kept} {count(facts.missing.asks)} calls are missing."
+        )
         yield notice_html("warn", "The last run was interrupted.", text, start)
     elif "budget reached" in last.reason and facts.missing.asks:
         why = _sentence(last.reason.removeprefix("budget reached: "))
@@ -212,7 +221,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
         mine = last.reason == "stopped by you"
         title = "Stopped by you." if mine else "Stopped."
         why = "" if mine else f"{_sentence(last.reason)} "
-        text = f"{why}{kept} {count(facts.missing.asks)} are missing."
+        text = f"{why}{kept} {count(facts.missing.asks)} calls are missing."
         yield notice_html("calm", title, text, start)
 
 
@@ -221,7 +230,9 @@ def _raise_budget_action(facts: RunFacts) -> Action | None:
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)
-    words = f"Raise it to {dollars(budget)} for this run: {count(facts.missing.asks, 'call')}"
+    words = (
+        f"Raise the budget to {dollars(budget)} for this run: {count(facts.missing.asks, 'call')}"
+    )
     return Action(words, {"do": "raise", "budget": budget})
 
 
@@ -235,7 +246,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. The first time may have been billed and is not in the total above."
+            "and are made again. If billed twice, the first cost is missing above."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
@@ -269,7 +280,9 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
         return EMPTY
     parts = [
         panel_heading(
-            "Unusable replies", "stored and counted, never scored; the latest of each kind"
+            "Unusable replies",
+            "replies without a verdict are stored and counted, never scored; "
+            "the latest of each kind",
         )
     ]
     parts += [unreadable_notice(store, facts)] if not facts.running else []
@@ -345,7 +358,9 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
         return EMPTY
     rate = share(unusable / max(1, facts.done))
     effect = tie_rule_effect(store.frame(facts.name))
-    text = f"{rate} of {count(facts.done)}. They are left out{effect}."
+    text = (
+        f"This is {rate} of {count(facts.done)} replies. They are left out of the measures{effect}."
+    )
     read = Action(f"Read the {count(unusable)}", {"status": "failures"})
     return notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
 
@@ -357,7 +372,9 @@ def tie_rule_effect(frame: pd.DataFrame) -> str:
     now, ties = consistency(rows), consistency(outcome_rows(rows, "pooled", "tie"))
     if now.value is None or ties.value is None:
         return ""
-    return f"; as ties, consistency would be {share(ties.value)} instead of {share(now.value)}"
+    return (
+        f"; counted as ties, consistency would be {share(ties.value)} instead of {share(now.value)}"
+    )
 
 
 def key_notice(facts: RunFacts) -> Markup:
@@ -365,8 +382,8 @@ def key_notice(facts: RunFacts) -> Markup:
     memory only."""
     who = " and ".join(facts.judges_without_key)
     text = (
-        f"Keys are held in memory only. {count(facts.missing.asks)} calls wait; the "
-        f"{count(facts.done)} completed ones are stored."
+        f"Keys are held in memory only, so type the key again. {count(facts.missing.asks)} calls "
+        f"wait; {count(facts.done)} completed calls are stored."
     )
     where = " and ".join(facts.key_origins)
     return notice_html("bad", f"A key is needed for {who}; it is sent to {where} only.", text)

@@ -119,7 +119,7 @@ def show_run(store: Store, run_id: str, study: str) -> Markup:
     run = find_past_run(store, run_id)
     if run is None:
         return notice_html(
-            "warn", "No such run.", "It may be in another store. Choose one from the list."
+            "warn", "No such run.", "This run may be in another store. Choose a run from the list."
         )
     mine = attempt_totals_of_run(store, run.owner, run.study)
     title = f"Run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(run.started))}"
@@ -149,9 +149,10 @@ def _reason_notice(run: PastRun, study: str) -> Markup:
         "interrupted": "The next run makes the missing calls.",
         "stopped": "The next run makes the missing calls.",
         "failed": "Its replies are stored; the next run makes the missing calls.",
-        "done": "Every call has an outcome.",
+        "done": "Every call has a stored reply or a stored error.",
     }.get(
-        run.state, "Pause or stop it on the Run tab of its study, in the process that started it."
+        run.state,
+        "Pause or stop this run on the Run tab of its study, in the process that started the run.",
     )
     text = ". ".join(part.rstrip(".") for part in (run.reason, next_step) if part) + "."
     return notice_html(kind, title, text, go)  # type: ignore[arg-type]

@@ -38,7 +38,10 @@ def retry_button_text(failed: CostQuote) -> str:
 def show_finding(facts: RunFacts, study_finding: str = "") -> Markup:
     """HTML headline of the tab: the progress, or `study_finding` once every call has been made."""
     if facts.recorded:
-        return finding_html(facts.name, "Recorded verdicts: no calls to make. See Results.")
+        return finding_html(
+            facts.name,
+            "This study has recorded verdicts, so there are no calls to make. See Results.",
+        )
     title = f"{facts.name}: {count(facts.done)} of {count(facts.planned)} calls done"
     if facts.complete and study_finding:
         return finding_html(study_finding, f"{title}. {_finding_text(facts)}")
@@ -54,13 +57,16 @@ def _longest_wait(snapshot: RunSnapshot | None) -> float:
 
 def _finding_text(facts: RunFacts) -> str:
     if facts.paused:
-        return f"Paused: no new calls. Replies in flight are still stored.{_pause_limit(facts)}"
+        return (
+            f"The run is paused: no new calls are made. Replies to calls already sent are still "
+            f"stored.{_pause_limit(facts)}"
+        )
     if facts.running:
         if _longest_wait(facts.snapshot):
-            return "The endpoint limits the rate. No call is lost or made twice."
+            return "The judge's endpoint limits the rate of calls. No call is lost or made twice."
         return "The run continues if you close this page."
     if facts.missing.asks:
-        return "A run makes only the missing calls."
+        return "A run makes only the calls whose replies are not stored yet."
     return "All replies are stored; another run makes no calls."
 
 
@@ -89,7 +95,7 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
-        "no limit reached, nothing to retry" if snapshot.rate else "starting"
+        "no rate limit is reached, and no call waits for a retry" if snapshot.rate else "starting"
     )
     if snapshot.state == "paused":
         told = snapshot.reason or "paused by you"
@@ -107,10 +113,10 @@ def _large_study_note(facts: RunFacts) -> Markup:
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (
-        f"A study of {count(facts.planned)} verdicts, too many to draw here: see Results."
+        f"This study has {count(facts.planned)} verdicts, too many to draw here: see Results."
         if facts.recorded
-        else f"A study of {count(facts.planned)} calls: the numbers and charts here count only "
-        "replies since this tab was opened. Results counts everything."
+        else f"This study has {count(facts.planned)} calls. The numbers and charts here count "
+        "only replies since this tab was opened. Results counts everything."
     )
     return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
@@ -223,8 +229,8 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
             note = "see Results" if facts.recorded else "no verdict since this tab was opened"
         return Kpi("Picks the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
-    note = f"{bounds}, n {count(estimate.n)}; even is {share(1 / picture.options, 0)}"
-    note += "; do not end a run because of it" if facts.running else ""
+    note = f"{bounds}, n {count(estimate.n)}; no preference is {share(1 / picture.options, 0)}"
+    note += "; do not stop the run because of this value" if facts.running else ""
     return Kpi("Picks the answer shown first", share(estimate.value, 1), note=note)
 
 
@@ -238,11 +244,11 @@ def stopping_note(picture: LiveFigures) -> Markup:
     if votes.value is None or votes.low is None or votes.high is None:
         return EMPTY
     inside = votes.low <= 0.5 <= votes.high
-    rule = "You may stop when it excludes" if inside else "You may stop: it excludes"
+    when = "when the interval excludes" if inside else "now: the interval excludes"
     text = (
-        f"Items that lean to the first slot: {share(votes.value, 1)} "
-        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}, valid at every look. "
-        f"{rule} {share(0.5, 0)}."
+        f"Share of items whose verdicts favour the answer shown first: {share(votes.value, 1)} "
+        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}, "
+        f"valid at any time of the run. You may stop {when} {share(0.5, 0)}."
     )
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
@@ -271,13 +277,14 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 LIVE_CHARTS: Final = (
     (
         "Picks the answer shown first",
-        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not end a run because of it",
+        f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not stop a run because of this "
+        "value",
         "eh-live-share",
     ),
-    ("Elo", "battles in the order of arrival, K-factor 4", "eh-live-elo"),
+    ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        f"%, 95{NARROW_SPACE}% CI, ties as half; do not end a run because of it",
+        f"% of verdicts won, ties as half, 95{NARROW_SPACE}% CI; do not stop a run because of it",
         "eh-live-wins",
     ),
 )

@@ -98,7 +98,7 @@ def build() -> RunTab:
         replies = ClickableHTML(elem_id="eh-replies")
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head"):
-            ClickableHTML(panel_heading("Runs", "newest first; each can be opened"))
+            ClickableHTML(panel_heading("Runs", "newest first; click a run to open it"))
             scope = _switch(SCOPES, "Runs of")
         runs = ClickableHTML(elem_id="eh-runs")
         opened = ClickableHTML(elem_id="eh-run-opened")
@@ -125,7 +125,8 @@ def _build_key() -> tuple[gr.HTML, gr.Textbox, gr.Button]:
     with gr.Row(elem_classes="eh-key-row"):
         key = gr.Textbox(
             "", label="Key", type="password", interactive=True, elem_id="eh-run-key",
-            info="sent to this server only, kept in memory for this run, in no export",
+            info="the key is sent to this server only, kept in memory for this run, and in no "
+                "export",
         )  # fmt: skip
         go = gr.Button("Test and run", elem_classes="eh-fit", elem_id="eh-run-key-go")
     return note, key, go

@@ -145,10 +145,12 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
             "its owner, and visitors with a link made by Share" if a.public else "every visitor"
         ),
     ),
-    ("who runs or changes it", lambda a: "its owner" if a.public else "every visitor"),
+    ("who runs or changes a study", lambda a: "its owner" if a.public else "every visitor"),
     (
         "the studies the page came with",
-        lambda a: "read by all; editing makes a copy" if a.public else "edited like others",
+        lambda a: (
+            "read by all visitors; editing makes a copy" if a.public else "edited like others"
+        ),
     ),
     (
         "files and variables of the machine in a study",
@@ -159,7 +161,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     (
-        "hosts it is opened at (others are refused)",
+        "host names at which the page can be opened (others are refused)",
         lambda a: (
             "the Space's own, IP addresses, names in `EVENHAND_HOSTS`"
             if a.public
@@ -229,7 +231,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     ("stored sessions", lambda a: _limit_text(a.sessions)),
-    ("rows of a table at once", lambda a: f"at most {_limit_text(a.rows)}"),
+    ("rows of a table shown at once", lambda a: f"at most {_limit_text(a.rows)}"),
     (
         "votes on the studies the page came with",
         lambda a: "yes" if a.open_votes else "with `EVENHAND_VOTES=open`",

@@ -199,7 +199,7 @@ def find_refusal(scope: Scope, hosts: Hosts) -> RequestRefusal | None:
         return RequestRefusal(400, "The request has no Host header.")
     host = parse_host(sent[b"host"].decode("latin-1"))
     if host is None:
-        return RequestRefusal(400, "The Host header of the request is not a host.")
+        return RequestRefusal(400, "The Host header of the request is not a valid host name.")
     server = scope.get("server")
     own = _canonical_address(str(server[0])) if server else ""
     if not hosts.serves(host, own):
@@ -235,8 +235,9 @@ def _find_foreign_page(
 
 def _unknown_host(host: Host) -> str:
     return (
-        f"This Evenhand does not serve {host}. Open the address printed at its start; if the name "
-        f"is yours, start it with {settings.HOSTS.name}={host._replace(port=None)}"
+        f"This Evenhand does not serve {host}. Open the address that it printed at its "
+        f"start; if the host name is yours, start Evenhand with "
+        f"{settings.HOSTS.name}={host._replace(port=None)}"
     )
 
 
@@ -244,8 +245,8 @@ def _foreign_origin(origin: Host | None) -> str:
     if origin is None:
         return "A page of another site sent this request. Open Evenhand itself and try again there."
     return (
-        f"A page of {origin} sent this request, and only Evenhand's own pages may. If it is yours, "
-        f"start Evenhand with {settings.HOSTS.name}={origin}"
+        f"A page of {origin} sent this request; only Evenhand's own pages may send requests. If "
+        f"that page is yours, start Evenhand with {settings.HOSTS.name}={origin}"
     )
 
 

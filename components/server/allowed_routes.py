@@ -28,7 +28,7 @@ def _route(methods: frozenset[str], path: str, use: str) -> AllowedRoute:
 UPLOAD_PATH: Final = "/gradio_api/upload"
 ALLOWED_ROUTES: Final = (
     _route(_READ, r"/", "the page"),
-    _route(_READ, r"/config", "its components and events, for the page and gradio_client"),
+    _route(_READ, r"/config", "the page's components and events, for the page and gradio_client"),
     _route(_READ, r"/(?:assets|static)/.+", "scripts, styles and fonts of Gradio's page"),
     _route(_READ, r"/(?:theme\.css|favicon\.ico|robots\.txt)", "theme, icon, rules for robots"),
     _route(_READ, r"/gradio_api/file=.+", "exports, uploads, plotly.js; Gradio checks the path"),
@@ -36,7 +36,7 @@ ALLOWED_ROUTES: Final = (
     _route(_READ, r"/gradio_api/app_id", "whether a page that lost its connection is outdated"),
     _route(_READ, rf"/gradio_api/heartbeat/{_NAME}", "the end of a session"),
     _route(_READ, r"/gradio_api/queue/(?:data|status)", "answers to events, length of the queue"),
-    _route(_READ, r"/gradio_api/startup-events", "the start: launch() requests it"),
+    _route(_READ, r"/gradio_api/startup-events", "requested by Gradio's launch() at the start"),
     _route(_READ, r"/gradio_api/upload_progress", "the progress bar of an upload"),
     _route(_READ, rf"/gradio_api/call/(?:v2/)?{_NAME}/{_NAME}", "answers to calls of the API"),
     _route(_SEND, rf"/gradio_api/call/(?:v2/)?{_NAME}", "calls of the API"),

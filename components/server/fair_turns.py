@@ -109,16 +109,20 @@ class FairTurns:
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
             return (
-                f"{of_session} requests of this page are unfinished, the most one page may have. "
+                f"{of_session} requests of this page are unfinished, which is the limit for one "
+                "page. "
                 "Wait for some to finish, or reload the page."
             )
         if of_address >= self._limits.waiting_per_address:
             return (
-                f"{of_address} requests from your network address are unfinished, the most one "
-                "address may have. Try again in a minute."
+                f"{of_address} requests from your network address are unfinished, which is the "
+                "limit for one address. Try again in a minute."
             )
         if unread >= self._limits.unread_per_session:
-            return f"This page has not read {unread} answers. Reload the page."
+            return (
+                f"This page has {unread} server answers that it has not read, too many. Reload "
+                "the page."
+            )
         return ""
 
 

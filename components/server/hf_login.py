@@ -42,8 +42,8 @@ DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "refused": "The login was refused or cancelled. Log in again, or type a name.",
-        "lost": "This browser has no record of the login: it took too long, or cookies of embedded "
-        "pages are blocked. Open this page in its own tab and log in there, or type a name.",
+        "lost": "The login took too long, or the browser blocks cookies of embedded pages. Log in "
+        "with this page in its own tab, or type a name.",
         "failed": "Hugging Face could not be reached or returned no account name. Try again in a "
         "minute, or type a name.",
     }

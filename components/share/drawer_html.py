@@ -60,7 +60,8 @@ def show_methods(view: FilteredStudy) -> Markup:
         fill("<h3>Methods paragraph</h3><p>{}</p>", paper_text.methods_paragraph(view)),
         _copy_box("Copy the paragraph", paper_text.methods_paragraph(view)),
         _copy_box(
-            "Command for the same numbers", paper_text.metrics_command(view, view.store.path.name)
+            "Command that computes the same numbers",
+            paper_text.metrics_command(view, view.store.path.name),
         ),
     ]
     parts += [_copy_box("BibTeX", cite)] if cite else []

@@ -100,10 +100,9 @@ def link_status_text(store: VisitorStore, name: str, made: int) -> str:
         )
     if store.owns(name):
         return (
-            f"{count(made, 'link')} to this study: others can view and export it, or vote with a "
-            "link for voters, but not run or change it. A link is shown only once; only its hash "
-            "is stored."
+            f"{count(made, 'link')} to this study exist. Others can view and export the study, or "
+            "vote with a link for voters. Each link is shown only once."
         )
     if store.is_ownerless(name):
         return "This study is open to every visitor: everyone can open its link."
-    return "Another user shared this study with you. Its link works for everyone who has it."
+    return "Another user shared this study with you. The link works for everyone who has it."

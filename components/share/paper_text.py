@@ -156,7 +156,8 @@ def _sample_text(view: FilteredStudy) -> str:
 
 _OPTION_ORDER_TEXTS: Final = {
     "rotations": "all rotations, each option once in each position",
-    "williams": "the orders of a Williams square, each option also directly after every other",
+    "williams": "the orders of a Williams square, in which each option also stands directly after "
+    "every other option",
     "all": "all permutations",
     "one": "one seeded order",
 }
@@ -186,8 +187,10 @@ def _failures_text(view: FilteredStudy) -> str:
 def _combination_text(view: FilteredStudy) -> str:
     rules = {
         "pooled": "Every readable verdict of each order counts.",
-        "strict": "A comparison is won if both orders name the same answer, else it is a tie.",
-        "majority": "A comparison is won with two wins, or a win and a tie, over its orders.",
+        "strict": "An answer wins a comparison if it wins in both orders; otherwise the "
+        "comparison is a tie.",
+        "majority": "An answer wins a comparison with two wins, or with a win and a tie, in the "
+        "two orders.",
         "graded": "The mean graded score of both orders (label probabilities, margins or points) "
         "decides a comparison.",
     }

@@ -108,10 +108,10 @@ def _readme(study: str, *, frozen: bool) -> str:
         for name in ("preload_from_hub", "hf_oauth"):  # needed only for judges and voters
             values.pop(name, None)
     description = (
-        "A finished study, read-only: every number has its interval, and a click on it opens the "
-        "replies. Judges cannot be run here."
+        "This page shows a finished study, read-only. A click on a number opens its replies. "
+        "Judges cannot be run here."
         if frozen
-        else "The whole dashboard with this study."
+        else "This page is the whole dashboard with this study."
     )
     front = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
     run = "pip install -r requirements.txt && python app.py"

@@ -226,8 +226,10 @@ def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     only_points = has_only_points(view)
     words = _points_method(view) if only_points else paper_text.methods_paragraph(view)
     text = wrap(fill("<p>{}</p>", words))
-    command = _text_drawer("Command for the same numbers", paper_text.metrics_command(view))
-    return panel_html("Method", "generated from the study and its replies", text + command)
+    command = _text_drawer(
+        "Command that computes the same numbers", paper_text.metrics_command(view)
+    )
+    return panel_html("Method", "text generated from the study and its replies", text + command)
 
 
 def _points_method(view: FilteredStudy) -> str:
@@ -237,14 +239,17 @@ def _points_method(view: FilteredStudy) -> str:
     start = (
         f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(usable)} had a readable verdict; the others enter no rate. Intervals are "
+        f"{count(usable)} had a readable verdict; the other replies enter no rate. Intervals are "
         f"95{NARROW_SPACE}% and treat items as clusters."
     )
     if not has_pass_fail(view):
-        return f"{start} Arrangements are compared on the same answers."
+        return (
+            f"{start} Arrangements (orders of options and criteria) are compared on the same "
+            "answers."
+        )
     return (
-        f"{start} The true pass rate uses labels where "
-        "there are some, elsewhere the estimate of Rogan and Gladen with the limits of Lang and "
+        f"{start} The true pass rate uses labels where they exist, elsewhere the estimate of "
+        "Rogan and Gladen with the limits of Lang and "
         "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
     )
 
@@ -276,7 +281,9 @@ def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     )
     none = notice_html("calm", "Every reply has a readable verdict.")
     return panel_html(
-        "Unusable replies", "stored and counted, not scored", failures if bad else none
+        "Unusable replies",
+        "replies without a verdict are stored and counted, not scored",
+        failures if bad else none,
     ) + panel_html("Costs", "", cost)
 
 
@@ -297,7 +304,7 @@ def _study_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     versions = ", ".join(f"{name} {text}" for name, text in report_facts.package_versions().items())
     drawers.append(_text_drawer("Versions", versions))
     return panel_html(
-        "Study file, prompts, versions", "needed to reproduce the numbers", join(drawers)
+        "Study file, prompts, versions", "settings needed to reproduce the numbers", join(drawers)
     )
 
 
@@ -305,7 +312,7 @@ def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
     note = f"{len(view.frame):,} judgements of {view.name}."
     if simulated:
-        note += f" Simulated judges, with known parameters: {', '.join(simulated)}."
+        note += f" These judges are simulated, with known parameters: {', '.join(simulated)}."
     return data_note(note)
 
 

@@ -54,7 +54,7 @@ def _bind_studies(tab: StudyTab, header: Header, store: Store) -> None:
         try:
             return open_new_study(store, Path(path).read_text("utf-8"), view, tested)
         except UnicodeDecodeError:
-            why = notice_html("bad", "Not opened.", "A study file is UTF-8 text.")
+            why = notice_html("bad", "Not opened.", "A study file must be UTF-8 text.")
             said = replace(view, notice_html=why)
             return [*form_updates(text, said, tested, "", store, before=view), gr.skip()]
 

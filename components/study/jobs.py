@@ -107,7 +107,7 @@ def judge_models(
         judge = parse_judge({**entry, JUDGE.model.name: "-"}, "judge")
         keys = keys_for([judge], typed)
         if judge.api_key_env and judge.name not in keys and not current_access().machine_files:
-            raise StudyError("This Space's key lists no models. Type the name of the model.")
+            raise StudyError("This Space's key cannot list models. Type the name of the model.")
         key = find_api_key(judge, keys, consents)
         try:
             return list_models(judge.endpoint, key)
@@ -222,9 +222,14 @@ def describe_images(
         if key.rule.per_source and key != DATA.options:
             made = put_value(made, key.path, None)
     failed = (
-        f" {len(done.failed)} failed and keep their previous description." if done.failed else ""
+        f" {len(done.failed)} items failed and keep their previous description."
+        if done.failed
+        else ""
     )
-    told = f"{done.described} items for ${done.dollars:.2f}.{failed} The study now uses them."
+    told = (
+        f"{done.described} items were described for ${done.dollars:.2f}.{failed} The study now "
+        "uses them."
+    )
     return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))
 
 

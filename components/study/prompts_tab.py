@@ -67,7 +67,8 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
     made = put_value(text, ("prompts",), list(dict.fromkeys([*kept, name])))
     told = f"{prompt.name}, sha {prompt.sha[:8]}. "
     replaced = old if old in names and old != name else ""
-    told += f"The study uses it in place of {replaced}." if replaced else "The study uses it."
+    told += "The study uses this prompt"
+    told += f" in place of {replaced}." if replaced else "."
     said = notice_html("calm", f"Saved as version {prompt.version}.", told)
     if replaced:
         both = {"do": "prompt", "prompt": replaced, "on": True}

@@ -152,8 +152,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
     if not any(lengths):
         return nothing_to_vote_html(
             "This study has no texts to vote on.",
-            "It has verdicts without questions and answers. Open the verdicts together with their "
-            "items.",
+            "The study has verdicts without questions and answers. Open the verdicts together "
+            "with their items.",
         )
     compares = mode not in SINGLE_MODES
     if compares and not any(len(names - {REFERENCE}) > 1 for names in lengths):
@@ -164,7 +164,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
         )
     return nothing_to_vote_html(
         "The voting rules select no comparison.",
-        "No judge flips, or no judges disagree, on any pair of this study. Choose “At random” in "
+        "On no pair of this study do verdicts flip or judges disagree, as the voting rules "
+        "require. Choose “At random” in "
         "the voting rules.",
     )
 
@@ -285,7 +286,10 @@ def _show_ballot(
     voter_view = build_voter_view(session.store, session.study, _ballot_form(session), ballot, item)
     earlier = _earlier_vote(session, ballot)
     if earlier is not None and not notice:
-        notice = "You have already voted on this one. Choose again to change it, or press Next."
+        notice = (
+            "You have already voted on this comparison. Choose again to change your vote, or "
+            "press Next."
+        )
     return ballot_html(
         BallotView(
             name,

@@ -109,7 +109,7 @@ def _compute_form(store: Store, study: str) -> BallotForm:
     preset = PRESETS.get(store.study(study).preset)
     shows = any("reference" in prompt.variables for prompt in prompts) and preset is None
     protocols = {prompt.protocol for prompt in prompts}
-    because = f"as {preset.title} asks people" if preset else "as in its prompts for judges"
+    because = f"as {preset.title} asks people" if preset else "as in the study's prompts for judges"
     if "five-level" in protocols:
         return BallotForm("levels", because, shows)
     if "choice" in protocols and "pairwise" not in protocols:

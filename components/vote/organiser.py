@@ -42,12 +42,10 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
     {
         "random": "**At random.** Every comparison is equally likely to be voted on, so "
         "agreement, κ and corrected win rates are unbiased estimates.",
-        "flipped": "**Where orders flip.** Finds the causes of flips fastest. These are hard "
-        "cases: agreement and κ are lower than at random, and win rates cannot be corrected with "
-        "these votes.",
-        "split": "**Where judges disagree.** Finds wrong judges fastest. Cases where all judges "
-        "make the same error are never shown. Agreement, κ and corrected win rates from these "
-        "votes are not estimates for all pairs.",
+        "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
+        "are lower than on random pairs, and these votes cannot correct win rates.",
+        "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
+        "wrong judges. Agreement and κ from these votes do not describe all pairs.",
     }
 )
 
@@ -159,8 +157,8 @@ def _verification_summary(store: Store, study: str) -> Markup:
     parts = [
         f"{count(len(checks), 'answer')} verified",
         f"{count(sum(check.follows for check in checks))} follow the instruction",
-        f"{count(faults.total())} do not (the answer's fault {count(faults['answer'])}, the "
-        f"caption's {count(faults['caption'])})",
+        f"{count(faults.total())} do not follow it (the answer's fault {count(faults['answer'])}, "
+        f"the caption's {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flagged as harmful",
     ]
     return fill('<p class="eh-small">{}.</p>', "; ".join(parts))

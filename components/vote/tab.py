@@ -69,7 +69,9 @@ def build() -> VoteTab:
         elem_classes=["eh-html", "eh-ballot"],
     )
     with gr.Column(elem_classes="eh-panel eh-vote-desk", elem_id="eh-vote-desk") as organiser_panel:
-        ClickableHTML(panel_heading("Voting rules", "for all voters of this study"))
+        ClickableHTML(
+            panel_heading("Voting rules", "these rules apply to all voters of this study")
+        )
         controls, save = _build_rules()
         valid = ClickableHTML(elem_id="eh-vote-valid")
         link = gr.HTML(

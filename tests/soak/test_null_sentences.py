@@ -132,7 +132,7 @@ def more_consistent(view: FilteredStudy) -> bool:
 
 def differs_from_people(view: FilteredStudy) -> bool:
     lead = wins_finding(view)[1]
-    return "Largest difference to people" in lead and "includes 0" not in lead
+    return "largest difference to people" in lead and "includes 0" not in lead
 
 
 # -- claims on frames: repeats and several options, which the small store does not have ------------

@@ -138,7 +138,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     other = visit(link.split("?", 1)[1].replace("__theme=light&", ""))
     other.wait_for_selector("#eh-matrix td button")
     assert other.locator("#eh-study input").input_value() == "From the form"
-    assert "Simulated judges" in other.locator(".eh-src").last.inner_text()
+    assert "judges are simulated" in other.locator(".eh-src").last.inner_text()
 
 
 def test_running_a_finished_study_again_asks_nothing(visit, app):

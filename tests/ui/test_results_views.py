@@ -42,7 +42,7 @@ def until(check, seconds: float = 30.0):
 
 def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
     page = view(visit, study, "Agreement")  # the former name of People in addresses
-    page.get_by_role("heading", name="good comes closest to people").wait_for()
+    page.get_by_role("heading", name="good agrees with people most often").wait_for()
     row = page.locator("#eh-agree tbody tr", has=page.locator("th", has_text="first"))
     row.locator("button").first.click()  # first against people
     page.wait_for_selector(".eh-inspect-filters .eh-fpill.on")

@@ -178,7 +178,7 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     page.locator('input[data-field="data.source"]').fill(str(folder))
     page.locator('input[data-field="data.source"]').press("Tab")
     wait_for(lambda: "48 recorded verdicts" in page.locator("#eh-records").inner_text())
-    wait_for(lambda: "verdicts, no questions" in page.locator("#eh-plan").inner_text())
+    wait_for(lambda: "verdicts, but no questions" in page.locator("#eh-plan").inner_text())
     page.get_by_text("Open the verdicts").click()
     wait_for(lambda: page.locator("#eh-study input").input_value() == "many-shards")
     page.wait_for_selector("#eh-over-bias h2")

@@ -230,7 +230,7 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
     page.wait_for_function("document.querySelector('#eh-note').textContent.includes('1 person')")
     assert "tab=vote&blind=1" in page.inner_text("[data-voters-link]")
     page.get_by_text("Where orders flip", exact=True).click()
-    page.get_by_text("win rates cannot be corrected").wait_for()
+    page.get_by_text("cannot correct win rates").wait_for()
     page.click("#eh-vote-save")
     page.wait_for_function("() => document.querySelector('.eh-vote')")
     for _ in range(50):

@@ -9,11 +9,12 @@ from components.html.markup import Markup
 from metrics.people import voter_flags as flags
 
 REPLACEMENT_SUBTITLE: Final = (
-    "agreement with the other voters in points, judge minus the person it replaces; "
+    "difference in agreement with the other voters, judge minus the person it replaces, in points; "
     f"95{NARROW_SPACE}% CI by items"
 )
 CORRECTED_SUBTITLE: Final = (
-    f"%, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's few votes"
+    f"win rate in %, 95{NARROW_SPACE}% CI by items; judges' many verdicts corrected by people's "
+    "few votes"
 )
 CORRECTED_KEYS: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="hollow"></i>judges alone</span>'
@@ -21,38 +22,48 @@ CORRECTED_KEYS: Final = Markup(
     '<span class="eh-key"><i class="dot"></i>corrected</span></div>'
 )
 HOW_MATRIX: Final = (
-    "Verdicts are compared separately in each order; of repeats the most frequent verdict counts. "
-    "`κ = (same − expected) / (1 − expected)`: share of equal verdicts, and the share expected by "
-    "chance from how often each rater gives each verdict. People: majority of the votes; without "
-    "one, a tie. No colour: full agreement. Intervals: jackknife over items; for shares Wilson at "
+    "Verdicts are compared separately in each order; if a call was repeated, its most frequent "
+    "verdict counts. "
+    "`κ = (same − expected) / (1 − expected)`: “same” is the share of equal verdicts, “expected” "
+    "the share expected by chance from how often each rater gives each verdict. People's verdict "
+    "is the majority of their votes, or a tie without a majority. Cells without colour mean full "
+    "agreement. Intervals: jackknife over items; for shares Wilson at "
     "the effective n. Click a cell to open the pairs on which the two disagree."
 )
 HOW_MERGED_ORDERS: Final = (
-    "One order: every verdict counts separately. Both orders: one verdict per pair; a win needs "
-    "both orders, otherwise a tie. Differences are paired by item. Chance is 1/3 if ties are as "
+    "One order: every verdict counts separately. Both orders: one verdict per pair; an answer "
+    "wins if it wins in both orders, otherwise the pair is a tie. Differences are paired by item. "
+    "Chance is 1/3 if ties are as "
     "likely as either answer."
 )
 HOW_COEFFICIENTS: Final = (
     "Same verdict: both choose first, second or tie. Without ties: pairs on which neither chooses "
     "tie. `α = 1 − (n − 1)·observed / expected`, from the observed and expected disagreements of n "
-    "verdicts without ranking them. Two people: every two votes on one pair. A person, the others: "
-    "each vote against the majority of the other votes; without a majority, a tie. MAE (mean "
+    "verdicts without an order of the verdicts. Two people: all pairs of votes on the same "
+    "comparison. A "
+    "person and the "
+    "others: each vote is compared with the majority of the other votes (a tie without a "
+    "majority). MAE (mean "
     "absolute error) and “within 1” (Creation-MMBench's Consistency): distance of a person's score "
-    "from the mean of the others. Both orders: a win needs both, otherwise a tie; for MAE the mean "
-    "of the two scores."
+    "from the mean of the others. Both orders: an answer wins if it wins in both, otherwise the "
+    "pair is a tie; for MAE, the mean of the two scores counts."
 )
 HOW_VOTERS: Final = (
-    "First position: share of decisive votes for the answer shown first, where the order is known; "
-    "even is 50 % for pairs. Same when swapped: comparisons shown to one person twice, answers "
-    "swapped. With the others: share of the other voters on the same pair who agree with this "
-    "person. Those others: their agreement with each other. Accuracy: probability of a correct "
+    "First position: share of decisive votes for the answer shown first, where the order is "
+    "known; 50 % means no preference between two answers. Same when swapped: share of equal votes "
+    "where one person saw the same answers in both orders. With the others: share of the other "
+    "voters on the same pair who agree with this "
+    "person. Those others: the agreement of these other voters with each other. Accuracy: "
+    "probability of a correct "
     "vote, estimated from the agreement if people err independently (one-coin model).\n\n"
-    "Flagged: agreement with the others, or consistency when swapped, at least "
-    f"{100 * flags.MIN_GAP:.0f} points below that of the others (Fisher's exact test). Also: one "
-    f"position chosen at least {100 * flags.MIN_LEAN:.0f} points more often than expected from the "
-    f"others' votes (exact binomial test). Tests at {100 * flags.SIGNIFICANCE_LEVEL:.0f} % after "
-    f"Holm's adjustment over all people, from {flags.MIN_VOTES} votes on. Also: most timed votes "
-    f"faster than {flags.MAX_READING_SPEED:.0f} characters a second. No flagged voter is removed."
+    "A voter is flagged if agreement with the others, or consistency when swapped, is at least "
+    f"{100 * flags.MIN_GAP:.0f} points below that of the others (Fisher's exact test), or if one "
+    f"position is chosen at least {100 * flags.MIN_LEAN:.0f} points more often than expected from "
+    "the "
+    f"others' votes (exact binomial test). The tests use a level of "
+    f"{100 * flags.SIGNIFICANCE_LEVEL:.0f} % after Holm's adjustment over all people and need at "
+    f"least {flags.MIN_VOTES} votes. A voter is also flagged if most timed votes were faster than "
+    f"{flags.MAX_READING_SPEED:.0f} characters a second. Votes of flagged voters are still counted."
 )
 VERIFICATION_TITLE: Final = "Verified answers: do they follow the instruction?"
 HOW_VERIFIED: Final = (
@@ -62,15 +73,17 @@ HOW_VERIFIED: Final = (
     "with chance agreement from the pooled shares of yes and no, "
     "`α = 1 − (n − 1)·disagreeing / (yes·no)` over all n verifications; jackknife over items.\n\n"
     "An answer passes if most of its verifiers say that it follows the instruction, and fails if "
-    "most say no; with equal numbers it is not used. Judges: pairs of one answer that passes and "
-    "one that fails, each order separately. Shown is the share of decisive verdicts for the "
-    "answer that passes; chance is 50 %. Ties are counted separately. A number opens its "
+    "most say no; with equal numbers it is not used. Judges are measured on pairs of one answer "
+    "that passes and one that fails, each order separately: the share of decisive verdicts for "
+    "the answer that passes; chance is 50 %. Ties are counted separately. Click a number to open "
+    "its "
     "comparisons."
 )
 HOW_REPLACEMENT: Final = (
     "The judge replaces each voter in turn. The agreement of the judge with the *remaining* voters "
     "is compared with that of the replaced voter: `judge − person`, on the same pairs, interval by "
-    "items. Best: share of bootstrap samples of the items in which this judge leads."
+    "items. Best: share of bootstrap samples of the items in which this judge has the highest "
+    "difference."
 )
 HOW_DISTANCES: Final = (
     "J: a judge's score from −2 to 2, averaged over both orders where both were judged. P: the "
@@ -80,12 +93,13 @@ HOW_DISTANCES: Final = (
     "gives ties."
 )
 HOW_CATEGORIES: Final = (
-    "Share of a judge's verdicts that equal the people's majority, ties counted. Without votes, "
-    "but with a better answer known by design: the share of correct verdicts."
+    "Share of a judge's verdicts that equal the people's majority, ties included. In a study "
+    "without votes whose better answers are known by design, it is the share of correct verdicts."
 )
 HOW_CORRECTED: Final = (
     "Prediction-powered: the people's mean, minus the judges' mean on the same pairs, plus the "
     "judges' mean on all other pairs, with the weight that gives the narrowest interval (PPI++). "
-    "Unbiased for any judge if the pairs with votes are a random sample of all. Votes worth: "
-    "factor by which the number of votes would have to grow for the same width without judges."
+    "Unbiased for any judge if the pairs with votes are a random sample of all. “Votes worth” is "
+    "the factor by which the number of votes would have to grow to give an interval of the same "
+    "width without judges."
 )

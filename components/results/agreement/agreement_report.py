@@ -49,11 +49,13 @@ def report_matrix(view: FilteredStudy) -> ReportPanel | None:
         table = people_table(view)
         if table is None or not table.rows:
             return None
-        subtitle = f"votes on the same two answers; 95{NARROW_SPACE}% CI"
+        subtitle = f"agreement between people's votes on the same two answers; 95{NARROW_SPACE}% CI"
         return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
     if not compares_judges(view):
         return None
-    subtitle = f"Cohen's κ over first, second, tie; 95{NARROW_SPACE}% CI"
+    subtitle = (
+        f"Cohen's κ between raters, over the verdicts first, second and tie; 95{NARROW_SPACE}% CI"
+    )
     matrix = panels.show_matrix(load_agreement(view), "κ")
     return ReportPanel("Who agrees with whom", subtitle, matrix)
 
@@ -62,7 +64,7 @@ def report_coefficients(view: FilteredStudy) -> ReportPanel | None:
     data = load_agreement(view)
     if not compares_judges(view) or not data.raters.has_people:
         return None
-    subtitle = f"each judge against the people's majority; 95{NARROW_SPACE}% CI"
+    subtitle = f"agreement of each judge with the people's majority; 95{NARROW_SPACE}% CI"
     return ReportPanel("Agreement with people", subtitle, show_coefficients(data))
 
 
@@ -70,8 +72,12 @@ def report_corrected(view: FilteredStudy) -> ReportPanel | None:
     data = load_agreement(view)
     if not compares_judges(view) or not data.raters.has_people:
         return None
-    subtitle = f"judges' verdicts corrected with people's votes; %, 95{NARROW_SPACE}% CI"
-    return ReportPanel("Win rates, corrected by people", subtitle, show_corrected_rates(data))
+    subtitle = (
+        f"win rates in % from judges' verdicts, corrected with people's votes; 95{NARROW_SPACE}% CI"
+    )
+    return ReportPanel(
+        "Win rates corrected with people's votes", subtitle, show_corrected_rates(data)
+    )
 
 
 def report_voters(view: FilteredStudy) -> ReportPanel | None:
@@ -98,7 +104,7 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
     measures = (
         ("Two people agree", found.pair.share),
         ("Two people agree, without ties", found.pair.decisive),
-        ("A person and the majority of the others", found.others.share),
+        ("A person agrees with the majority of the others", found.others.share),
     )
     rows = [(name, *percent_cells(got), count(got.n)) for name, got in measures if got.n]
     alpha = found.pair.alpha

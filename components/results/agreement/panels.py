@@ -19,14 +19,26 @@ from metrics.estimation.row_selection import count_items_by
 from studies.domain import Estimate
 
 COEFFICIENTS: Final = {
-    "κ": ("kappa", heat.KAPPA_SCALE, "Cohen's κ over first, second, tie"),
-    "Accuracy": ("share", heat.AGREEMENT_SCALE, "% same verdict, ties counted"),
-    "α": ("alpha", heat.KAPPA_SCALE, "Krippendorff's α over first, second, tie"),
-    "Without ties": ("decisive", heat.AGREEMENT_SCALE, "% same verdict where neither is a tie"),
+    "κ": (
+        "kappa",
+        heat.KAPPA_SCALE,
+        "Cohen's κ between raters, over the verdicts first, second and tie",
+    ),
+    "Accuracy": ("share", heat.AGREEMENT_SCALE, "% of verdicts that are equal, ties included"),
+    "α": (
+        "alpha",
+        heat.KAPPA_SCALE,
+        "Krippendorff's α between raters, over the verdicts first, second and tie",
+    ),
+    "Without ties": (
+        "decisive",
+        heat.AGREEMENT_SCALE,
+        "% of verdicts that are equal, where neither rater gives a tie",
+    ),
 }
 HOW_TO_VOTE: Final = (
-    "40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data with votes "
-    "(the field `human`)."
+    "Votes on 40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data "
+    "with the field `human`."
 )
 
 
@@ -36,14 +48,14 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
     if not data.judges and data.raters.has_people:
         return _people_only_finding(data)
     if not data.judges:
-        return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
+        return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
     if ranked:
         return _closest_sentence(data, ranked), _people_sentence(data)
     if len(data.judges) > 1:
         return _judges_sentence(data), f"{NO_VOTES} Judges may agree and be wrong together."
     return (
-        f"Nothing to compare {data.judges[0]} with yet.",
+        f"There is no other judge or vote to compare {data.judges[0]} with yet.",
         f"{NO_VOTES} Agreement needs a second judge or prompt, or some votes.",
     )
 
@@ -53,7 +65,7 @@ def _people_only_finding(data: Agreement) -> tuple[str, str]:
     people."""
     pair, people = data.among_voters.pair.share.value, data.among_voters.voters
     who = "one person" if people == 1 else f"{count(people)} people"
-    lead = f"Votes by {who}; no judge in view to compare with them."
+    lead = f"The votes are by {who}; these filters leave no judge to compare with them."
     if pair is None:
         return "No pair has votes by two people.", lead
     return f"Two people agree on {share(pair, 0)} of votes.", lead
@@ -70,14 +82,14 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
     if len(ranked) == 1:
         return f"{best[0]} agrees with people in {share(value, 0)} of its verdicts."
     if len(best) == 1:
-        return f"{best[0]} comes closest to people: {share(value, 0)} of verdicts."
+        return f"{best[0]} agrees with people most often: in {share(value, 0)} of verdicts."
     if len(best) == 2:
         other = _people_share(data, best[1]) or 0.0
         values = f"{number(100 * value)} and {share(other, 0)}"
-        return f"{best[0]} and {best[1]} come closest to people: {values} of verdicts."
+        return f"{best[0]} and {best[1]} agree with people most often: in {values} of verdicts."
     return (
-        f"{best[0]} agrees with people in {share(value, 0)} of verdicts; "
-        f"no significant difference to {len(best) - 1} others."
+        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, without a significant "
+        f"difference to {len(best) - 1} other judges."
     )
 
 
@@ -86,7 +98,7 @@ def _people_sentence(data: Agreement) -> str:
     kappa = "κ corrects for chance: 0 is chance, 1 is full agreement."
     if pair is None:
         return f"No pair has votes by two people. {kappa}"
-    return f"Two people agree on {share(pair, 0)}. {kappa}"
+    return f"Two people agree on {share(pair, 0)} of votes. {kappa}"
 
 
 def _judges_sentence(data: Agreement) -> str:
@@ -131,7 +143,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
         f"of {count(data.among_voters.cases)}",
-        "here people's majority is one person's vote",
+        "on these pairs only one person voted, so this vote is the people's majority",
     )
     gain = data.merging_effects.get(ranked[0])
     split = []
@@ -191,7 +203,7 @@ def show_matrix(data: Agreement, kind: str) -> Markup:
         cells,
         scale,
         keys=("row", "unlike"),
-        click="Click to read where they disagree",
+        click="Click to read the comparisons on which the two disagree",
         turns=False,
     )
 
@@ -294,8 +306,8 @@ def _merging_sentence(data: Agreement) -> str:
     )
     if all(gain <= 0 for gain in gains):
         return (
-            f"Merging costs **{size}** of agreement: disagreeing orders become ties, which people "
-            "give less often. Judges that flip more lose more."
+            f"Merging both orders lowers agreement with people by **{size}**: orders that "
+            "disagree become ties, which people give less often."
         )
     if all(gain >= 0 for gain in gains):
         return f"Merging both orders raises agreement with people by **{size}**."

@@ -101,7 +101,7 @@ def _both_orders_label(name: str) -> Markup:
 
 
 def _coefficients(got: PairAgreement, far: Alignment | None) -> list[Estimate]:
-    none = unknown_estimate("not defined for two votes", "score")
+    none = unknown_estimate("this measure is not defined for two votes", "score")
     distances = [none, none] if far is None else [far.mae, far.consistency]
     return [got.share, got.decisive, got.kappa, got.kappa_decisive, got.alpha, *distances]
 
@@ -135,7 +135,8 @@ def show_distances(data: Agreement) -> Markup:
     judges = [line for line in judges if line[1].consistency.value is not None]
     if not judges:
         return empty_state(
-            "No pair judged by both.", "Distances need verdicts and votes on the same pairs."
+            "No pair has both a judge's verdict and a person's vote.",
+            "The distance between judges and people needs verdicts and votes on the same pairs.",
         )
     people = data.scores.leave_one_out_gaps().alignment
     tied = data.scores.always_tie_gaps().alignment
@@ -152,16 +153,16 @@ def show_distances(data: Agreement) -> Markup:
         rows.append(_reference_row(PERSON_VS_MEAN, people, people_track(axis, people.consistency)))
     hollow = track_html(axis, point_mark("o", axis, tied.consistency.value))
     rows.append(_reference_row(ALWAYS_TIE, tied, hollow))
-    return range_table(heads, rows, "short", "Distance from the people's mean", axis)
+    return range_table(heads, rows, "short", "Distance of scores from the people's mean", axis)
 
 
 def _distance_row(name: str, one: Alignment, both: Alignment, axis: Axis) -> TableRow:
     mae = _change_html(one.mae, both.mae, 1, 2)
     within = _change_html(one.consistency, both.consistency, 100, 1)
     tip = (
-        f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} both orders, "
-        f"{number(one.mae.value, 2)} {interval(one.mae, 2)} one\n"
-        f"Within 1 of the mean {share(both.consistency.value)} "
+        f"{name}\nMAE {number(both.mae.value, 2)} {interval(both.mae, 2)} with both orders, "
+        f"{number(one.mae.value, 2)} {interval(one.mae, 2)} with one order\n"
+        f"Within 1 of the people's mean (both orders) {share(both.consistency.value)} "
         f"{interval(both.consistency, 1, scale=100)}, n {count(both.consistency.n)}"
     )
     cells = [
@@ -204,7 +205,7 @@ def show_replacements(data: Agreement) -> Markup:
     known = [one for one in data.judge_replacements if one.advantage.value is not None]
     if not known:
         return empty_state(
-            "No pair has two votes.",
+            "No pair has votes by two people.",
             "To test whether a judge can replace a voter, pairs need votes by at least two people.",
         )
     axis = fit_share_axis([one.advantage for one in known], signed=True, holds=(0.0,))
@@ -236,7 +237,8 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
         TableCell(number(None if one.best is None else 100 * one.best), "num b"),
     ]
     tip = (
-        f"{one.judge}\nagrees with the others on {judge}; the replaced person agrees on {person}\n"
+        f"{one.judge}\nagrees with the other voters on {judge}; the replaced person agrees on "
+        f"{person}\n"
         f"{gap} points {bounds}\nn {count(one.advantage.n)} pairs with two votes or more"
     )
     return TableRow(cells, tip=tip)
@@ -250,10 +252,11 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
         return ""
     first = known[0]
     gap = number(100 * (first.advantage.value or 0.0), 1, signed=True)
-    leads = "" if first.best is None else f", leading in {share(first.best, 0)} of resamples"
+    leads = "" if first.best is None else f", best in {share(first.best, 0)} of bootstrap samples"
     return (
-        f"Of {count(len(known), 'prompt')}, judges pooled, **{first.judge}** comes closest: "
-        f"{gap} points {interval(first.advantage, 1, scale=100)}{leads}."
+        f"Of {count(len(known), 'prompt')}, judges pooled, **{first.judge}** agrees best with the "
+        f"other voters: {gap} points against the replaced person "
+        f"{interval(first.advantage, 1, scale=100)}{leads}."
     )
 
 
@@ -268,20 +271,21 @@ def best_replacement_sentence(
     who = f"**{judge}** with the prompt **{prompt}**" if several else f"**{first.judge}**"
     low, high = first.advantage.low, first.advantage.high
     if low is not None and low > 0:
-        result = "agrees with the others **more often than the person it replaces**"
+        result = "agrees with the other voters **more often than the person it replaces**"
     elif high is not None and high < 0:
-        result = "agrees with the others **less often than the person it replaces**"
+        result = "agrees with the other voters **less often than the person it replaces**"
     else:
-        result = "shows no significant difference from the person it replaces"
+        result = "shows no significant difference in agreement from the person it replaces"
     rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
     head = f"{who} would replace a person best: it {result} {rates}."
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= LEADING_SHARE:
-        return f"{head} It leads in {share(first.best, 0)} of resamples."
+        return f"{head} It is the best judge in {share(first.best, 0)} of bootstrap samples."
     next_best = max(known[1:], key=lambda one: one.best or 0.0)
     return (
-        f"{head} It leads in only {share(first.best, 0)} of resamples; {next_best.judge} in "
+        f"{head} It is the best judge in only {share(first.best, 0)} of bootstrap samples; "
+        f"{next_best.judge} in "
         f"{share(next_best.best, 0)}."
     )
 
@@ -297,8 +301,8 @@ def show_corrected_rates(data: Agreement) -> Markup:
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (
-            "All votes are on pairs selected because judges flip or disagree there. "
-            "Collect votes on pairs chosen at random to correct win rates."
+            "All votes are on pairs selected because judges flip or disagree on them. Collect "
+            "votes on pairs chosen at random to correct win rates."
             if data.targeted_votes
             else "Corrected win rates need votes by people."
         )

@@ -54,7 +54,7 @@ from components.results.view.result_view import Body, Control, Drawn, Panel, Pan
 
 NAME: Final = "People"
 MATRIX_TITLE: Final = "Who agrees with whom"
-DISTANCES_TITLE: Final = "Distance from the people's mean"
+DISTANCES_TITLE: Final = "Distance of scores from the people's mean"
 VOTERS_TITLE: Final = "The people who voted"
 DISPUTE_KINDS: Final = (AGAINST_PEOPLE, AGAINST_KNOWN, JUDGES_SPLIT, PEOPLE_SPLIT)
 
@@ -104,7 +104,7 @@ def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     data = load_agreement(filtered_study)
     levels = "−2 to 2" if data.has_five_levels else "−1 to 1: compare with “always tie”"
     subtitle = (
-        "MAE: mean absolute difference; % within 1 (Creation-MMBench's Consistency); "
+        f"MAE: mean absolute error of a judge's score; % of scores within 1 of the people's mean; "
         f"scores {levels}"
     )
     distances = show_distances(data) + targeted_votes_note(data)
@@ -153,7 +153,8 @@ def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
     )
     if not known:
         none = empty_state(
-            "Nothing to list.", "Disputes need a second judge, prompt or some votes."
+            "Nothing to list.",
+            "To list disagreements, the study needs a second judge, a second prompt or some votes.",
         )
         return Drawn({"disputes": none}, panel_heading(title))
     if apart == DISPUTE_KINDS[0] and apart not in known:
@@ -190,8 +191,8 @@ MERGED_ORDERS: Final = Panel(
     draw_merged_orders,
     (Body("merged_orders", "eh-agree-dual"),),
     "Agreement with people: one order or both",
-    f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. "
-    "Both orders: a win needs both, otherwise a tie.",
+    f"% of verdicts equal to people's majority, 95{NARROW_SPACE}% CI. Both orders: an answer wins "
+    "if it wins in both, otherwise a tie.",
     legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
     how=HOW_MERGED_ORDERS,
     scale=20,
@@ -201,7 +202,8 @@ COEFFICIENTS: Final = Panel(
     draw_coefficients,
     (Body("coefficients", "eh-agree-numbers", clickable=True),),
     "Agreement with people, all coefficients",
-    f"judges with the people's majority, people with each other; 95{NARROW_SPACE}% CI",
+    f"agreement of judges with the people's majority, and of people with each other; "
+    f"95{NARROW_SPACE}% CI",
     how=HOW_COEFFICIENTS,
     visibility="shown",
     report=agreement_report.report_coefficients,
@@ -256,7 +258,7 @@ CORRECTED: Final = Panel(
     "corrected",
     draw_corrected,
     (Body("corrected", "eh-agree-corrected"),),
-    "Win rates, corrected by people",
+    "Win rates corrected with people's votes",
     CORRECTED_SUBTITLE,
     legend=wrap(CORRECTED_KEYS),
     how=HOW_CORRECTED,

@@ -203,8 +203,9 @@ def _verifier_agreement(one: VerificationData) -> Markup:
         words = "No answer was verified by two people, so their agreement is unknown."
     else:
         words = (
-            f"{count(got.twice, 'answer')} verified by two or more: two people agree in "
-            f"**{percent(got.same)}**, κ {_estimate_text(got.kappa)}, "
+            f"{count(got.twice, 'answer')} were verified by two or more people. Two people agree "
+            "in "
+            f"**{percent(got.same)}** of verifications, κ {_estimate_text(got.kappa)}, "
             f"Krippendorff's α {_estimate_text(got.alpha)}."
         )
     return wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(words)))
@@ -230,7 +231,7 @@ def _judge_table(one: VerificationData) -> Markup:
     axis = axis_for([e for _, e, _ in lines], holds=(0.5, 1.0), bounds=(0, 1))
     axis = replace(axis, chance=0.5)
     heads = [
-        TableCell("Prefers the answer that follows", "nm"),
+        TableCell("Prefers the answer that follows the instruction", "nm"),
         axis_cell(axis),
         TableCell("%", "num d"),
         TableCell("Ties, %", "num m"),
@@ -260,7 +261,13 @@ def _judge_table(one: VerificationData) -> Markup:
         tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
     head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
-    made = range_table(heads, rows, "short", "Judges on pairs in which one answer fails", axis)
+    made = range_table(
+        heads,
+        rows,
+        "short",
+        "Preferences of judges on pairs in which one answer does not follow the instruction",
+        axis,
+    )
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
@@ -340,7 +347,7 @@ def _misjudged_list(one: VerificationData) -> Markup:
     more = len(found) - len(top)
     all_of_them = link(f"and {count(more)} more", {"verified": PREFERRED_FAILS})
     rest = fill('<p class="eh-small eh-mute">{}</p>', all_of_them) if more > 0 else ""
-    title = Markup("<h3>Where an answer that fails is preferred</h3>")
+    title = Markup("<h3>Where an answer that does not follow the instruction is preferred</h3>")
     body = fill('<div class="eh-dl-box">{}{}</div>{}', head, rows, rest)
     return wrap(fill('<div class="eh-beside">{}{}</div>', title, body))
 

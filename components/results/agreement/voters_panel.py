@@ -55,7 +55,8 @@ def voters_subtitle(data: Agreement) -> str:
     if not people:
         return ""
     flagged = sum(bool(one.flags) for one in people)
-    flags = f"{flagged} flagged, but included in all numbers" if flagged else "none flagged"
+    kept = f"{flagged} flagged; their votes are included in all numbers"
+    flags = kept if flagged else "none flagged"
     cast = sum(one.votes for one in people)
     return f"{_people_count(len(people))}, {count(cast, 'vote')}; {flags}"
 
@@ -173,8 +174,10 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         )
         for rater in columns[ALL_VOTES]
     ]
-    made = range_table(heads, rows, "numbers", "Agreement by all votes and by subsets")
-    head = Markup("<h3>Agreement by subset of votes</h3>")
+    made = range_table(
+        heads, rows, "numbers", "Agreement among all votes and among subsets of votes"
+    )
+    head = Markup("<h3>Agreement among subsets of votes</h3>")
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 
@@ -201,9 +204,8 @@ def show_targeted_notice(data: Agreement) -> Markup:
         return EMPTY
     text = (
         f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs selected "
-        "because judges flip or disagree there. Agreement, κ, MAE and replacements below include "
-        "them and describe harder pairs than usual. The voters panel shows agreement on random "
-        "pairs separately. Corrected win rates exclude these votes."
+        "because judges flip or disagree on them. Agreement below includes these harder pairs; "
+        "corrected win rates do not."
     )
     return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
 

@@ -55,7 +55,8 @@ MEASURES: Final = {
     "Entropy": MatrixMeasure(
         "entropy",
         heat.ENTROPY_SCALE,
-        f"of the chosen position, 1 = none preferred; small number: consistency; {_CI_TEXT}",
+        f"entropy of the chosen position, 1 = no preferred position; small number: consistency; "
+        f"{_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
@@ -67,7 +68,8 @@ MEASURES: Final = {
     "Lean": MatrixMeasure(
         "lean",
         heat.LEAN_SCALE,
-        f"% of pairs: flips toward first minus toward second; {_CI_TEXT}",
+        f"flips toward the answer shown first minus flips toward the second, in % of pairs; "
+        f"{_CI_TEXT}",
         "pairs",
     ),
     "First-position share": MatrixMeasure(
@@ -85,7 +87,8 @@ MEASURES: Final = {
     "Accuracy": MatrixMeasure(
         "accuracy",
         heat.ACCURACY_SCALE,
-        f"% correct where the better answer is known, by design or by majority vote; {_CI_TEXT}",
+        f"% of verdicts that are correct, where the better answer is known by design or by "
+        f"majority vote; {_CI_TEXT}",
     ),
 }
 SUBTITLES: Final = {name: shown.subtitle for name, shown in MEASURES.items()}
@@ -246,12 +249,13 @@ def _hover_lines(
         lines = [_entropy_line(entropy.get(place), first.get(place), flips.get(place))]
         floor = noise.get(place)
         if floor is not None and floor.value is not None:
-            lines.append(f"{share(floor.value, 0)} change on a repeat")
+            lines.append(f"{share(floor.value, 0)} of verdicts change on a repeat")
         if grades:
             lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:
             lines.append(
-                f"Of equal answers the first wins {share(first_share_if_equal(one).value, 0)}"
+                f"Of two equal answers, the one shown first wins "
+                f"{share(first_share_if_equal(one).value, 0)}"
             )
         lines.append(_json_path(grid, place, key))
         found[place] = [line for line in lines if line]

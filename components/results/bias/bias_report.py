@@ -30,7 +30,7 @@ def report_matrix(view: FilteredStudy) -> ReportPanel | None:
 
 def report_slots(view: FilteredStudy) -> ReportPanel:
     verdicts = "votes" if view.has_only_people else "verdicts"
-    subtitle = f"% of decisive {verdicts}, 95 % CI"
+    subtitle = f"% of decisive {verdicts} for each position, 95 % CI"
     return ReportPanel("Chosen slots", subtitle, panels.show_slots(view.frame))
 
 
@@ -39,7 +39,7 @@ def report_flips(view: FilteredStudy) -> ReportPanel | None:
         return None
     return ReportPanel(
         "Direction of flips",
-        "pairs whose verdict changes when swapped",
+        "number of pairs whose verdict changes when the answers are swapped, by direction",
         panels.show_flips(view.frame),
     )
 
@@ -66,7 +66,7 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Position bias on {view.name}: % of comparisons with the same verdict in every order "
         "(consistency), % of decisive verdicts for the answer shown first, entropy of the chosen "
-        "slot (1 is even), % of verdicts that change when a call is repeated in the same order "
+        "position (1 is even), % of verdicts that change when a call is repeated in the same order "
         f"(noise floor). {slice_text(view)} 95 % intervals over items; n: comparisons with a "
         "readable verdict in every order."
     )

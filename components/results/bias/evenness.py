@@ -29,16 +29,20 @@ from metrics.position.position_measures import slot_entropy, slot_shares
 FULL_COLOUR_BANDS: Final = 10
 """A cell has the full colour when its entropy is this many widths of the chance band below 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    f"of the chosen position, 1 = all equally often; colour: distance from 1 in widths of the "
+    f"entropy of the chosen position, 1 = all positions equally often; colour: distance from 1 in "
+    "widths of the "
     f"chance band; "
     f"95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
-    "Chance band, for N options by prompt: the choices of each item are permuted over its orders; "
+    "The chance band is computed for the N options of a prompt: the choices of each item are "
+    "permuted over its orders; "
     "the band reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: "
-    "the entropy lies in the band. “≠ even”: it lies below, and the permutation test has p < .05 "
-    "after Holm's adjustment over the cells shown. “Not significant”: it lies below, with a larger "
-    "p. Colour of entropies below the band: their distance from 1 in widths of the band, full at "
+    "the entropy lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
+    "test has p < .05 "
+    "after Holm's adjustment over the cells shown. “Not significant”: the entropy lies below the "
+    "band, with a larger p. The colour of an entropy below the band shows its distance from 1 in "
+    "widths of the band; the colour is full at "
     f"{FULL_COLOUR_BANDS} widths."
 )
 

@@ -42,7 +42,7 @@ def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str
     if not tested:
         return (
             "No item has been judged in all rotations yet.",
-            "Positions are compared within items.",
+            "Positions can be compared once an item has a verdict in every rotation.",
         )
     what = row_noun(list(bias.names))
     if not significant:
@@ -86,7 +86,9 @@ def _strongest_preference(bias: Bias, significant: Mapping[str, float]) -> str:
     who = bias.names[row[0], row[1]]
     p = format_p(significant[who])
     p_text = f"p {p}" if p.startswith("<") else f"p = {p}"
-    picks = f"{who} picks the {place} of {bias.options} in {share(value, 0)} of its choices"
+    picks = (
+        f"{who} picks the {place} of {bias.options} positions in {share(value, 0)} of its choices"
+    )
     return f"{picks} ({p_text}, permutation test of all positions)."
 
 
@@ -110,7 +112,7 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
     if not cells:
         why = next(
             (row.model.note for row in rows if row.model.note),
-            "No reply with a choice is stored yet.",
+            "No stored reply chooses an option yet.",
         )
         return empty_state("The effect of the position cannot be estimated.", f"{why}.")
     made = matrix_html(

@@ -28,7 +28,7 @@ SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
 """Permutations for the entropy band; its ends need less precision than a p-value."""
-ENTROPY_BAND_HEAD: Final = "Entropy : 95\u202f% band without position effect"
+ENTROPY_BAND_HEAD: Final = "Entropy, and its 95\u202f% range without a position effect"
 PAIR_TEST_NAMES: Final = {
     "items": "Sign by item",
     "sign": "Sign by pair",

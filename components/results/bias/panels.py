@@ -202,7 +202,7 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     """Key figure of the row whose flips prefer one position most, as a share of its pairs."""
-    label = "Strongest lean" if len(rows) > 1 else "Lean when it flips"
+    label = "Most one-sided flips" if len(rows) > 1 else "Net direction of flips"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
     fairness = bias.each("fairness")
@@ -230,7 +230,12 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
     plural = f"{what.capitalize()}s that prefer a position"
     label = "With a preferred position" if "-" in what else plural
     unit = f"of {count(len(rows), what)}" if "-" in what else f"of {count(len(rows))}"
-    return Kpi(label, count(significant), unit, "sign test by items, p < .05, Holm")
+    return Kpi(
+        label,
+        count(significant),
+        unit,
+        "by a sign test over items, p < .05 after Holm's adjustment",
+    )
 
 
 def _most_consistent_kpi(bias: Bias) -> Kpi:
@@ -269,7 +274,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
 
 def _failures_kpi(failures: int, planned: int) -> Kpi:
     return unusable_replies_kpi(
-        failures, planned, "unreadable, empty or failed; never counted as ties"
+        failures, planned, "replies that are unreadable, empty or failed; never counted as ties"
     )
 
 
@@ -320,13 +325,13 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
     cause."""
     flips, noise = measures["conflict"].value, measures["noise_floor"].value
     if flips is None:
-        return "Not judged in both orders yet."
-    parts = [f"Flips **{share(flips, 0)}**"]
+        return "No pair has been judged in both orders yet."
+    parts = [f"Flips **{share(flips, 0)}** of pairs"]
     if noise is not None:
         parts[0] += f" ({share(noise, 0)} on a repeat)"
     first, right = measures["first_share"].value, measures["accuracy"].value
     if first is not None:
-        parts.append(f"picks the answer shown first in {share(first, 0)}")
+        parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")
     if right is not None:
         parts.append(f"correct on {share(right, 0)} of pairs with a known answer")
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)

@@ -27,15 +27,17 @@ ONE_WAY_SHARE: Final = 0.75
 MOST: Final = 0.5
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over all "
-    f"rows, whatever the filter. Within a category, the 95{NARROW_SPACE}% interval of the lean "
-    f"must also exclude 0, with at least {MIN_COLOURED_ITEMS} items (Holm over all rows and "
+    f"rows, whatever the filter. Within a category, the 95{NARROW_SPACE}% interval of the "
+    f"difference between flips toward first and toward second must also exclude 0, with at least "
+    f"{MIN_COLOURED_ITEMS} items (Holm over all rows and "
     "categories). "
     "The test must also hold if all pairs without a verdict in both orders had flipped the other "
-    "way. With a choice of models, p is multiplied by the number of such choices. "
+    "way. If models were selected in the filter, p is multiplied by the number of possible "
+    "selections. "
     "“Decides by position”: the order decides most pairs, and three quarters of the flips go one "
     "way. “The order decides most pairs”: the whole interval of the order effect (disagreement "
-    "between orders minus disagreement of repeats) is above 50 points; without repeats, that of "
-    "the lean."
+    "between orders minus disagreement of repeats) is above 50 points. Without repeats, the "
+    "interval of the difference between flips toward first and toward second is used."
 )
 _NUMBER_WORDS: Final = (
     "no",
@@ -262,14 +264,17 @@ def flip_sentence(row: FlipLean) -> str:
     if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
-            f"**The two cancel out: the entropy is {number(row.entropy, 2)}.**"
+            f"**The two directions cancel out: the entropy is {number(row.entropy, 2)}.**"
         )
     if row.may_be_missing:
         return _missing_sentence(row)
     if not row.is_significant:
         if row.leaning_categories:
             leans = _category_directions(row.leaning_categories)
-            return f"**No preference overall**; leans {leans}. {rate} of pairs still flip."
+            return (
+                f"**No preference overall**, but a preferred position by category: {leans}. "
+                f"{rate} of pairs flip."
+            )
         return f"**No significant preference**{lean_text(row.lean)}; {rate} of pairs flip."
     return _lean_sentence(row, rate)
 
@@ -277,8 +282,8 @@ def flip_sentence(row: FlipLean) -> str:
 def _missing_sentence(row: FlipLean) -> str:
     """Sentence on a preference that the pairs without both verdicts could reverse."""
     return (
-        f"More flips **toward {row.toward}** among the pairs read; the "
-        f"{count(row.missing, 'pair')} without both verdicts could reverse this."
+        f"More pairs flip **toward the answer shown {row.toward}**, but the "
+        f"{count(row.missing, 'pair')} without verdicts in both orders could reverse this."
     )
 
 
@@ -287,14 +292,18 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
     versus = f"{count(most)} flips against {count(least)}"
     if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
         share_of = f"{count(most)} of its {count(row.flips)}"
-        return f"Decides **by position**: {share_of} flips go to the {row.toward} answer."
+        return f"It decides **by position**: {share_of} flips go to the answer shown {row.toward}."
     if row.flips_majority:
         floor = f" ({share(row.noise, 0)} on a repeat)" if row.noise else ""
         direction = f"more **toward the answer shown {row.toward}**"
         return f"{rate} of pairs flip{floor}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
-    but = f" It leans {_category_directions(other)}." if other else ""
-    return f"Flips mostly **toward the answer shown {row.toward}**: {versus}.{but}"
+    but = (
+        f" In some categories the direction differs: {_category_directions(other)}."
+        if other
+        else ""
+    )
+    return f"Most flips go **toward the answer shown {row.toward}**: {versus}.{but}"
 
 
 def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> str:
@@ -346,7 +355,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it: which judges prefer a position, which one, and how
     strongly."""
     if not bias.calls:
-        return "Nothing has been judged yet.", "Run the study; this page fills while it runs."
+        return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if bias.options > 2:
         return _options_finding(bias)
     rows = [row for row in flip_leans(bias) if row.pairs]
@@ -362,7 +371,7 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return (
             f"Only {count(pairs, 'pair')} had both orders shown to one person: too few to measure "
             "position bias.",
-            "Position bias needs a person or judge who sees both orders; see People.",
+            "To measure position bias, one person or judge must see both orders of many pairs.",
         )
     if len(rows) == 1:
         chance = share(1 - random_consistency(bias), 0)
@@ -386,8 +395,8 @@ def _noise_sentence(unclear: int) -> str:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} {verb} on most pairs; without repeats in the same "
-        "order this may be noise."
+        f"{number_word(unclear).capitalize()} {verb} on most pairs when swapped; without repeats "
+        "in the same order, this may be noise."
     )
 
 
@@ -395,7 +404,10 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     """Headline and the sentence below it if flips cannot be measured: the reason, and what to
     do."""
     if bias.orders > 1:
-        return "No pair has been judged in both orders yet.", "Position bias needs both orders."
+        return (
+            "No pair has been judged in both orders yet.",
+            "To measure position bias, pairs must be judged in both orders.",
+        )
     if not bias.orders:
         return (
             "These verdicts do not record the order of the answers.",
@@ -404,10 +416,10 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     first = bias.whole("first_share")
     title = "Each pair was shown in one order only, so the effect of a swap is unknown."
     if first.value is None:
-        return title, "Run again with `orders: both`."
+        return title, "Run the study again with `orders: both`."
     return title, (
-        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may be "
-        "position bias, or better answers shown first. Run again with `orders: both`."
+        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may "
+        "be position bias, or better answers shown first. Run again with `orders: both`."
     )
 
 
@@ -458,10 +470,13 @@ def _options_finding(bias: Bias) -> tuple[str, str]:
     if not known:
         return (
             "No item has been judged in all rotations yet.",
-            "Positions are compared within items.",
+            "Positions can be compared once an item has a verdict in every rotation.",
         )
     best = max(range(options), key=lambda slot: shares[slot].value or 0.0)
     ordinal = ORDINALS[best] if best < len(ORDINALS) else f"{best + 1}th"
-    lead = f"Even: {share(1 / options, 0)}; each answer was shown in each position once."
+    lead = (
+        f"Without a preference each position wins {share(1 / options, 0)}; each answer was shown "
+        "in each position once."
+    )
     title = f"Of {options} positions, the {ordinal} wins {share(max(known), 0)} of choices."
     return title, lead

@@ -15,9 +15,8 @@ from studies.domain import Estimate
 
 SHARE_AXIS: Final = Axis(chance=0.5)
 LABELS_NOT_CROSSED: Final = (
-    "The first answer always had the first label here, so position and label preference cannot be "
-    "separated. `labels: crossed` in the study swaps the labels of half of the pairs at no extra "
-    "cost."
+    "The first answer always had the first label, so the effects of position and label cannot be "
+    "separated. Set `labels: crossed` to separate them."
 )
 
 
@@ -59,7 +58,7 @@ def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate
 def _forest_html(estimate: Estimate, what: str, word: str) -> Markup:
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
     tip = f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\n"
-    tip += f"of verdicts other than ties go to {what}; even is 50\nn {count(estimate.n)}"
+    tip += f"of verdicts other than ties go to {what}; no preference is 50\nn {count(estimate.n)}"
     return fill(
         '<div class="plot">{}</div>'
         '<span class="eh-num eh-nw val"><span class="eh-small wd">{} </span>'

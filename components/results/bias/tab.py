@@ -52,8 +52,9 @@ DEFAULT_MEASURE: Final = "Consistency"
 
 HOW_MATRIX: Final = (
     "Each comparison is judged in every planned order. It is consistent if all orders choose the "
-    "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy: "
-    "that of the chosen position, divided by log2 N. It varies little and shows no direction, so "
+    "same answer (or all a tie): `consistency = consistent / judged in all orders`. Entropy: the "
+    "entropy of the chosen position, divided by log2 N. The entropy varies little and shows no "
+    "direction, so "
     "read it together with the consistency. An unusable reply lowers n, never the value.\n\n"
     "Lean: `(flips toward first − flips toward second) / pairs`. Position term: the γ of "
     "`logit P(first wins) = θ_first − θ_second + γ`, so a strong answer shown first does not count "
@@ -63,8 +64,8 @@ HOW_MATRIX: Final = (
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
-    "Verdicts other than ties of comparisons judged in all orders, so content cancels out: any "
-    "difference from even is due to the position. "
+    "Only verdicts other than ties of comparisons judged in all orders count. Content then "
+    "cancels out: any difference from an even share is due to the position. "
     "`share = verdicts for the position / verdicts other than ties`."
 )
 HOW_FLIPS: Final = (
@@ -74,14 +75,16 @@ HOW_FLIPS: Final = (
 HOW_LABELS: Final = (
     "Let f be the share of the first position when the labels are A, B, and g its share when "
     "they are B, A: "
-    "`position = (f + g)/2`, `label = (f + 1 − g)/2`; even is 50 for both. Among N options: the "
+    "`position = (f + g)/2`, `label = (f + 1 − g)/2`; 50 means no preference in both. Among N "
+    "options: the "
     "choice model `P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the "
     "share of each position among equal answers. Intervals: jackknife "
     "over items for pairs, sandwich standard error over items for N options."
 )
 HOW_TESTS: Final = (
-    "Null hypothesis: verdicts depend on content only. Sign: flips toward first are as likely as "
-    "toward second (exact binomial). McNemar: the same by χ². Stuart–Maxwell: win, tie and loss of "
+    "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are as "
+    "likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
+    "test. Stuart–Maxwell: win, tie and loss of "
     "one answer have the same shares in both orders. Permutation: the choices of a comparison are "
     "exchanged over its orders, which has no effect if only content counts; "
     "exact for pairs, "
@@ -176,7 +179,8 @@ def draw_labels(filtered_study: FilteredStudy) -> Drawn:
     bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (
-            f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; labels crossed over positions"
+            f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; each label was used in both "
+            "positions"
         )
         heading = panel_heading("Position or label?", subtitle)
         return Drawn({"labels": show_slot_or_label(bias)}, heading)
@@ -237,7 +241,7 @@ FLIPS: Final = Panel(
     draw_flips,
     (Body("flips", "eh-flips", clickable=True),),
     "Which way verdicts flip",
-    "pairs whose verdict changed with the order",
+    "number of pairs whose verdict changed with the order, by direction",
     FLIP_KEYS,
     how=HOW_FLIPS,
     visibility="shown",
@@ -248,7 +252,7 @@ TESTS: Final = Panel(
     draw_tests,
     (Body("tests", "eh-order-tests"),),
     "Could this be chance?",
-    "p, Holm-adjusted over all rows, whatever the filter",
+    "p-values of the tests, Holm-adjusted over all rows, also those that the filter hides",
     how=HOW_TESTS,
 )
 LABELS: Final = Panel(
@@ -264,7 +268,7 @@ UNRELATED: Final = Panel(
     draw_unrelated,
     (Body("unrelated", "eh-unrelated"),),
     "With and without an unrelated option",
-    "grade on the same items, equal N only",
+    "difference of the grade on the same items, with the same number of options N",
     how=HOW_UNRELATED,
     visibility="hidden",
 )

@@ -31,8 +31,8 @@ SEED: Final = 20_24
 BOOTSTRAP_ROUNDS: Final = 500
 SIDE_COLUMN: Final = "side"
 REPLACE_ADVICE: Final = (
-    "`unrelated: replace` keeps N: it replaces the worst-ranked answer by an answer to another "
-    "item. Run the same study with it to compare the two here."
+    "Run the same study with `unrelated: replace`, which replaces the worst-ranked answer by an "
+    "answer to another item, to compare both here."
 )
 
 
@@ -143,7 +143,7 @@ def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     heads = ("Without", "With", f"Difference, adjusted 95{NARROW_SPACE}% CI", "Chosen")
     rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
     table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
-    note = f"The other study: {other}. Grades on common items, paired."
+    note = f"The other study is {other}. Grades are compared on the items of both studies."
     return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
 
 

@@ -47,7 +47,7 @@ def show_card(raters: Raters, rater: str) -> Markup:
     """Report card of one rater (a judge with a prompt)."""
     if rater not in raters.in_view:
         return empty_state(
-            "No judge to report on.",
+            "There is no judge to report on.",
             "These filters leave no verdict of a judge. Run the study or remove a filter. "
             "Verdicts by people are under People.",
         )
@@ -112,7 +112,8 @@ def _slot_bars(card: ReportCard) -> Markup:
                 "type": "button",
                 "class": "eh-bar",
                 "data-select": select,
-                "data-tip": f"{tip}\nn {count(estimate.n)}\nClick to open them in Inspect",
+                "data-tip": f"{tip}\nn {count(estimate.n)}\nClick to open these verdicts in "
+                "Inspect",
             }
         )
         low, high = estimate.low or estimate.value, estimate.high or estimate.value
@@ -139,13 +140,13 @@ def _slot_bars(card: ReportCard) -> Markup:
 
 
 def _ties_and_flips(card: ReportCard) -> str:
-    ties = f"ties {share(card.ties.value, 0)}; dashed line: no preference"
+    ties = f"{share(card.ties.value, 0)} of verdicts are ties; dashed line: no preference"
     if not card.pairs:
         return ties
     flips = card.flips
     return (
-        f"{ties}; {count(flips['toward_first'])} flips toward the first, "
-        f"{count(flips['toward_second'])} toward the second of {count(flips['pairs'], 'pair')}"
+        f"{ties}; {count(flips['toward_first'])} flips toward the answer shown first and "
+        f"{count(flips['toward_second'])} toward the second, of {count(flips['pairs'], 'pair')}"
     )
 
 
@@ -242,8 +243,8 @@ def _how_computed(card: ReportCard) -> str:
     return (
         f"{count(replies, 'reply')}, {count(read)} with a verdict. Intervals: "
         f"95{NARROW_SPACE}%, resampled by items; all orders and pairs of an item stay together. "
-        f"{votes}Chance consistency: the value expected from independent draws from the judge's "
-        "own position shares.\n\n"
+        f"{votes}Chance consistency: the consistency of random verdicts that choose each position "
+        "as often as the judge does.\n\n"
         "Rules choose the sentences from the numbers. Hover over a sentence to see its rule and "
         "threshold."
     )

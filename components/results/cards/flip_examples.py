@@ -33,7 +33,11 @@ def flip_examples_html(card: ReportCard) -> Markup:
         _flip_html(card, line, questions.get(line.item) or line.item, keys.get(line.seqs[0], ""))
         for line in chosen
     )
-    legend = "Same colour twice: the same position won in both orders." if card.pairs else ""
+    legend = (
+        "The same colour twice means that the same position won in both orders."
+        if card.pairs
+        else ""
+    )
     return fill('{}<p class="eh-small eh-mute">{}</p>', made, legend)
 
 

@@ -129,7 +129,8 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         ),
         _share_measure(
             "First-position share",
-            f"of verdicts other than ties; no preference is {share(even, 0)}",
+            f"% of verdicts other than ties for the answer shown first; no preference is "
+            f"{share(even, 0)}",
             measures["first_share"],
             even,
             card.others("first_share"),
@@ -146,7 +147,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         ),
         _share_measure(
             "Agreement with other judges",
-            "same verdict on the same order; other judges and prompts pooled",
+            "% of verdicts equal to those of other judges and prompts on the same order",
             card.same_as_others,
         ),
     ]
@@ -155,7 +156,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(
             _share_measure(
                 "Right on known answers",
-                "chooses the better answer by design; a tie counts as wrong",
+                "% of verdicts for the answer that is better by design; a tie is wrong",
                 known,
                 even,
                 card.others("accuracy"),
@@ -165,14 +166,14 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(_longer_measure(card))
     own, people, names = card.own_family
     if names:
-        text = f"win rate it gives {', '.join(names)} against other models"
+        text = f"win rate that this judge gives {', '.join(names)} against other models"
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess)
         lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
     lines.append(
         _share_measure(
             "Unusable replies",
-            "unreadable, empty or failed; never counted as ties",
+            "replies that are unreadable, empty or failed; never counted as ties",
             card.unreadable,
         )
     )
@@ -183,7 +184,7 @@ def _longer_measure(card: ReportCard) -> CardMeasure:
     rest = [e.value for name, e in card.longer_shares.items() if name != card.rater]
     return _share_measure(
         "Picks the longer answer",
-        "of verdicts other than ties; length in characters",
+        "% of verdicts other than ties for the longer answer, by characters",
         card.longer_shares.get(card.rater, Estimate(None)),
         0.5,
         [x for x in rest if x is not None],
@@ -210,23 +211,24 @@ def _excess_text(excess: Estimate) -> str:
     if excess.value is None:
         return ""
     size = number(100 * excess.value, 1, signed=True)
-    return f"; {size} points {interval(excess, 1, scale=100)} beside the other judges"
+    return f"; {size} points {interval(excess, 1, scale=100)} compared with the other judges"
 
 
 def _consistency_description(card: ReportCard) -> str:
     noise = card.measures["noise_floor"].value
     chance = card.measures["chance"].value
-    swapped = "verdicts unchanged in a new order"
+    swapped = "% of comparisons with the same verdict in every order"
     if chance is not None:
-        swapped += f"; chance, from its position shares: {share(chance, 0)}"
-    floor = "repeats not measured" if noise is None else f"{share(noise, 0)} change on a repeat"
+        swapped += f"; a random judge with the same position shares has {share(chance, 0)}"
+    repeats = f"{share(noise, 0)} of verdicts change on a repeat"
+    floor = "repeats not measured" if noise is None else repeats
     return f"{swapped}; {floor}"
 
 
 def _position_term_measure(card: ReportCard, even: float) -> CardMeasure:
     term, equal, p, position = card.position_term
     among = "two" if card.pairs else str(card.options)
-    wins = f"the {position} of {among} equal answers wins {share(equal.value, 0)}"
+    wins = f"the {position} of {among} equally good answers wins {share(equal.value, 0)}"
     text = f"{wins}; {_test_text(p)}"
     return CardMeasure(
         "Position term", text, number(term.value, 2, signed=True), interval(term, 2), equal, even
@@ -249,9 +251,9 @@ def _entropy_measure(card: ReportCard) -> CardMeasure:
 
 
 def _people_description(card: ReportCard) -> str:
-    text = "same verdict as the majority of people, ties included"
+    text = "% of verdicts equal to the majority of people, ties included"
     pair = card.among_voters.pair.share.value
-    return text if pair is None else f"{text}; two people agree in {share(pair, 0)}"
+    return text if pair is None else f"{text}; two people agree in {share(pair, 0)} of votes"
 
 
 def _people_chance(card: ReportCard) -> float | None:

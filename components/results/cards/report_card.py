@@ -51,7 +51,7 @@ from studies.frames.frame import SEP
 from studies.store.queries.judge_spending import JudgeSpending, judge_spending
 
 SEED: Final = 20_24
-NO_FAMILY: Final = "no answer of its own family"
+NO_FAMILY: Final = "no answer is by a model of the judge's own family"
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,9 @@ class ReportCard:
             return gamma, equal, p, "first"
         terms = self.choice.slots.get(self.options, ())
         if not terms:
-            note = self.choice.note or "position effects cannot be separated from the answers"
+            note = self.choice.note or (
+                "the effect of the position cannot be separated from the quality of the answers"
+            )
             none = unknown_estimate(note, "logit")
             return none, none, None, "first"
         top = max(range(len(terms)), key=lambda slot: terms[slot].value or 0.0)
@@ -187,13 +189,13 @@ class ReportCard:
         pooled."""
         names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
         if self.rater not in self.grid.raters or not names:
-            return unknown_estimate("no other judge or prompt", "share")
+            return unknown_estimate("the study has no other judge or prompt", "share")
         mine = self.grid.picks[self.grid.raters.index(self.rater)]
         theirs = self.grid.picks[[self.grid.raters.index(name) for name in names]]
         both = (mine >= -1) & (theirs >= -1)
         counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
         _, sums = sum_by_item(counts.astype(np.float64), self.grid.item)
-        note = "" if both.any() else "no order judged by another rater"
+        note = "" if both.any() else "no other rater judged the same comparisons in the same order"
         one = np.zeros(len(sums), np.int64)
         return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
 

@@ -55,36 +55,51 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     "flips": CardFact("flips", _whole_percent),
     "noise": CardFact("changes on a repeat", _whole_percent),
     "chance_flips": CardFact("flips expected by chance", _whole_percent),
-    "order_effect": CardFact("order effect beyond repeats", _points),
-    "order_low": CardFact("order effect beyond repeats, lower end of CI", _points),
-    "order_high": CardFact("order effect beyond repeats, upper end of CI", _points),
+    "order_effect": CardFact("disagreement between orders minus changes on a repeat", _points),
+    "order_low": CardFact(
+        "disagreement between orders minus changes on a repeat, lower end of CI", _points
+    ),
+    "order_high": CardFact(
+        "disagreement between orders minus changes on a repeat, upper end of CI", _points
+    ),
     "lean_p": CardFact("p of the test for a preferred position", _decimal),
-    "lopsided": CardFact("share of flips toward that position", _whole_percent),
-    "label_pull": CardFact("share of that label minus an even share", _points),
-    "label_low": CardFact("share of that label minus an even share, lower end of CI", _points),
+    "lopsided": CardFact("share of flips toward the preferred position", _whole_percent),
+    "label_pull": CardFact(
+        "share of verdicts for the preferred label minus an even share", _points
+    ),
+    "label_low": CardFact(
+        "share of verdicts for the preferred label minus an even share, lower end of CI", _points
+    ),
     "label_lead": CardFact("label effect minus position effect", _points),
     "own_kappa": CardFact(
-        "agreement between its orders beyond chance, κ", lambda value: number(value, 2)
+        "agreement between the judge's two orders beyond chance, κ", lambda value: number(value, 2)
     ),
     "unreadable": CardFact("unusable replies", _whole_percent),
-    "known": CardFact("right where the better answer is known", _whole_percent),
-    "chance_right": CardFact("right by chance", _whole_percent),
+    "known": CardFact("accuracy where the better answer is known", _whole_percent),
+    "chance_right": CardFact("accuracy by chance", _whole_percent),
     "known_low": CardFact(
-        "right where the better answer is known, minus chance, lower end of CI", _points
+        "accuracy where the better answer is known, minus chance, lower end of CI", _points
     ),
     "known_high": CardFact(
-        "right where the better answer is known, minus chance, upper end of CI", _points
+        "accuracy where the better answer is known, minus chance, upper end of CI", _points
     ),
-    "people": CardFact("same verdict as people", _whole_percent),
-    "stand_in_low": CardFact("judge's minus a person's agreement, lower end of CI", _points),
-    "stand_in_high": CardFact("judge's minus a person's agreement, upper end of CI", _points),
+    "people": CardFact("share of verdicts equal to the people's majority", _whole_percent),
+    "stand_in_low": CardFact(
+        "judge's minus a person's agreement with people, lower end of CI", _points
+    ),
+    "stand_in_high": CardFact(
+        "judge's minus a person's agreement with people, upper end of CI", _points
+    ),
     "stand_in_reach": CardFact(
-        f"farther end of the 90{NARROW_SPACE}% CI of the judge's minus a person's agreement",
+        f"farther end of the 90{NARROW_SPACE}% CI of the judge's minus a person's agreement with "
+        "people",
         _points,
     ),
-    "longer": CardFact("picks the longer answer", _whole_percent),
-    "longer_low": CardFact("picks the longer answer, lower end of CI", _whole_percent),
-    "others": CardFact("same verdict as the other judges", _whole_percent),
+    "longer": CardFact("share of verdicts for the longer answer", _whole_percent),
+    "longer_low": CardFact(
+        "share of verdicts for the longer answer, lower end of CI", _whole_percent
+    ),
+    "others": CardFact("share of verdicts equal to those of the other judges", _whole_percent),
 }
 
 Operator = Literal["≥", "≤", "<", ">", "known"]
@@ -123,7 +138,7 @@ class SentenceRule:
     def threshold_text(self) -> str:
         """Hover text that lists the rule's conditions."""
         if not self.conditions:
-            return "Rule: used if no other rule of its group applies"
+            return "Rule: this sentence is used if no other rule of its group applies"
         return f"Rule: {'; '.join(condition.words for condition in self.conditions)}"
 
 
@@ -142,12 +157,12 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "one order",
-        "It judged one order only, so position bias cannot be measured.",
+        "It judged each pair in one order only, so position bias cannot be measured.",
         _conditions(("orders", "≤", 1)),
     ),
     SentenceRule(
         "few items",
-        "Only {items} have verdicts: too few for a conclusion.",
+        "Only {items} have verdicts, too few for a conclusion about this judge.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
@@ -177,7 +192,8 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by label",
-        "{differ} on **{flips}** of comparisons: it mostly picks the answer labelled “{label}”.",
+        "{differ} on **{flips}** of comparisons: the judge mostly picks the answer labelled "
+        "“{label}”.",
         _conditions(
             ("flips", "≥", 0.5),
             ("label_pull", "≥", 0.25),
@@ -187,7 +203,7 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "by place",
-        "{differ} on **{flips}** of comparisons: it mostly picks the answer shown {toward}.",
+        "{differ} on **{flips}** of comparisons: the judge mostly picks the answer shown {toward}.",
         _conditions(
             ("flips", "≥", 0.5), ("lean_p", "<", SIGNIFICANCE_LEVEL), ("lopsided", "≥", 0.8)
         ),
@@ -208,7 +224,8 @@ CONSISTENCY_RULES: Final = (
     ),
     SentenceRule(
         "no side",
-        "{differ} on **{flips}** of comparisons (by chance {chance_flips}), without a significant "
+        "{differ} on **{flips}** of comparisons ({chance_flips} would differ by chance), without "
+        "a significant "
         "preference for a position{lean}.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
@@ -228,18 +245,18 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "a handful",
-        "The numbers below rest on very few items.",
+        "The numbers below are based on very few items.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "below chance",
-        "It finds the better answer in **{known}** of comparisons where it is known, less often "
-        "than chance ({chance_right}).",
+        "It finds the better answer in **{known}** of comparisons with a known better answer, "
+        "less often than chance ({chance_right}).",
         _conditions(("known_high", "<", 0)),
     ),
     SentenceRule(
         "near chance",
-        "It finds the better answer in **{known}** of comparisons where it is known, not "
+        "It finds the better answer in **{known}** of comparisons with a known better answer, not "
         "significantly more often than chance ({chance_right}).",
         _conditions(("known_low", "≤", 0)),
     ),
@@ -274,7 +291,7 @@ QUALITY_RULES: Final = (
     ),
     SentenceRule(
         "right",
-        "It finds the better answer in **{known}** of comparisons where it is known.",
+        "It finds the better answer in **{known}** of comparisons with a known better answer.",
         _conditions(("known_low", ">", 0)),
     ),
     SentenceRule(
@@ -302,18 +319,18 @@ ADVICE_RULES: Final = (
     ),
     SentenceRule(
         "fix the format",
-        "Fix the verdict format first.",
+        "Change the prompt's verdict format first, so that replies can be read.",
         _conditions(("unreadable", "≥", 0.2)),
     ),
     SentenceRule("both orders", "Judge in both orders.", _conditions(("orders", "≤", 1))),
     SentenceRule(
         "more items",
-        "Judge more items before using it.",
+        "Let it judge more items before you use it.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "more",
-        "Judge more items before using it.",
+        "Let it judge more items before you use it.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
@@ -327,18 +344,24 @@ ADVICE_RULES: Final = (
     ),
     SentenceRule(
         "another judge",
-        "Use another judge or prompt: its orders agree little more than by chance.",
+        "Use another judge or prompt: the verdicts in its two orders agree little more often than "
+        "by chance.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("own_kappa", "≤", 0.2)),
     ),
     SentenceRule(
         "split is a tie",
-        "Judge in both orders, and count a pair of different verdicts as a tie.",
+        "Judge each pair in both orders, and count different verdicts as a tie.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("lean_p", "<", SIGNIFICANCE_LEVEL)),
     ),
     SentenceRule(
-        "average", "Judge in both orders and average.", _conditions(("flips", "≥", MIN_FLIP_RATE))
+        "average",
+        "Judge each pair in both orders and use the average.",
+        _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
-    SentenceRule("quick look", "One order is enough for a quick look; report both orders."),
+    SentenceRule(
+        "quick look",
+        "For a quick look, judging in one order is enough; for a report, judge in both orders.",
+    ),
 )
 
 RULE_GROUPS: Final = {

@@ -42,52 +42,63 @@ PEOPLE_SELECTION: Final = {"unlike": PEOPLE}
 
 CONSISTENCY: Final = ComparedMeasure(
     "Consistency",
-    "verdicts unchanged in a new order",
+    "% of comparisons with the same verdict in every order",
     position_measures.CONSISTENCY,
     FLIPPED_SELECTION,
 )
 FIRST_SHARE: Final = ComparedMeasure(
     "First-position share",
-    "of verdicts other than ties",
+    "% of verdicts other than ties for the answer shown first",
     position_measures.FIRST_SHARE,
     {"slot": 0},
 )
 FLIP_LEAN: Final = ComparedMeasure(
-    "Lean", "flips toward first minus flips toward second", LEAN_MEASURE, FLIPPED_SELECTION
+    "Lean",
+    "flips toward the answer shown first minus flips toward the second, % of pairs",
+    LEAN_MEASURE,
+    FLIPPED_SELECTION,
 )
 HARD_FLIPS: Final = ComparedMeasure(
-    "Hard flips", "the winner reverses", position_measures.HARD_FLIPS, FLIPPED_SELECTION
+    "Hard flips",
+    "% of pairs in which the winner reverses when swapped",
+    position_measures.HARD_FLIPS,
+    FLIPPED_SELECTION,
 )
 SOFT_FLIPS: Final = ComparedMeasure(
-    "Soft flips", "a winner becomes a tie", position_measures.SOFT_FLIPS, FLIPPED_SELECTION
+    "Soft flips",
+    "% of pairs with a winner in one order and a tie in the other",
+    position_measures.SOFT_FLIPS,
+    FLIPPED_SELECTION,
 )
-TIES: Final = ComparedMeasure("Ties", "of all verdicts", position_measures.TIE_RATE, {"slot": -1})
+TIES: Final = ComparedMeasure(
+    "Ties", "% of all verdicts that are ties", position_measures.TIE_RATE, {"slot": -1}
+)
 ENTROPY: Final = ComparedMeasure(
     "Entropy of slots", "100 means no preferred position", position_measures.SLOT_ENTROPY
 )
 POSITION_TERM: Final = ComparedMeasure(
-    "Position term", "win rate of the first of two equal answers", FIRST_IF_EQUAL
+    "Position term", "% won by the first of two equally good answers", FIRST_IF_EQUAL
 )
 NOISE_FLOOR: Final = ComparedMeasure(
     "Noise floor",
-    "changes when repeated in the same order",
+    "% of verdicts that change when repeated in the same order",
     position_measures.NOISE_FLOOR,
     {"noise": True},
 )
 KNOWN_ACCURACY: Final = ComparedMeasure(
     "Right on known answers",
-    "chooses the better answer by design; a tie counts as wrong",
+    "% of verdicts for the answer that is better by design; a tie is wrong",
     position_measures.ACCURACY,
 )
 SAME_AS_PEOPLE: Final = ComparedMeasure(
     "Same as people",
-    "same verdict as their majority, ties included",
+    "% of verdicts equal to the people's majority, ties included",
     people_agreement_measure(),
     PEOPLE_SELECTION,
 )
 DECISIVE_AGREEMENT: Final = ComparedMeasure(
     "Same as people, without ties",
-    "where neither gives a tie",
+    "% of verdicts equal to the people's majority where neither is a tie",
     people_agreement_measure("drop"),
     PEOPLE_SELECTION,
 )
@@ -95,7 +106,7 @@ KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     "κ with people, × 100", "0 is chance", people_kappa_measure(), PEOPLE_SELECTION
 )
 LONGER_PREFERENCE: Final = ComparedMeasure(
-    "Picks the longer", "of verdicts other than ties", LONGER_SHARE
+    "Picks the longer", "% of verdicts other than ties for the longer answer", LONGER_SHARE
 )
 
 FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {

@@ -42,11 +42,11 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
         return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
     if not lines:
-        return "Nothing to compare.", "No measure of this family has a value on both sides."
+        return "Nothing to compare.", "No measure of this group has a value for both sides."
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
     if len(pair.rivals) > 2:
-        lead += f" Intervals cover the choice of two out of {len(pair.rivals)}."
+        lead += f" The intervals are widened because two out of {len(pair.rivals)} were chosen."
     consistency = next((line for one, line in lines if one is CONSISTENCY), None)
     if consistency is not None and family != "Win rates":
         by_label = {one.label: line for one, line in lines}
@@ -97,7 +97,10 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
     gap = 100 * (line.raw.value or 0.0)
     more, less = (pair.left.name, pair.right.name) if gap > 0 else (pair.right.name, pair.left.name)
     if one.description.startswith("win rate"):
-        return f"{more} gives {one.label} a win rate {number(abs(gap))} points above {less}."
+        return (
+            f"{more} gives {one.label} a win rate {number(abs(gap))} points higher than {less} "
+            "does."
+        )
     return f"{one.label}: {more} is {number(abs(gap))} points above {less}."
 
 
@@ -192,7 +195,7 @@ def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
 
 def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     reasons = [f"{one.label} ({one.measure.empty})" for one, _ in lines]
-    return f"Not compared: {'; '.join(reasons)}." if reasons else "This family has no measures."
+    return f"Not compared: {'; '.join(reasons)}." if reasons else "This group contains no measures."
 
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
@@ -240,11 +243,11 @@ def _points_text(line: Contrast) -> str:
 
 def _why_no_categories(lines: Sequence[MeasureContrast]) -> str:
     notes = {f"{one.label}: {one.measure.empty}." for one, _ in lines}
-    return " ".join(sorted(notes)) or "The common items have no category."
+    return " ".join(sorted(notes)) or "The items that both sides judged have no category."
 
 
 def family_subtitle(pair: PairedSides) -> str:
     if pair.problem:
         return ""
     items = count(pair.common_count, "item")
-    return f"points; the same {items} for both; 95{NARROW_SPACE}% CI, by items"
+    return f"differences in points on the same {items}; 95{NARROW_SPACE}% CI, by items"

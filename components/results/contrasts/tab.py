@@ -48,14 +48,14 @@ HOW_FAMILY: Final = (
     "items both sides have. Interval: jackknife over items. Adjusted interval: the same standard "
     "error times the 95\u202f% quantile of the family's largest |t|. The quantile comes from 1,000 "
     "bootstrap rounds over items (max-t). All adjusted intervals of the family hold "
-    "simultaneously. Of more than two judges (or prompts) the family is all pairs: the two shown "
-    "were chosen among them.\n\n"
+    "simultaneously. With more than two judges (or prompts), the family contains all pairs of "
+    "them, because the two shown were chosen among them.\n\n"
     "No significant difference: the adjusted interval covers 0. This does not prove equality; "
     "consider the width of the interval."
 )
 HOW_CATEGORIES: Final = (
     "The categories form a family of their own, adjusted by max-t. Categories with fewer than "
-    "five items are left out of it and have no interval."
+    "five items are left out and have no interval."
 )
 
 

@@ -148,13 +148,13 @@ def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
     sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:
         verb = "repeats" if found.echo_count == 1 else "repeat"
-        sentences.append(f"{count(found.echo_count, 'reply')} {verb} it.")
+        sentences.append(f"{count(found.echo_count, 'reply')} {verb} such a text.")
     return title, " ".join(sentences)
 
 
 def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     if shift is None:
-        return "Without them there is no verdict to compare."
+        return "Without these texts there is no verdict to compare."
     here, there = (
         (shift.rate_without, shift.rate_with) if left_out else (shift.rate_with, shift.rate_without)
     )
@@ -162,5 +162,5 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     seen, other = share(here, decimals), share(there, decimals)
     word = "With" if left_out else "Without"
     if seen == other:
-        return f"{word} them no win rate changes."
-    return f"{word} them {shift.name} wins {other} instead of {seen}."
+        return f"{word} these texts, no win rate changes."
+    return f"{word} these texts, {shift.name} wins {other} instead of {seen}."

@@ -69,7 +69,8 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
     ]
     return panel_html(
         SECTION_TITLE,
-        f"texts addressed to the judge; included unless stated otherwise; 95{NARROW_SPACE}% CI",
+        f"texts addressed to the judge; numbers include them unless stated otherwise; "
+        f"95{NARROW_SPACE}% CI",
         notice_html("warn", *text)
         + plain_table(("Rule", "A text that", "Texts"), found)
         + plain_table(("Measure", "Of", "With them", "Without them"), numbers),

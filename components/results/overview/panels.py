@@ -62,7 +62,7 @@ def swap_chart(bias: Bias) -> Markup:
     ]
     pairs = {row.pairs for row in rows}
     of = f", of {count(pairs.pop())} each" if len(pairs) == 1 else ""
-    caption = _caption(f"comparisons that changed when swapped{of}", keys)
+    caption = _caption(f"number of comparisons whose verdict changed when swapped{of}", keys)
     shown = sorted(rows, key=lambda row: row.flips)[-MAX_ROWS:]
     return caption + join(_swap_row(row, most) for row in shown) + _more(len(rows) - len(shown))
 
@@ -100,7 +100,11 @@ def order_chart(ranking: Ranking) -> Markup:
         rows.append(TableRow([TableCell(name, "nm"), *map(TableCell, places)], kind=kind))
     table = Table(heads, rows, "eh-tbl", "Rank by order").wrapped()
     hidden = len(both.names) - len(rows)
-    return _caption("place in the ranking by one order alone, and by both") + table + _more(hidden)
+    return (
+        _caption("rank of each model from one order alone, and from both orders")
+        + table
+        + _more(hidden)
+    )
 
 
 def people_chart(data: Agreement) -> Markup:
@@ -120,7 +124,8 @@ def people_chart(data: Agreement) -> Markup:
         rows.append(_people_row("two people", pair, people_track(axis, pair)))
     foot = fill('<div class="eh-swap three"><span></span>{}<span></span></div>', axis_html(axis))
     caption = _caption(
-        f"% same verdict as the majority, 95{NARROW_SPACE}% CI; dashed: chance, 33{NARROW_SPACE}%"
+        f"% of verdicts equal to the people's majority, 95{NARROW_SPACE}% CI; dashed: chance, "
+        f"33{NARROW_SPACE}%"
     )
     return caption + join(rows) + foot + _more(max(0, len(lines) - MAX_ROWS))
 

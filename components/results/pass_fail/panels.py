@@ -33,8 +33,8 @@ AREAS: Final = (
 )
 """Cells of the confusion table: field, words on its area, whether the verdict is wrong."""
 NO_LABELS: Final = (
-    "No verdict has a label. Add a column label to the table, or labels to the items, to measure "
-    "the judge."
+    "No verdict has a label. To measure the judge, add a column named label to the table, or "
+    "labels to the items."
 )
 
 
@@ -43,22 +43,25 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
     pass rate."""
     found = view.shown
     if found is None:
-        return "No pass/fail verdicts here.", "This view is for judges that pass or fail an answer."
+        return (
+            "This study has no pass/fail verdicts.",
+            "This view is for judges that pass or fail an answer.",
+        )
     rates, true = found.rates, found.true_pass_rate
     observed = share(rates.observed_pass_rate.value, 0)
     errors = errors_text(rates.sensitivity.value, rates.specificity.value)
     if not errors:
-        return f"It passes {observed} of the answers.", NO_LABELS
+        return f"The judge passes {observed} of the answers.", NO_LABELS
     title = f"{errors}."
     if true.value is None:
-        return title, f"Observed pass rate {observed}. {_sentence(true.note)}"
+        return title, f"The observed pass rate is {observed}. {_sentence(true.note)}"
     bounds = interval(true, 0, scale=100)
     gap = 100 * ((rates.observed_pass_rate.value or 0.0) - true.value)
-    lead = f"True pass rate **{share(true.value, 0)} {bounds}**, observed {observed}"
+    lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
     if abs(gap) < 1:
         return title, f"{lead}."
     high = "high" if gap > 0 else "low"
-    return title, f"{lead}: the pass rate it reports is {number(abs(gap))} points too {high}."
+    return title, f"{lead}: the judge's pass rate is {number(abs(gap))} points too {high}."
 
 
 def _sentence(text: str) -> str:
@@ -167,12 +170,13 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Fails bad answers", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
             "A pass is really good",
-            f"precision, %; {base} of answers are good",
+            f"precision: % of passed answers that are good; {base} of all answers are good",
             rates.precision,
             PERCENT,
             rates.base_rate.value,
         ),
-        _rate_row("Better than chance by", "Youden's J; below 0.2 no correction is made",
+        _rate_row("Better than chance by", "Youden's J: sensitivity + specificity − 1; below 0.2 "
+            "the pass rate is not corrected",
                   rates.youden, SCORE, 0.0),
     ]  # fmt: skip
     heads = [
@@ -205,7 +209,9 @@ def _reliability_table(view: PassFailView) -> Markup:
         ]
         for one in points
     ]
-    return value_table(heads, rows, label="Reliability of the probability of a pass")
+    return value_table(
+        heads, rows, label="Share of good answers by the judge's probability of a pass"
+    )
 
 
 def _rate_row(
@@ -244,23 +250,27 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "The options were offered in one order. Set options: rotations to measure its effect.",
+            "The options were offered in one order. Set options: rotations to measure the effect "
+            "of the order.",
         )
     texts = [
-        f"Verdicts changed with the order: {percent(found.changed)}.",
-        f"Repeats in the same order changed: {percent(found.noise_floor)}.",
-        f"Option offered first chosen: {percent(found.first_place)}; "
-        f"expected without an order effect: {share(found.expected_first.value)}.",
+        f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
+        f"Share of verdicts that change when repeated in the same order: "
+        f"{percent(found.noise_floor)}.",
+        f"Share of verdicts for the option offered first: {percent(found.first_place)}; expected "
+        f"without an order effect: {share(found.expected_first.value)}.",
         *(
             [
-                f"Option with the letter A chosen: {percent(found.letter.share)}; "
-                f"expected: {share(found.letter.expected.value)}."
+                f"Share of verdicts for the option with the letter A: "
+                f"{percent(found.letter.share)}; expected without a preference: "
+                f"{share(found.letter.expected.value)}."
             ]
             if found.letter
             else []
         ),
         *(
-            f"Offered as {name.replace(' ', ', ')}: {decimal(shift, 3)} against the other order."
+            f"Offered as {name.replace(' ', ', ')}: the pass rate differs by {decimal(shift, 3)} "
+            "from the other order."
             for name, shift in found.shift.items()
         ),
     ]

@@ -35,5 +35,5 @@ def report_rates(view: FilteredStudy) -> ReportPanel | None:
         )
         for (judge, prompt), one in found.results.items()
     )
-    subtitle = f"against labels; 95{NARROW_SPACE}% CI by item"
+    subtitle = f"verdicts of the judge compared with the labels; 95{NARROW_SPACE}% CI by item"
     return ReportPanel("Pass or fail", subtitle, panels.rates_table(found) + wrap(texts))

@@ -18,9 +18,10 @@ RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers labelled "
     "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
-    "True pass rate: labels where there are some; elsewhere (observed + specificity − 1) / J, with "
-    "the limits of Lang and Reiczigel. It assumes that the judge errs equally often on labelled "
-    "and unlabelled answers. It needs a J of at least 0.2 with a lower limit above 0.06."
+    "True pass rate: labels are used where they exist; elsewhere (observed + specificity − 1) / "
+    "J, with "
+    "the limits of Lang and Reiczigel. The estimate assumes that the judge errs equally often on "
+    "labelled and unlabelled answers, and needs a J of at least 0.2 with a lower limit above 0.06."
 )
 
 

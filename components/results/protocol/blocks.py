@@ -47,7 +47,8 @@ def draw_rules(filtered: FilteredStudy) -> Markup:
     if not wanted:
         return empty_state(
             "No protocol panels yet.",
-            "They depend on the study's preset or prompts, and appear with the first verdicts.",
+            "The tables of a protocol depend on the study's preset or prompts, and appear with "
+            "the first verdicts.",
         )
     return sections.rules_table(sections.rules_in_force(filtered, wanted))
 
@@ -98,7 +99,7 @@ def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | Non
     }[split]
     subtitle = f"% of usable verdicts {against}, both orders pooled; ties are centred on the line"
     if split != "Models":
-        subtitle = f"{against}; both orders pooled; 95\u202f% CI by items"
+        subtitle = f"values {against}; both orders pooled; 95\u202f% CI by items"
     table = protocol_creation.show_creation_table(filtered, split, cell, load_sections(filtered))
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 

@@ -7,8 +7,9 @@ from typing import Final
 HOW_COMPUTED: Final = {
     "board": (
         "After each battle, in plan order, the rating of model a against b changes by `4 (S − E)`. "
-        "S is the result (win 1, tie ½, loss 0), `E = 1/(1 + 10^((Rb − Ra)/400))` the expected "
-        "result from the ratings Ra and Rb; all start at 1000. Intervals: 200 bootstrap draws of "
+        "S is the result (win 1, tie ½, loss 0); `E = 1/(1 + 10^((Rb − Ra)/400))` is the result "
+        "expected from the ratings Ra and Rb; all ratings start at 1000. Intervals: 200 bootstrap "
+        "draws of "
         "the items. “Over orders”: 95\u202f% range over other orders of the same items. Win rate "
         "against the "
         "reference: wins / head-to-heads other than ties, Wilson interval at the effective n. "
@@ -33,14 +34,14 @@ HOW_COMPUTED: Final = {
         "not coloured."
     ),
     "heatmap": (
-        "Per item, over its N rotations: entropy of the chosen slots, divided by log2 N; choice = "
+        "Per item, over its N rotations: entropy of the chosen positions, divided by log2 N; "
+        "choice = "
         "share of the most chosen option; grade G = harmonic mean of the two. Then the mean over "
         "items; interval: Student's t, items as clusters. Chance grade: the mean over all Nᴺ "
         "outcomes of random choices. Above chance, summed over items: "
         "`Σ(G − chance(N)) / Σ(1 − chance(N))`. A trial is one call: one rotation of an item. "
-        "Items "
-        "with an unusable trial are left out and counted. If there are any, a table below gives "
-        "the result of the authors' code."
+        "Items with an unusable trial are left out and counted. If such items exist, a table "
+        "below gives the result of the authors' code."
     ),
     "unrelated": (
         "N is the number of options. Only at equal N (`unrelated: replace`) does the difference "
@@ -53,7 +54,8 @@ HOW_COMPUTED: Final = {
         "`Selection:` line. `gradelab`: the first “Selection” anywhere, then the first `Option k`."
     ),
     "points": (
-        "Replies that graded every option before selecting. A selection contradicts its grades if "
+        "Only replies that graded every option before selecting are used. A selection contradicts "
+        "its grades if "
         "another option got a higher grade; a shared top grade is no contradiction."
     ),
     "levels": (
@@ -66,9 +68,10 @@ HOW_COMPUTED: Final = {
     ),
     "alignment": (
         "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
-        "`MAE = mean |J − P|`. Consistency: share of items with `|J − P| ≤ 1`. Both orders: J is "
-        "the mean of the two, if both are usable. Each person is compared with the mean of the "
-        "others. Several models: items pooled."
+        "`MAE = mean |J − P|`. Consistency: share of items with `|J − P| ≤ 1`. With both orders, "
+        "J is the mean of the two scores, if both are usable. Each person is compared with the "
+        "mean of the "
+        "others. With several models, their items are pooled."
     ),
     "wins": (
         "`(wins + ties/2) / all`. A game is one order of a pair; the two games of a pair are "
@@ -77,14 +80,15 @@ HOW_COMPUTED: Final = {
         "at the effective n of the items."
     ),
     "conflicts": (
-        "A pair is in conflict if its two games do not mirror each other. First both times: the "
-        "answer shown first won both games, whichever it was."
+        "A pair is in conflict if its two games do not mirror each other. “First both times” "
+        "means that the position shown first won both games, although the answers were swapped."
     ),
     "single": (
         "The mean over items of each model's mean rating; interval: Student's t, items as clusters."
     ),
     "five_labels": (
-        "Counts of the labels by position. Ratings: Bradley–Terry on the Elo scale. Arena-Hard's "
+        "The table counts each of the five labels. Ratings: Bradley–Terry on the Elo scale. "
+        "Arena-Hard's "
         "code counts `>>` (much better) three times, which makes its intervals too narrow."
     ),
     "redundancy": (

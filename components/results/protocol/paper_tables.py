@@ -197,7 +197,7 @@ def _reward_estimate(counts: Mapping[str, int], reward: float, readable: int) ->
         readable,
         items,
         "reward",
-        method="t; the two orders of an item are one observation",
+        method="t interval; the two orders of an item are one observation",
     )
 
 
@@ -211,7 +211,7 @@ def _win_rate_estimate(rate: float, readable: int) -> Estimate:
         readable,
         items,
         "share",
-        method="Wilson; the two orders of an item are one observation",
+        method="Wilson interval; the two orders of an item are one observation",
     )
 
 

@@ -129,20 +129,20 @@ def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[Pro
 
 def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
     on = {
-        "strict": "a win needs both orders, otherwise a tie (the authors' code)",
-        "majority": "one win and one tie is a win (the authors' README)",
+        "strict": "an answer wins if it wins in both orders, otherwise a tie (the authors' code)",
+        "majority": "a win in one order and a tie in the other is a win (the authors' README)",
         "pooled": "each order counts separately (this app)",
-        "graded": "the mean of both orders' graded replies (this app)",
+        "graded": "the mean of both orders' graded replies decides (this app)",
     }
     others = {
-        "strict": "Authors' README: one win and one tie is a win. "
-        "This app: each order counts separately.",
-        "majority": "Authors' code: a win needs both orders. "
-        "This app: each order counts separately.",
-        "pooled": "Authors' code: a win needs both orders. Their README: one win and one tie is a "
-        "win.",
-        "graded": "Authors' code: a win needs both orders. Their README: one win and one tie is a "
-        "win.",
+        "strict": "In the authors' README, one win and one tie is a win. In this app, each order "
+        "counts separately.",
+        "majority": "In the authors' code, a win needs both orders. In this app, each order "
+        "counts separately.",
+        "pooled": "In the authors' code, a win needs both orders. In their README, one win and "
+        "one tie is a win.",
+        "graded": "In the authors' code, a win needs both orders. In their README, one win and "
+        "one tie is a win.",
     }
     combine = filtered.rule[0]
     used = on.get(combine) or f"{combine_text(combine)} (this app)"
@@ -152,16 +152,17 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
 
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.rule[1] == "tie":
-        on, other = "a tie (paper and code)", "This app: left out and counted."
+        on = "counted as a tie (paper and authors' code)"
+        other = "By default this app leaves such replies out and counts them."
         return ProtocolRule("No verdict after extraction", on, other)
-    on, other = "left out and counted (this app)", "Paper and code: a tie."
+    on, other = "left out and counted (this app)", "In the paper and its code, it is a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
 
 ELO_SIGN_RULE: Final = ProtocolRule(
     "Elo's expected score",
-    "`1/(1 + 10^((Rb − Ra)/400))` (code)",
-    "Paper, equation (1): the opposite sign of the difference, a misprint.",
+    "`1/(1 + 10^((Rb − Ra)/400))` (authors' code)",
+    "The paper's equation (1) has the opposite sign of the difference, a misprint.",
 )
 
 
@@ -170,12 +171,13 @@ def _reading_rule(study: Study) -> ProtocolRule:
         return ProtocolRule(
             "Words read as the choice",
             "the first “Option k” after the first “Selection” (authors' code)",
-            "This app: the last `Selection:` line, so a repeated heading is no choice.",
+            "By default this app reads the last `Selection:` line, so that a repeated heading is "
+            "not a choice.",
         )
     return ProtocolRule(
         "Words read as the choice",
-        "the last `Selection:` line (this app)",
-        "Code: the first “Selection” anywhere, then the first “Option k” after it.",
+        "the option in the last `Selection:` line (this app)",
+        "The authors' code reads the first “Option k” after the first “Selection” anywhere.",
         published=False,
     )
 
@@ -184,30 +186,32 @@ def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
         "Items with an unusable trial",
         "left out and counted (this app)",
-        "Code: scores the usable trials; divides entropy by log2 of all trials; 0 without any.",
+        "The authors' code scores the usable trials, divides entropy by log2 of all trials, and "
+        "gives 0 without usable trials.",
         published=False,
     )
 
 
 CHOICE_SCORE_RULE: Final = ProtocolRule(
     "Choice score",
-    "share of trials that chose the most chosen option (code)",
-    "Paper, formula (4): the mode itself instead of its count.",
+    "share of trials that chose the most chosen option (authors' code)",
+    "The paper's formula (4) uses the most chosen option itself instead of its count.",
 )
 POOLED_ORDERS_RULE: Final = ProtocolRule(
     "Two orders of an item",
-    "both verdicts pooled (paper and code)",
-    "No average per item; unusable replies are left out of the denominators.",
+    "both verdicts are pooled (paper and authors' code)",
+    "The two verdicts are not averaged per item; unusable replies are left out of the "
+    "denominators.",
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "Consistency over several models",
-    "items pooled (reproduces the printed values)",
+    "items of all models are pooled (reproduces the paper's values)",
     "The mean of the models' values does not reproduce the paper's table.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
     "Input of the factuality judge",
-    "no images (as the authors)",
-    "It gets the criteria, and the ground truth of items that have one.",
+    "this judge gets no images (as in the authors' code)",
+    "This judge gets the criteria, and the ground truth of items that have one.",
 )
 
 
@@ -217,14 +221,15 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         other = "In other protocols, two games with different results count as a tie."
         return ProtocolRule("Two games of a pair", separate, other)
     on = {
-        "strict": "unequal games are a tie, errors dropped (code)",
-        "majority": "one win and one tie is a win",
+        "strict": "two games with different results are a tie, pairs with errors are dropped "
+        "(authors' code)",
+        "majority": "one won game and one tie is a win (this app)",
         "pooled": "each game counts separately (this app)",
-        "graded": "the mean of both games' graded replies (this app)",
+        "graded": "the mean of both games' graded replies decides (this app)",
     }
     combine = filtered.rule[0]
-    code = "Code: unequal games are a tie."
-    other = "Change it with the filter above." if combine == "strict" else code
+    code = "The authors' code counts two games with different results as a tie."
+    other = "To use another rule, change the filter above." if combine == "strict" else code
     used = on.get(combine) or f"{combine_text(combine)} (this app)"
     return ProtocolRule("Two games of a pair", used, other, combine == "strict")
 

@@ -97,7 +97,7 @@ VISIT: Final = PanelGroup(
                     "cost",
                     blocks.draw_cost,
                     "Cost of a head-to-head",
-                    "one pair in both orders; recorded costs",
+                    "recorded cost of judging one pair in both orders",
                 ),
                 _panel(
                     "extraction",
@@ -111,7 +111,7 @@ VISIT: Final = PanelGroup(
             "skills",
             protocol_visit.show_skills,
             "Win rate by skill",
-            f"%, ties count half, by the counting rule in use; {CI_TEXT}",
+            f"% of head-to-heads won, ties count half; {CI_TEXT}",
         ),
     ),
     row=False,
@@ -133,7 +133,7 @@ PUBLISHED_GRADES: Final = Panel(
     blocks.draw_published_grades,
     (Body("grades_printed", "eh-grades-printed", clickable=True),),
     "Published: Grade Score, Tables 1 to 3",
-    "10 models, 4 prompts; OpenAssistant, mixed N; no intervals printed",
+    "10 models and 4 prompts on OpenAssistant data with different N; the paper prints no intervals",
     controls=(Control("printed", "Printed score", tuple(paper_tables_html.GRADE_SCALES)),),
 )
 GRADE: Final = PanelGroup(
@@ -143,19 +143,20 @@ GRADE: Final = PanelGroup(
             "unrelated",
             blocks.draw_unrelated,
             "With and without an unrelated option",
-            f"an answer to another question among the options; {CI_TEXT}",
+            f"an unrelated option is an answer to another question; {CI_TEXT}",
         ),
         _panel(
             "reading",
             protocol_reading.show_reading_differences,
             "Two parsing rules on the same replies",
-            "verdicts that change with the rule",
+            "replies whose verdict depends on the parsing rule",
         ),
         _panel(
             "points",
             protocol_reading.show_option_grades,
             "Prompt 4: grades and contradictions",
-            f"mean grade 0 to 5; % of selections below the top grade; {CI_TEXT}",
+            f"mean grade from 0 to 5; % of selections that did not have the highest grade; "
+            f"{CI_TEXT}",
         ),
         PUBLISHED_GRADES,
     ),
@@ -196,7 +197,7 @@ PUBLISHED_CREATION: Final = Panel(
     blocks.draw_published_creation,
     (Body("creation_printed", "eh-creation-printed", clickable=True),),
     "Published: Creation-MMBench",
-    "Tables 5, 7 and 6; intervals computed here",
+    "values printed in the paper's Tables 5, 6 and 7; intervals are computed here",
     controls=(Control("table", "Printed table", paper_tables_html.CREATION_TABLES),),
 )
 PEOPLE: Final = PanelGroup(
@@ -205,7 +206,8 @@ PEOPLE: Final = PanelGroup(
             "alignment",
             blocks.draw_alignment,
             "Five levels: agreement with people",
-            "MAE: mean absolute error on levels −2 to 2; Consistency: % within one level; "
+            "MAE: mean absolute error on levels −2 to 2; Consistency: % of scores within one "
+            "level of people; "
             f"{CI_TEXT}",
         ),
         PUBLISHED_CREATION,
@@ -221,13 +223,13 @@ GAMES: Final = PanelGroup(
             "wins",
             protocol_games.show_win_rates,
             "Adjusted win rate",
-            f"(wins + ties/2) / all; {CI_TEXT} by items",
+            f"(wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
         ),
         _panel(
             "conflicts",
             blocks.draw_conflicts,
-            "Conflicts between the two games",
-            "pairs judged in both orders",
+            "Conflicts between the two games (orders) of a pair",
+            "number of pairs judged in both orders, by result",
         ),
     ),
     row=False,
@@ -241,7 +243,7 @@ RATINGS: Final = PanelGroup(
             "single",
             protocol_ratings.show_ratings,
             "Single ratings",
-            f"mean of 1 to 10 over items; {CI_TEXT}",
+            f"mean rating of each model from 1 to 10, over items; {CI_TEXT}",
         ),
     ),
     row=False,
@@ -257,7 +259,7 @@ REDUNDANCY: Final = Panel(
         Body("scatter", "eh-scatter", chart_height=1, clickable=True),
     ),
     "Redundancy: correlation with other benchmarks",
-    f"over the models in common; {CI_TEXT} over models",
+    f"over the models that both have; {CI_TEXT} over models",
     controls=(
         Control("correlation", "Correlation", tuple(protocol_redundancy.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),

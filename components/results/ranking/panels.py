@@ -127,7 +127,10 @@ def order_comparison_html(ranking: Ranking) -> Markup:
     if both is None:
         return NO_PAIRS_HTML
     if one is None or two is None:
-        text = "Every pair was judged in one order. Run both orders to see the effect of the order."
+        text = (
+            "Every pair was judged in one order. Run the study in both orders to see the effect "
+            "of the order."
+        )
         return empty_state("One order only.", text)
     boards = [board.ratings for board in (one, two, both)]
     ends = [e for board in boards for e in board.values()]
@@ -254,7 +257,10 @@ def convergence_badge(ranking: Ranking) -> Markup:
         badge = Markup('<span class="eh-badge">Bradley–Terry within the Elo band</span>')
         return wrap(fill('{} <span class="eh-small">{}</span>', badge, _outside_band_text(curve)))
     most = max(away, key=lambda name: abs(away[name]))
-    text = f"{most} is {count(round(abs(away[most])))} points from its Bradley–Terry rating"
+    text = (
+        f"the Elo of {most} differs by {count(round(abs(away[most])))} points from its "
+        "Bradley–Terry rating"
+    )
     tip = attributes(
         {
             "data-tip": "Bradley–Terry outside the Elo band\n"
@@ -287,8 +293,12 @@ def _outside_band_text(curve: EloResult) -> str:
     ]
     if not names:
         return ""
+    curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
-    return f"over shuffled orders; in the order drawn {join_names(names)} {ends} outside the band"
+    return (
+        f"(over shuffled orders); {curves} {join_names(names)}, drawn in plan order, {ends} "
+        "outside the band"
+    )
 
 
 # --------------------------------------------------------------------- head-to-head

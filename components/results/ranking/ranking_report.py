@@ -40,14 +40,17 @@ def report_board(view: FilteredStudy) -> ReportPanel | None:
 def report_curves(view: FilteredStudy) -> ReportPanel | None:
     if not has_pairs(view):
         return None
-    subtitle = "one order; band: 95 % of shuffled orders; dotted: Bradley–Terry; K 4"
+    subtitle = (
+        "ratings after each battle, in plan order; band: 95 % of shuffled orders; dotted: "
+        "Bradley–Terry; K 4"
+    )
     return ReportPanel("Elo as battles come in", subtitle, panels.show_elo(view.outcomes))
 
 
 def report_head_to_head(view: FilteredStudy) -> ReportPanel | None:
     if not has_pairs(view):
         return None
-    subtitle = "row beats column, %, ties as half"
+    subtitle = "% of battles that the row's model wins against the column's, ties as half"
     return ReportPanel("Head-to-head", subtitle, panels.show_head_to_head(view.outcomes))
 
 

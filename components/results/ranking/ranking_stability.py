@@ -46,7 +46,7 @@ def compare_orders(ranking: Ranking) -> RankingStability:
     here = [name for name in one.names if name in two.names]
     there = [name for name in two.names if name in one.names]
     if len(here) < 2:
-        return RankingStability("Not known", "the two orders have no two models in common.")
+        return RankingStability("Not known", "fewer than two models were judged in both orders.")
     changed = [
         (above, below)
         for above, below in combinations(here, 2)
@@ -76,7 +76,10 @@ def _reversal_text(pairs: Sequence[tuple[str, str]]) -> str:
         if more
         else ""
     )
-    return f"{above} is significantly above {below} in one order and below it in the other.{others}"
+    return (
+        f"{above} is significantly above {below} in one order and significantly below {below} in "
+        f"the other.{others}"
+    )
 
 
 def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
@@ -96,10 +99,10 @@ def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: L
         pair for pair in changed if one.is_above(*pair) or two.is_above(pair[1], pair[0])
     ]
     if not significant:
-        return "no significant difference in either order"
+        return "no difference is significant in either order"
     if len(significant) == len(changed):
-        return "a significant difference in one order only"
-    return "some with a significant difference in one order"
+        return "each difference is significant in one order only"
+    return "some differences are significant in one order"
 
 
 def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:
@@ -107,12 +110,12 @@ def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -
     moved = [str(place + 1) for place in range(len(here)) if here[place] != there[place]]
     if not kept:
         return RankingStability(
-            "Not known", f"the orders give every place differently ({certainty})."
+            "Not known", f"every place has a different model in the two orders ({certainty})."
         )
     what = "place" if len(kept) == 1 else "places"
     verb = "is" if len(kept) == 1 else "are"
     text = (
         f"{what} {join_names(kept, len(kept))} {verb} the same in both orders; "
-        f"{join_names(moved, len(moved))} change ({certainty})."
+        f"places {join_names(moved, len(moved))} change ({certainty})."
     )
     return RankingStability("In part", text)

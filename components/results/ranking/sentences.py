@@ -59,11 +59,11 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
         if people.names[0] == board.names[0]:
             return "; people agree on the first and rank the others differently"
     if people.names == board.names:
-        return "; people's ratings have the same order, not all of it significant"
+        return "; people's ratings have the same order, but not all differences are significant"
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
         return f"; people put {other} first"
-    return "; people's order does not differ significantly at the top"
+    return "; in people's votes no other model is significantly first"
 
 
 def is_separated(board: Leaderboard) -> bool:
@@ -104,7 +104,10 @@ def _items_needed(gap: Estimate) -> str:
         return ""
     times = (gap.n + more) / max(gap.n, 1)
     items = approximate_count(round(times * gap.items))
-    return f" If the true gap is that, about {items} items are needed ({number(times, 0)} times)."
+    return (
+        f" If this is the true difference, about {items} items ({number(times, 0)} times as many) "
+        "would make it significant."
+    )
 
 
 def _ordinal_word(place: int) -> str:
@@ -121,5 +124,5 @@ def _order_sentence(ranking: Ranking) -> str:
         leader = board.names[0]
         known = leader != first and first in board.names
         if known and is_significantly_above(board.gap(leader, first)):
-            return f"From the {which} order alone, {leader} would lead."
+            return f"With verdicts of the {which} order alone, {leader} would lead."
     return ""

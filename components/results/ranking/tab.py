@@ -42,13 +42,15 @@ HOW_ELO: Final = (
     "then the next), as Elo weights the last block most. In that case use the band."
 )
 HOW_HEAD_TO_HEAD: Final = (
-    "`(wins + ties/2) / battles` of the two; Wilson intervals at the effective n, items as "
+    "`(wins + ties/2) / battles` between the two models; Wilson intervals at the effective n, "
+    "items as "
     "clusters. The hover card adds the share that Bradley–Terry expects from all battles: a large "
     "difference means that the two do not fit on one scale."
 )
 HOW_ORDERS: Final = (
-    "First order: the one that the plan lists first for a pair of models; second: the answers "
-    "swapped. Each leaderboard is Bradley–Terry on the verdicts of that order alone, every verdict "
+    "The first order is the one that the plan lists first for a pair of models; in the second "
+    "order the answers are swapped. Each leaderboard is Bradley–Terry on the verdicts of that "
+    "order alone, every verdict "
     "one battle. Where the two differ, the order affects the ranking; using both orders cancels "
     "most of this effect.\n\n" + HOLD_RULE
 )
@@ -78,7 +80,8 @@ def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
 def draw_head_to_head(filtered_study: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
-    subtitle = f"row beats column, %, ties as half; {sizes}" if sizes else ""
+    wins = "% of battles that the row's model wins against the column's, ties as half"
+    subtitle = f"{wins}; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
 
@@ -157,7 +160,7 @@ ORDERS: Final = Panel(
     draw_orders,
     (Body("orders", "eh-orders"),),
     "Does the ranking depend on the order?",
-    f"ratings from one order alone and from both; line: 95{NARROW_SPACE}% CI of both",
+    f"ratings from one order alone and from both orders; line: 95{NARROW_SPACE}% CI of both",
     ORDER_KEYS,
     how=HOW_ORDERS,
 )

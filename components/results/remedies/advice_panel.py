@@ -31,18 +31,20 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
     rule (undecided unless both orders agree); or the reason why no rule is recommended."""
     advice = view.advice
     if advice is None:
-        return "Remedies need known answers or a majority of people.", (
-            "Every judge must have judged the same comparisons in both orders."
+        return (
+            "To compare remedies, the better answers must be known, by design or from people's "
+            "majority.",
+            "Every judge must have judged the same comparisons in both orders.",
         )
     if advice.chosen is None:
         reason = (
-            "one call is not distinguishable from chance"
+            "its verdicts from one call are not significantly better than random ones"
             if advice.coin
-            else "no difference to one call is significantly above zero"
+            else "no rule agrees significantly more often than one call does"
         )
         return (
             f"No remedy helps {view.judge} here.",
-            f"{view.judge}: {reason}. Asking twice would double the price and change little: "
+            f"For {view.judge}, {reason}. Asking twice doubles the price and changes little: "
             f"{once_text(view)}.",
         )
     agree = next(line for line in view.table if line.rule.id == "agree")
@@ -51,7 +53,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         value = round(agree.difference.value or 0.0, 3)
         gain = f"{'loses' if value < 0 else 'gains'} {points(abs(value)).lstrip('+')} points"
         lead = (
-            "The usual rule, undecided unless both orders agree, needs 2 calls and "
+            "The usual rule, which decides only if both orders agree, needs 2 calls and "
             f"{gain if value else 'gains nothing'}."
         )
     return advice.sentence, lead
@@ -84,7 +86,7 @@ def recommendation_panel(view: RemedyView) -> Markup:
 
 
 def _gain_figure(label: str, one: PriceGain, name: bool = False) -> Markup:
-    where = "on items not used to choose it"
+    where = "measured on items not used to choose the rule"
     note = f"{interval_text(one.gain)} {where if not name else ''}".strip()
     if name:
         note += f"; {rule_words(one.rule).title.lower()}: {_members(one.rule)}"
@@ -125,19 +127,22 @@ def _apply_button(rule: Rule, used: str, first: bool) -> Markup:
         return fill("<p>{}</p>", _not_applicable(title))
     words = "Use this rule" if first else f"Use instead: {title}"
     apply = button(words, {"use": key}, primary=first)
-    note = fill("<p>{}</p>", f"{title}. No new call: the replies are stored") if first else EMPTY
+    stored = f"{title}. It needs no new call: the replies are stored"
+    note = fill("<p>{}</p>", stored) if first else EMPTY
     return join([apply, note])
 
 
 def _not_applicable(title: str) -> str:
     """Reason why a rule has no button, and the next step."""
-    return f"{title}: a judge's name contains “|”. Rename the judge, then use the rule."
+    return (
+        f"{title} cannot be used: a judge's name contains “|”. Rename the judge, then use the rule."
+    )
 
 
 def _in_use(key: str) -> Markup:
     remedy = parse_remedy(key)
     title = words_of_id(remedy.id, remedy.judges).title if remedy else words_of_id(key, ()).title
-    where = f"{title}: in Ranking, Win rates and Share"
+    where = f"{title} is used in Ranking, Win rates and Share"
     undo = button("Undo", {"use": SINGLE})
     return fill("<p><b>{}</b></p>{}<p>{}</p>", "In use", undo, where)
 

@@ -35,8 +35,8 @@ def budget_text(view: RemedyView, rules: Sequence[Rule]) -> str:
             f"{_in_tokens(view, known)}. Set the price of {view.judge} in Study."
         )
     return (
-        f"No price is known: **${BUDGET:g}** buys {_ratio(rules[0])} comparisons with this rule "
-        f"as with one call. Set the price of {view.judge} in Study."
+        f"No price is known. The same money buys {_ratio(rules[0])} comparisons with this rule as "
+        f"with one call. Set the price of {view.judge} in Study."
     )
 
 
@@ -44,9 +44,9 @@ def once_text(view: RemedyView) -> str:
     """Use of the budget where no remedy helps."""
     price = view.dollars(view.table[0])
     if not price:
-        return "ask once, or another judge"
+        return "make one call per comparison, or use another judge"
     once = count(int(1000 * BUDGET / price))
-    return f"with ${BUDGET:g}, ask once on {once} comparisons, or another judge"
+    return f"with ${BUDGET:g}, judge {once} comparisons with one call each, or use another judge"
 
 
 Offer = tuple[str, RuleEstimate]

@@ -113,12 +113,14 @@ class RemedyView:
             return [], ""
         points = graded_curve(self.study.grid, self.cell)
         if points:
-            return points, "margin of the mean score required, 0 to 1"
+            return points, "margin that the mean score must reach for a decision, 0 to 1"
         panel = [self.cell, *self.study.partners(self.cell)[:2]]
         if len(panel) < 2:
-            return votes_curve(self.study.grid, panel), "one or both orders required"
+            caption = "orders that must choose the same answer: one or both"
+            return votes_curve(self.study.grid, panel), caption
         votes = votes_curve(self.study.grid, panel)
-        return votes, f"margin required of {len(panel)} judges: 1 to {2 * len(panel)} votes"
+        most = 2 * len(panel)
+        return votes, f"margin of votes of {len(panel)} judges needed to decide: 1 to {most}"
 
     def dollars(self, line: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""

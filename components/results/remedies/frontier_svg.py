@@ -67,7 +67,7 @@ def frontier_chart(view: RemedyView, by_dollars: bool) -> Markup:
     spots = [*_own_spots(view, by_dollars), *_pilot_spots(view, by_dollars)]
     wide = _frontier(view, spots, by_dollars, Canvas(820, 290))
     narrow = _frontier(view, spots, by_dollars, Canvas(340, 300, narrow=True))
-    drawn = wide_and_narrow(wide, narrow, "Agreement of each rule by its price")
+    drawn = wide_and_narrow(wide, narrow, "Agreement of each rule against its price")
     return join([drawn, _pilot_key(spots), _no_dollars(view)])
 
 
@@ -93,10 +93,13 @@ def _pilot_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
 def _pilot_key(spots: Sequence[_Spot]) -> Markup:
     if not any(spot.pilot for spot in spots):
         return EMPTY
-    text = "from pilots, on their own comparisons: compare with one call there, in the table"
+    text = (
+        "rules from pilots, measured on the pilot's comparisons; compare them with one call in "
+        "the same pilot, in the table"
+    )
     return fill(
         '<p class="eh-small eh-pilot-key"><span class="eh-key"><i class="ring p"></i>{}</span></p>',
-        f"P1 … {text}",
+        f"P1 …: {text}",
     )
 
 
@@ -105,8 +108,8 @@ def _no_dollars(view: RemedyView) -> Markup:
     if view.priced:
         return EMPTY
     local = "cost nothing" in view.no_dollars
-    step = "" if local else " Set it in Study, step Judges."
-    text = f"Dollars are off: {view.no_dollars}.{step}"
+    step = "" if local else " Set the price in Study, step Judges."
+    text = f"Dollars are off, because {view.no_dollars}.{step}"
     return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
 
 

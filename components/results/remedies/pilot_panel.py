@@ -18,7 +18,7 @@ def pilots_panel(view: RemedyView) -> Markup:
     rows = join(map(_pilot_item, found))
     return panel(
         "Worth a pilot",
-        f"{items} rules that need replies of another kind; one comparison for each of 40 items",
+        f"{items} rules that need new replies; a pilot makes one comparison for each of 40 items",
         rows,
     )
 

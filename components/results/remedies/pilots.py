@@ -89,13 +89,14 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
         again = replace(study, judges=(spec,), prompts=_prompts(view), repeats=REPEATS)
         yield _pilot(
             view, "repeats", "Three repeats in both orders",
-            "majority of six calls; at a temperature above 0",
+            "the majority of six calls decides, at a temperature above 0",
             replace(again, noise_floor=0.0),
             2 * REPEATS,
         )  # fmt: skip
     for kind, prompt, title, detail in (
         ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
-         "gpt-4 rose from 65.0 to 77.5 % consistency at four times the price (arXiv 2306.05685)"),
+         "published: examples raised gpt-4's consistency from 65.0 % to 77.5 %, at four times the "
+         "price (arXiv 2306.05685)"),
         ("warning", WARNING_PROMPT, "Another prompt: brief-warning",
          "the prompt warns against position bias; measured with one call and with both orders"),
     ):  # fmt: skip
@@ -104,7 +105,10 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
             yield _pilot(view, kind, title, detail, changed, 2 * len(changed.prompts))
     if len({name for name, _ in view.study.cells}) < 2 and judge.kind != "embedded":
         changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(view))
-        detail = "nine judges carry about two effective votes (arXiv 2605.29800)"
+        detail = (
+            "in a published study, nine judges were worth about two independent ones (arXiv "
+            "2605.29800)"
+        )
         yield _pilot(view, "jury", "A second judge: the embedded model", detail, changed, 4)
 
 

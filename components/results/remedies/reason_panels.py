@@ -28,12 +28,12 @@ def patterns_panel(view: RemedyView) -> Markup:
     if found is None:
         return EMPTY
     rows = (
-        ("Same winner twice, and right", found.same_right, (1.0, 1.0, 1.0), False),
-        ("Same winner twice, and wrong", found.same_wrong, (0.0, 0.0, 0.0), False),
+        ("The same winner twice, which is right", found.same_right, (1.0, 1.0, 1.0), False),
+        ("The same winner twice, which is wrong", found.same_wrong, (0.0, 0.0, 0.0), False),
         ("Opposite winners", found.opposite, (0.5, 0.5, 0.5), False),
         ("Tie twice", found.tie_twice, (0.5, 0.5, 0.5), False),
-        ("Tie once, the other right", found.tie_once_right, (0.75, 1.0, 0.5), True),
-        ("Tie once, the other wrong", found.tie_once_wrong, (0.25, 0.0, 0.5), True),
+        ("A tie once, and the right winner once", found.tie_once_right, (0.75, 1.0, 0.5), True),
+        ("A tie once, and the wrong winner once", found.tie_once_wrong, (0.25, 0.0, 0.5), True),
     )
     body = join(_pattern_row(*row) for row in rows)
     table = fill(
@@ -44,14 +44,15 @@ def patterns_panel(view: RemedyView) -> Markup:
         body,
     )
     sentence = (
-        f"Only the two bold rows differ: ({count(found.tie_once_right)} − "
+        f"The rules differ only in the two bold rows: ({count(found.tie_once_right)} − "
         f"{count(found.tie_once_wrong)}) ÷ 4 ÷ {count(found.comparisons)} = "
         f"**{points(found.gain)} points** for adding up, and {points(-found.gain)} for “must "
-        "agree”. More accuracy needs graded replies or another judge."
+        "agree”. For more accuracy, use graded replies or another judge."
     )
     return panel(
         "Why asking twice gains so little",
-        f"credit per comparison, {count(found.comparisons, 'comparison')} of {view.judge}",
+        f"credit of each rule per comparison (right 1, undecided ½, wrong 0), "
+        f"{count(found.comparisons, 'comparison')} of {view.judge}",
         table,
         fill('<p class="eh-small eh-after">{}</p>', inline_markup(sentence)),
     )
@@ -87,7 +88,8 @@ def other_judges_panel(view: RemedyView) -> Markup:
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(
         "What would help: another judge",
-        f"one call each, same comparisons; 95{NARROW_SPACE}% CI; dashed: chance",
+        f"agreement of each judge with one call, on the same comparisons; 95{NARROW_SPACE}% CI; "
+        "dashed: chance",
         fill('<div class="eh-judges">{}</div>', rows),
         offer,
     )

@@ -31,13 +31,16 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
         return EMPTY
     what = "the majority of people" if view.by_people else "known answers"
     subtitle = (
-        f"% agreement with {what}, undecided counts half; 95{NARROW_SPACE}% CI, "
+        f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
+        f"95{NARROW_SPACE}% CI, "
         f"n {count(view.comparisons)}"
     )
     title = f"All rules on the same {count(view.comparisons, 'comparison')}"
     head = finding_html(*remedy_finding(view))
     charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
-    rules = panel(title, "differences adjusted for all rules", rules_table(view))
+    rules = panel(
+        title, "the intervals of the differences are adjusted for all rules", rules_table(view)
+    )
     return join([head, wrapped(charts, rules, patterns_panel(view))])
 
 

@@ -49,9 +49,9 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = "With votes of people, outside the adjustment"
-FEWER_PART: Final = "On fewer comparisons, outside the adjustment"
-PILOT_PART: Final = "From pilots, on their own comparisons"
+PEOPLE_PART: Final = "Rules with votes of people, whose intervals are not adjusted"
+FEWER_PART: Final = "Rules on fewer comparisons, whose intervals are not adjusted"
+PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
 def _difference_axis(lines: Sequence[RuleEstimate]) -> Axis:

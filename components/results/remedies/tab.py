@@ -22,10 +22,10 @@ from components.results.view.result_view import Body, Control, Drawn, Panel, Pan
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
 FRONTIER_TITLE: Final = "What each remedy costs and gains"
-RISK_TITLE: Final = "Decide less, be right more"
+RISK_TITLE: Final = "Decide fewer comparisons and be right more often"
 NO_REMEDIES: Final = (
-    "No comparison has a better answer known by design, by a label or by most people, with "
-    "usable replies in both orders. Ask people in the Vote tab."
+    "No comparison with usable replies in both orders has a known better answer (by design, label "
+    "or people). Ask people in the Vote tab."
 )
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
@@ -35,8 +35,9 @@ KEYS: Final = fill(
 
 
 HOW_RULES: Final = (
-    "Credit of a comparison: right 1, undecided ½, wrong 0, so that undecided counts as chance. "
-    "One call is the mean of the two orders. Comparisons: those with a known better answer and "
+    "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts as "
+    "a random choice. “One call” is the mean of the two orders. The comparisons used are those "
+    "with a known better answer and "
     "usable replies of every judge in both orders. Intervals by item.\n\n"
     "Differences are paired by item and adjusted for all rules of the table (max-t). The headline "
     "uses another number: the best rule at each price is chosen on half of the items, its gain "
@@ -53,7 +54,11 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
 def draw_recommendation(filtered: FilteredStudy) -> Markup:
     view = load_remedies(filtered)
     if view.cell is None:
-        return empty_state("Remedies need a majority of people or known answers.", NO_REMEDIES)
+        return empty_state(
+            "To compare remedies, the better answers must be known, from people's "
+            "majority or by design.",
+            NO_REMEDIES,
+        )
     return recommendation_panel(view)
 
 
@@ -64,7 +69,8 @@ def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
     by_dollars = cost == DOLLARS and view.priced
     what = "the majority of people" if view.by_people else "known answers"
     subtitle = (
-        f"% agreement with {what}, undecided counts half; 95{NARROW_SPACE}% CI, "
+        f"% of comparisons in which a rule agrees with {what}, undecided counts half; "
+        f"95{NARROW_SPACE}% CI, "
         f"n {count(view.comparisons)}"
     )
     chart = wrapped(frontier_chart(view, by_dollars))
@@ -95,7 +101,9 @@ def _left_out(view: RemedyView) -> str:
         why = "no majority of people" if view.by_people else "no known better answer"
         parts.append(f"{count(missing['no truth'], 'comparison')} with {why}")
     if missing["incomplete"]:
-        parts.append(f"{count(missing['incomplete'])} without usable replies in both orders")
+        parts.append(
+            f"{count(missing['incomplete'])} comparisons without usable replies in both orders"
+        )
     for judge, prompt in view.study.incomplete_cells:
         parts.append(f"{judge} ({prompt}), with both orders on less than half")
     left = f"; left out: {', '.join(parts)}" if parts else ""

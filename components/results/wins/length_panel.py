@@ -115,7 +115,7 @@ def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimat
     if np.ptp(ratio) == 0:
         return Estimate(None, note="all answers are equally long")
     beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))
-    method = "logit on log2 of the length ratio, item sandwich"
+    method = "logistic regression on log2 of the length ratio, sandwich standard error by item"
     slope = float(beta[0])
     if items < 2:
         return Estimate(math.exp(slope), None, None, len(won), items, "odds ratio", 0.95, method)
@@ -157,7 +157,7 @@ def length_figure(filtered_study: FilteredStudy) -> Figure | None:
         dragmode=False,
         shapes=[horizontal_line(0.5)],
         xaxis=make_axis(
-            "length relative to the other answer, characters",
+            "length divided by that of the other answer, in characters",
             range=[-2.9, 2.9],
             fixedrange=True,
             tickvals=[-2, -1, 0, 1, 2],
@@ -239,7 +239,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
         text += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
-    return f"{text}. This is a description, not evidence that length is the cause."
+    return f"{text}. This is a description: length need not be the cause."
 
 
 def show_length_sentence(filtered_study: FilteredStudy) -> Markup:

@@ -147,7 +147,10 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
-        text += f"If all were lost or all won: {low} to {high}\u202f%."
+        text += (
+            f"If all missing verdicts were lost or all won, {best} would have {low} to "
+            f"{high}\u202f%."
+        )
     title = (
         "Missing verdicts count as ties."
         if unreadable == "tie"
@@ -205,7 +208,7 @@ def wins_scale(even: float) -> heat.ColourScale:
     %."""
     if even == 0.5:
         return heat.WINS_SCALE
-    ends = (f"{number(100 * even)} % even", "100 % chosen; below even: no colour")
+    ends = (f"{number(100 * even)} % even", "100 % chosen; no colour below an even share")
     return heat.ColourScale("Wins", "w", even, 1, ends)
 
 
@@ -234,7 +237,8 @@ def _difference_matrix(filtered_study: FilteredStudy) -> Markup:
     found = judge_people_gaps(filtered_study)
     if not found:
         return empty_state(
-            "No pair judged by both.", "The difference needs pairs with votes and verdicts."
+            "No pair has both a judge's verdict and a person's vote.",
+            "The difference between judges and people needs votes and verdicts on the same pairs.",
         )
     rows = filtered_study.machines
     names = list(study_win_rates(filtered_study)) or contestants(rows)

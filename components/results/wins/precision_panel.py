@@ -46,7 +46,8 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     repeats."""
     gains = sorted(plan.narrowing.items(), key=lambda one: -one[1])
     parts = [f"twice the {FACET_WORDS[name]} by {share(gain, 0)}" for name, gain in gains]
-    limit = "" if plan.repeat_known else " (repeats: at most, as none were measured)"
+    unmeasured = " (the value for repeats is an upper limit, as no repeats were measured)"
+    limit = "" if plan.repeat_known else unmeasured
     best, rest = (
         parts[0].replace(" by ", f" narrows the interval of {plan.contestant} by "),
         parts[1:],
@@ -74,7 +75,10 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
         for name, part in shares
         if part > 0
     ]
-    heads = [ColumnHead("Source of variance", numeric=False), ColumnHead("Share of a verdict's, %")]
+    heads = [
+        ColumnHead("Source of variance", numeric=False),
+        ColumnHead("Share of the variance of a verdict, %"),
+    ]
     text = wrap(
         fill(
             '<p class="eh-small" data-key="{}">{}</p>', f"{key}.narrowing", precision_sentence(plan)
@@ -93,7 +97,9 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
     heads = [
         ColumnHead("Jury", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
-        ColumnHead("Bounds, %", tip="jury.bounds: all undecided cases lost, or all won"),
+        ColumnHead(
+            "Bounds, %", tip="jury.bounds: win rate if all undecided cases were lost, or all won"
+        ),
     ]
     lines = []
     for name, rate in result.win_rate.items():
@@ -101,9 +107,13 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
         ends = f"{number(100 * (bound.low or 0), 1)}–{number(100 * (bound.high or 0), 1)}"
         cell = value_cell(rate, PERCENT, who=f"{name} by the jury", key=f"jury.win_rate.{name}")
         lines.append([name_cell(name), cell, fill('<span class="eh-ci">{}</span>', ends)])
-    worth = "" if votes is None else f" They are worth {number(votes, 1)} independent judges."
+    worth = (
+        ""
+        if votes is None
+        else f" With their common errors, they are worth {number(votes, 1)} independent judges."
+    )
     text = (
-        f"{count(len(result.panel), 'judge')}; a strict majority decides "
+        f"The jury has {count(len(result.panel), 'judge')}; a strict majority decides "
         f"{share(result.coverage.value, 0)} of cases.{worth}"
     )
     note = wrap(fill('<p class="eh-small" data-key="jury.coverage">{}</p>', text))
@@ -136,7 +146,10 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
         return EMPTY
     heads = [ColumnHead("Ties as an outcome", numeric=False)]
     heads += [
-        ColumnHead(f"{name}, logits", tip=f"tie_models.{key}; scales differ, compare the order")
+        ColumnHead(
+            f"{name}, logits",
+            tip=f"tie_models.{key}; the scales of the two models differ, so compare only the order",
+        )
         for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper"))
     ]
     lines = [

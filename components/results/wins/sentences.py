@@ -54,13 +54,13 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     the counting rule."""
     rates = study_win_rates(filtered_study)
     if not rates:
-        return "No win yet.", "Win rates need usable verdicts."
+        return "No win yet.", "Win rates appear with the first usable verdicts."
     best = next(iter(rates))
     ahead, behind = leading_categories(filtered_study, best)
     even = chance_win_rate(filtered_study.outcomes)
     title = f"{best} wins {share(rates[best].value, 0)} of its verdicts"
     if even != 0.5:
-        title += f" (even: {share(even, 0)})"
+        title += f" (an even share is {share(even, 0)})"
     chosen = {who: simultaneous_interval(rate, len(rates)) for who, rate in rates.items()}
     low = chosen[best].low
     if low is not None and low <= even:
@@ -75,9 +75,9 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     other models that are."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
-        return f"No model is significantly above even: {title}."
+        return f"No model is significantly above an even share: {title}."
     verb = "is" if len(above) == 1 else "are"
-    return f"{title}, not significantly above even; {join_names(above)} {verb}."
+    return f"{title}, not significantly above an even share; {join_names(above)} {verb}."
 
 
 def _upper_end(rate: Estimate) -> float:
@@ -98,19 +98,22 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
     known = overall_gaps(filtered_study)
     if not known:
         combine, unreadable = filtered_study.rule
-        lead = "(Wins + half the ties) / usable verdicts"
+        lead = "Win rate: (wins + half the ties) / usable verdicts"
         if combine in MERGED_RULES:
-            lead = "(Wins + half the ties) / head-to-heads, both orders merged"
+            lead = "Win rate: (wins + half the ties) / head-to-heads, both orders merged"
         elif combine != "pooled":
-            lead = f"(Wins + half the ties) / outcomes; {combine_text(combine)}"
+            lead = f"Win rate: (wins + half the ties) / outcomes; {combine_text(combine)}"
         how = "are excluded" if unreadable == "exclude" else "count as ties"
         return f"{lead}; unusable replies {how}."
     who, got = largest_gap(known)
     significant = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
     size = f"{_points_text(got)} points {interval(got, scale=100)}".strip()
-    end = "" if significant else ": includes 0"
+    end = "" if significant else "; this interval includes 0"
     chosen = f", adjusted for choosing the largest of {len(known)}" * (len(known) > 1)
-    return f"Largest difference to people on the same pairs: {who} {size}{chosen}{end}."
+    return (
+        f"The largest difference to people's win rates on the same pairs is that of {who}: "
+        f"{size}{chosen}{end}."
+    )
 
 
 def largest_gap(known: Mapping[str, Estimate]) -> tuple[str, Estimate]:

@@ -53,9 +53,10 @@ HOW_CONTROLLED: Final = (
 
 HOW_PRECISION: Final = (
     "A generalizability study: balanced analysis of variance of the points of the model with the "
-    "highest win rate, by item, judge, prompt and slot, over the items that have all of them. "
-    "`variance of the mean = σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: twice as "
-    "many of a kind halves the parts it divides. Judges, prompts and orders are those of the study."
+    "highest win rate, by item, judge, prompt and position, over the items that have all of them. "
+    "`variance of the mean = σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: doubling "
+    "the number of one of these halves the parts divided by it. Judges, prompts and orders are "
+    "those of the study."
 )
 HOW_JURY: Final = (
     "Jury: each judge merges its orders, then the strict majority of all judges decides; undecided "
@@ -83,9 +84,12 @@ def draw_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> Drawn:
     what = "Judges − people" if voice == "Difference" else "Win rate"
     of = "" if voice == "Judges" else " by people" if voice == "People" else ""
     split = by.lower() if voice == "Judges" else "category"
-    subtitle = f"%; 95{NARROW_SPACE}% CI; no colour below even"
+    subtitle = f"win rate in %; 95{NARROW_SPACE}% CI; no colour below an even share"
     if voice == "Difference":
-        subtitle = f"points, on pairs judged by both; 95{NARROW_SPACE}% CI"
+        subtitle = (
+            f"win rate by judges minus win rate by people, in points, on the same pairs; "
+            f"95{NARROW_SPACE}% CI"
+        )
     heading = panel_heading(f"{what}{of} by {split}", subtitle)
     return Drawn({"rate_matrix": wins_view.show_matrix(filtered_study, by, voice)}, heading)
 
@@ -124,7 +128,7 @@ RATES: Final = Panel(
     wins_view.show_win_rates,
     (Body("rates", "eh-rates", clickable=True),),
     "Win rate by model",
-    f"% of verdicts, ties as half; 95{NARROW_SPACE}% CI by items; "
+    f"% of verdicts that a model wins, ties as half; 95{NARROW_SPACE}% CI by items; "
     "grey: bounds for missing verdicts",
     how=HOW_WINS,
     table=wins_table,
@@ -147,7 +151,7 @@ LENGTH: Final = Panel(
     draw_length,
     (Body("length", "eh-length", chart_height=330), Body("length_text", "eh-length-said")),
     "Does length decide?",
-    f"% won by length ratio, 95{NARROW_SPACE}% CI",
+    f"% of verdicts that an answer wins, by its length relative to the other; 95{NARROW_SPACE}% CI",
     legend=wrap(
         Markup('<div class="eh-row">'),
         legend_key("dot", "judges, with fit"),
@@ -164,7 +168,7 @@ CONTROLLED: Final = Panel(
     draw_controlled,
     (Body("controlled", "eh-controlled", clickable=True),),
     "Win rate with length held equal",
-    "raw, and as if both answers were equally long; descriptive, not causal",
+    "win rate as observed, and as if both answers were equally long; length need not be the cause",
     how=HOW_CONTROLLED,
     visibility="shown",
 )
@@ -173,7 +177,7 @@ TIES: Final = Panel(
     draw_ties,
     (Body("ties", "eh-ties", clickable=True),),
     "Ties",
-    f"% of verdicts, 95{NARROW_SPACE}% CI by items",
+    f"% of verdicts that are ties, 95{NARROW_SPACE}% CI by items",
     visibility="shown",
 )
 LEVELS: Final = Panel(
@@ -184,7 +188,7 @@ PRECISION: Final = Panel(
     draw_precision,
     (Body("precision", "eh-precision"),),
     "What to buy next",
-    "how the interval would narrow",
+    "how much more items, judges, prompts or repeats would narrow the interval",
     how=HOW_PRECISION,
     visibility="shown",
 )

@@ -18,8 +18,8 @@ ITEM_FORM: Final = "New item"
 CAPTION_FORM: Final = "Dense caption"
 IMAGE_SUFFIXES: Final = [".png", ".jpg", ".jpeg", ".gif", ".webp"]
 COLLECT_SUBTITLE: Final = (
-    "saved as a new version of the study’s data in the uploads folder; "
-    "the original file is unchanged"
+    "the item or caption is saved in a new version of the study’s data; the original file is "
+    "unchanged"
 )
 
 

@@ -184,7 +184,7 @@ def key_input(owner: str, to: str, url: str) -> Markup:
     """
     made = _attributes(
         type="password", id=to, cls="eh-in", data_key=owner, autocomplete="off",
-        data_key_url=url, placeholder="held in memory, never stored",
+        data_key_url=url, placeholder="the key is held in memory, never stored",
     )  # fmt: skip
     note = _attributes(
         cls="eh-small", data_key_of=owner, data_key_url=url, data_none="", role="status"

@@ -47,7 +47,7 @@ HUB_URL: Final = "https://huggingface.co"
 _COMMON_FILTERS: Final = (
     ("", "all items"),
     ("checks.follows=true", "reference verified by people"),
-    ("checks.follows=true,unchecked", "reference verified or not checked"),
+    ("checks.follows=true,unchecked", "reference verified by people, or not checked"),
     ("reference=true", "items with a reference"),
 )
 
@@ -125,7 +125,7 @@ def _source_control(study: LenientStudy, kind: str) -> Markup:
     source = study.source if source_kind(study.source) == kind else ""
     if kind == BUILTIN:
         names = [(name, "Probe set" if name == "probe" else name) for name in BUILT_IN_SOURCES]
-        hint = "64 questions with four answers each; the better answers are known"
+        hint = "64 built-in questions with four answers each; the better answers are known"
         return form_row(
             "Source",
             select_menu(str(DATA.source), names, source or "probe"),
@@ -135,14 +135,20 @@ def _source_control(study: LenientStudy, kind: str) -> Markup:
     if kind == HUB:
         return _hub_controls(study, source.removeprefix("hub:"))
     if kind == FILE:
-        hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz, or a folder; on the server of this page"
+        hint = (
+            "path of a CSV, TSV, JSONL, JSON or Parquet file (also .gz) or of a folder, on the "
+            "server of this page"
+        )
         box = text_input(
             str(DATA.source), source, mono=True, placeholder="records/items.jsonl", slow=True
         )
         return form_row("Path", box, hint, to=str(DATA.source))
     if kind == UPLOAD:
         name = original_name(source)
-        hint = "CSV, TSV, JSONL, JSON or Parquet, also .gz; several answer files are joined"
+        hint = (
+            "upload CSV, TSV, JSONL, JSON or Parquet files, also .gz; several files of answers "
+            "are joined"
+        )
         told = fill('<p class="hint">{}{}</p>', f"In use: {name}. " if name else "", hint)
         return told + _upload_button("Choose files")
     return Markup(
@@ -186,14 +192,14 @@ def _hub_controls(study: LenientStudy, name: str) -> Markup:
         + form_row(
             DATA.split.rule.label,
             split,
-            "test[:500] reads the first 500 rows only",
+            "for example, test[:500] reads only the first 500 rows of the split test",
             to=str(DATA.split),
         )
         + Markup("<details class='eh-how' data-keep='hub token'><summary>Private dataset</summary>")
         + form_row(
             "Token",
             key_input(HUB_TOKEN_NAME, "f-token", HUB_URL),
-            "your own token; the rows are stored here as a new file",
+            "your own Hugging Face token; the rows are stored on this server as a new file",
             to="token",
         )
         + fill('<div class="eh-row">{}</div></details>', fetch)
@@ -219,7 +225,9 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
     if any(item.reference.strip() for item in items):
         players.append((REFERENCE, f"{REFERENCE}, compared as a model"))
     playing = [str(name) for name in as_list(study.raw(*STUDY.contestants))]
-    hint = f"{count(len(drawn))} of {count(len(names))} categories in this sample" if names else ""
+    hint = (
+        f"{count(len(drawn))} of {count(len(names))} categories are in this sample" if names else ""
+    )
     parts = [
         form_row(
             DATA.where.rule.label,

@@ -57,7 +57,8 @@ def describe_form(preview: StudyPreview, view: FormState) -> Markup:
             "Prompt",
             select_menu("describing", DESCRIBE_PROMPTS, prompt),
             to="describing",
-            hint="the study switches to a new items file; the old file is unchanged",
+            hint="the descriptions are saved in a new items file, which the study then uses; the "
+            "old file is unchanged",
         )
         + fill('<div class="eh-row">{}</div>', button)
     )

@@ -37,7 +37,7 @@ def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup
         for place, judge in enumerate(study.judges)
     ]
     words = "Add a second judge" if len(cards) == 1 else "Add a judge"
-    hint = "for a jury or a comparison" if cards else "a model that compares the answers"
+    hint = "for a jury or a comparison" if cards else "a judge is a model that compares the answers"
     return join(cards) + fill(
         '<div class="eh-row">{}<span class="eh-small eh-mute">{}</span></div>',
         form_button(words, {"do": "add judge"}),
@@ -117,12 +117,16 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
         return (
             "free"
             if not sent and not back
-            else f"{dollars(sent)} in, {dollars(back)} out per million tokens"
+            else f"{dollars(sent)} per million input tokens, {dollars(back)} per million output "
+            "tokens"
         )
     known = listed_prices().get(str(judge.get(JUDGE.model.name)))
     if known is None:
         return "price unknown"
-    return f"{dollars(known.input)} in, {dollars(known.output)} out per million tokens"
+    return (
+        f"{dollars(known.input)} per million input tokens, {dollars(known.output)} per million "
+        "output tokens"
+    )
 
 
 def test_result(check: JudgeCheck) -> Markup:

@@ -124,7 +124,7 @@ def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    hint = "probabilities: one token per call, no reasoning; text: slower, a whole reply"
+    hint = "probabilities: one token per call, without reasoning; text: a whole reply, slower"
     return [_read_row(judge, field, hint), *_sampling_settings(judge, field)]
 
 
@@ -181,8 +181,8 @@ def key_row(field: str, name: str, url: str) -> Markup:
     return form_row(
         "Key",
         key_input(name, html_id(f"{field}.key"), url),
-        f"goes to {origin_of(url) or 'this address'} only; held by this page and the run, "
-        "never in a file, link or export",
+        f"the key is sent to {origin_of(url) or 'this address'} only; it is held in memory, never "
+        "in a file, link or export",
         to=f"{field}.key",
     )
 

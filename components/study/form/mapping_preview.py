@@ -67,10 +67,10 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     items = {item.id: item for item in found.items}
     if found.judgements:
         shown = [_judgement_html(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
-        head = subheading("First comparisons", "as they will be read")
+        head = subheading("First comparisons", "as they will be read with these columns")
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
-        head = subheading("First items", "as they will be read; no verdict is mapped")
+        head = subheading("First items", "as they will be read; no column is chosen as the verdict")
     return head + join(shown)
 
 
@@ -121,7 +121,7 @@ def _item_html(item: Item) -> Markup:
 
 
 def _question_html(item: Item | None) -> Markup:
-    text = item.instruction if item and item.instruction else "no question in the table"
+    text = item.instruction if item and item.instruction else "the table contains no question"
     return fill('<p class="eh-small eh-q" dir="auto">{}</p>', _truncate(text))
 
 

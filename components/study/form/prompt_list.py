@@ -40,7 +40,7 @@ def prompt_cards(study: LenientStudy) -> Markup:
 def _prompt_card(name: str, one: LibraryPrompt | None) -> Markup:
     if one is None:
         title, version = name, ""
-        details = "not found: no prompt of this name and no file at this path"
+        details = "not found: there is no prompt of this name and no file at this path"
     else:
         title, version = one.prompt.name, f"version {one.prompt.version}"
         details = f"{_protocol_text(one.prompt.protocol)}; the reply "
@@ -85,7 +85,7 @@ def prompt_library(study: LenientStudy) -> Markup:
         _prompt_row(name, named[name], False) for name in _sort_names(named) if name not in chosen
     ]
     new = form_button("New prompt", {"do": "new prompt"})
-    note = "Several prompts are compared on the same questions. Each defines its protocol."
+    note = "If you choose several prompts, they are compared on the same questions."
     return fill('<p class="hint">{}</p>{}<div class="eh-row">{}</div>', note, join(rows), new)
 
 
@@ -118,7 +118,7 @@ def verdict_ending(verdict: str) -> str:
 
 def _prompt_row(name: str, one: LibraryPrompt | None, on: bool) -> Markup:
     if one is None:
-        details, title = "not found: no prompt of this name and no file at this path", name
+        details, title = "not found: there is no prompt of this name and no file at this path", name
     else:
         prompt = one.prompt
         own = "" if one.built_in else f"yours, sha {prompt.sha[:4]}; "

@@ -191,7 +191,9 @@ def template_and_preview(
     preview: StudyPreview, view: FormState, shown: LibraryPrompt | None
 ) -> Markup:
     if shown is None:
-        return notice_html("warn", "No prompt.", "Choose one in the library, or write your own.")
+        return notice_html(
+            "warn", "No prompt.", "Choose a prompt in the library, or write your own."
+        )
     prompt = shown.prompt
     return fill(
         '<div class="eh-ed"><div class="eh-box">{}</div><div class="eh-box well">{}</div></div>{}',
@@ -243,7 +245,9 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Mark
             continue
         body = _shade_template(_message_text(message["content"]), template)
         parts.append(_message_html(f"{message['role']}, as sent", body))
-    unchanged = f"{count(same, 'message')} sent exactly as in the template." if same else ""
+    unchanged = (
+        f"{count(same, 'message')} sent to the judge exactly as in the template." if same else ""
+    )
     return join(parts) + (fill('<p class="hint">{}</p>', unchanged) if unchanged else "")
 
 
@@ -283,8 +287,8 @@ def check_result_html(checked: PromptCheck, *, ours: bool = False) -> Markup:
     if prompt is None or not checked.usable:
         return problems
     summary = (
-        f"{count(len(prompt.messages), 'message')}; every variable is known; "
-        f"the reply {verdict_ending(prompt.verdict)}"
+        f"The prompt has {count(len(prompt.messages), 'message')}; every variable is known; the "
+        f"judge's reply {verdict_ending(prompt.verdict)}"
     )
     sha = f"version {prompt.version}, sha {prompt.sha[:8]} · {prompt.source}"
     return fill(
@@ -324,7 +328,9 @@ def compare_prompts(preview: StudyPreview, view: FormState) -> Markup:
     second = find_prompt(view.other, offered, folder)
     if first is None or second is None:
         return notice_html(
-            "calm", "Choose two prompts.", "Words that occur in only one of them are marked."
+            "calm",
+            "Choose two prompts.",
+            "Words that occur in only one of the two prompts are marked.",
         )
     sides: tuple[list[str], list[str]] = ([], [])
     a, b = first.prompt, second.prompt

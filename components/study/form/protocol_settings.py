@@ -164,10 +164,10 @@ def _score_rows(study: LenientStudy) -> list[Markup]:
 def _repeat_rows(study: LenientStudy) -> list[Markup]:
     noise = study.share(*STUDY.noise_floor)
     noise_hint = (
-        f"{percent_text(noise)} of calls repeated in the same order, to measure changes without "
-        "a swap"
+        f"{percent_text(noise)} of calls are repeated in the same order, to measure how often "
+        "verdicts change without a swap"
         if noise
-        else "at 0, changes without a swap are not measured"
+        else "at 0, no call is repeated, so verdicts that change without a swap are not measured"
     )
     repeats = study.text_value(*STUDY.repeats)
     times = f"{repeats} times the calls" if repeats not in ("", "1") else "each call once"
@@ -192,7 +192,7 @@ def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
 
 def _counting_rows(study: LenientStudy, protocols: frozenset[str], sees: bool) -> list[Markup]:
     images = study.text_value(*STUDY.judge_sees) == "images"
-    no_vision = "no judge of this study has vision: all get the description"
+    no_vision = "no judge of this study can see images, so all get the description"
     pairs = protocols & set(_PAIR_PROTOCOLS) or not protocols
     return [
         _switch_row(study, STUDY.judge_sees, hint=no_vision if images and not sees else ""),
@@ -229,7 +229,8 @@ def _more_settings(
         for name in dict.fromkeys([*contestants[:30], *map(str, known)])
     )
     purpose = Markup(
-        "<p>Models of one family, to measure whether a judge prefers its own family.</p>"
+        "<p>Name the family of each model, to measure whether a judge prefers answers of its own "
+        "family.</p>"
     )
     parts.append(
         fill(

@@ -41,8 +41,8 @@ from studies.texts.slice_statistics import count_coverage
 
 _MAX_INSTRUCTION: Final = 420
 _SHARDS_NOTE: Final = (
-    "A run of this study calls its own judges on the same items. The verdicts of the folder are "
-    "not part of it; open them as a study."
+    "A run of this study calls its own judges. To see the verdicts in the folder, open them as a "
+    "separate study."
 )
 _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknown")
 
@@ -246,7 +246,9 @@ def _join_report(found: JoinReport) -> Markup:
     table = Table(["model", "found", *kinds], rows, "eh-jt", box="").html()
     on = f"Joined on {', '.join(found.on)}."
     if found.duplicate_questions:
-        on += f" {count(found.duplicate_questions, 'question')} with the same key as another."
+        on += (
+            f" {count(found.duplicate_questions, 'question')} had the same key as another question."
+        )
     return fill(
         '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',
         head,
@@ -358,7 +360,7 @@ def _images_html(preview: StudyPreview, item: Item) -> Markup:
     below = (
         description
         if context.strip()
-        else "No description: a judge without vision gets no information about the image."
+        else "The image has no description, so a judge without vision gets no information about it."
     )
     return fill('{}<p class="hint">{}</p>', shown, below)
 

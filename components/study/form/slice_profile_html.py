@@ -66,7 +66,7 @@ def _rest_of_categories(named: Sequence[tuple[str, int]]) -> Markup:
         return EMPTY
     all_small = all(n <= SMALL_CATEGORY for _, n in named)
     text = f"and {count(len(named))} more" + (
-        " with one or two items: too few to compare"
+        " categories with one or two items, too few to compare"
         if all_small
         else f" with {count(sum(n for _, n in named), 'item')}"
     )
@@ -107,7 +107,7 @@ def _length_bar(line: LengthSummary, top: float) -> Markup:
     )
     tip = (
         f"{line.name}: median {number(line.median)} words\n"
-        f"middle half of {count(line.n)}: "
+        f"middle half of {count(line.n)} texts: "
         f"{number(line.lower_quartile)} to {number(line.upper_quartile)}, "
         f"middle 80{NARROW_SPACE}%: {number(line.low)} to {number(line.high)}"
     )
@@ -171,9 +171,11 @@ def _profile_footer(found: SliceProfile) -> Markup:
         some = sum(n for images, n in found.images if images)
         several = sum(n for images, n in found.images if images > 1)
         parts.append(
-            f"Images: {count(some, 'item')} with one or more, {count(several)} with several; "
-            f"{count(found.described)} with a description."
+            f"Images: {count(some, 'item')} with one or more images, {count(several)} with "
+            f"several; {count(found.described)} with a description."
         )
     if found.judged:
-        parts.append(f"{count(found.judged, 'item')} with preferences by people or by design.")
+        parts.append(
+            f"{count(found.judged, 'item')} with a better answer known from people or by design."
+        )
     return fill('<p class="eh-small eh-mute">{}</p>', " ".join(parts))

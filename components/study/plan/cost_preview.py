@@ -198,7 +198,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     found = detectable_share(counted)
     label = "Detectable first-position share"
     if found is None:
-        return Kpi(label, DASH, note=f"{count(items, 'item')} are too few for any share")
+        return Kpi(label, DASH, note=f"{count(items, 'item')} are too few to detect any preference")
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
         f"80{NARROW_SPACE}% power, correlation {ASSUMED_CORRELATION} assumed"
@@ -215,7 +215,7 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
     if budget is None:
         return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
     if cost > budget:
-        note = f"more than the budget: the run stops before {dollars(budget)}"
+        note = f"the cost is above the budget: the run stops before {dollars(budget)}"
     part = min(1.0, cost / budget) if budget else 1.0
     return Kpi("Dollars", dollars(cost), f"of {dollars(budget)}", note, meter=(part, part))
 

@@ -59,7 +59,9 @@ def check_prompts_and_judges(study: Study) -> None:
     for name in study.prompts:
         path = PurePath(name)
         if path.suffix and (not name.startswith(PROMPTS_PREFIX) or ".." in path.parts):
-            raise StudyError(f"prompts: {name!r} is a file of this machine; write it in the editor")
+            raise StudyError(
+                f"prompts: {name!r} is a file of this machine; write the prompt in the editor"
+            )
     asked = len(study.judges) * max(1, len(study.prompts))
     current_limits().check_participants(len(study.contestants or ()), asked, study.name)
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
@@ -85,7 +87,10 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
     """The reason why an environment variable named by a visitor is refused."""
     lent = load_host_key()
     if lent is None:
-        return "api_key_env names a variable of this machine; type your key instead"
+        return (
+            "api_key_env names a variable of this machine, which a public page does not read; "
+            "type your key instead"
+        )
     return lent.refusal_reason(judge, sees=study.judge_sees == "images")
 
 
@@ -131,6 +136,6 @@ def check_upload_space(folder: Path, more: int) -> None:
     if kept + more > most:
         raise StudyError(
             f"your files here would take {(kept + more) / MEGABYTE:,.0f} MB; a visitor has "
-            f"{most / MEGABYTE:,.0f} MB. They are removed a week after their last use; run "
-            "Evenhand on your own machine for more"
+            f"{most / MEGABYTE:,.0f} MB. For more space, run Evenhand on your own machine; files "
+            "here are removed a week after their last use"
         )

@@ -152,7 +152,7 @@ def _check_askable(found: LoadedSource) -> None:
     called on them."""
     if found.shards is not None and not any(item.responses for item in found.items):
         raise StudyError(
-            f"data.source: {found.shards.folder.name} holds verdicts, but no questions and no "
-            "answers, so no judge can be called. Open the verdicts as a study (step 1), or put "
+            f"data.source: {found.shards.folder.name} holds verdicts without questions and "
+            "answers. Open the verdicts as a study (step 1), or put "
             f"the items into {ITEMS_FILE} beside the verdict files"
         )

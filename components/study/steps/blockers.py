@@ -50,8 +50,8 @@ def find_blockers(preview: StudyPreview) -> list[Blocker]:
         )  # fmt: skip
     if not found and preview.plan is None and _has_only_verdicts(preview):
         found.append(
-            Blocker(1, "verdicts without questions", "these records hold verdicts, no questions "
-                    "and no answers.", "Open the verdicts", errand={"do": "recorded"})
+            Blocker(1, "verdicts without questions", "these records contain verdicts, but no "
+                "questions and no answers.", "Open the verdicts", errand={"do": "recorded"})
         )  # fmt: skip
     if not found and preview.plan is None:
         why = with_original_name(preview, preview.plan_error)
@@ -80,7 +80,8 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
     if (table := table_to_map(preview)) is not None:
         columns = len(table.columns)
         return [
-            Blocker(1, f"{columns} columns to name", f"say what the {columns} columns are.",
+            Blocker(1, f"{columns} columns to name", f"choose what each of the {columns} columns "
+                "contains.",
                     "Name the columns", goto="#eh-columns, #eh-all-columns")
         ]  # fmt: skip
     why = with_original_name(preview, preview.data_error)
@@ -98,7 +99,9 @@ def _empty_slice(study: LenientStudy, total: int) -> Blocker:
     if study.value(*DATA.categories):
         sentence = f"none of {total:,} questions is in the chosen categories."
         clear = {"set": str(DATA.categories), "to": []}
-        return Blocker(1, "no question is in the categories", sentence, "All categories", clear)
+        return Blocker(
+            1, "no question is in the chosen categories", sentence, "All categories", clear
+        )
     sentence = f"none of {total:,} questions has the number of answers set under Options."
     clear = {"set": str(DATA.options), "to": "0"}
     return Blocker(1, short, sentence, "Any number of answers", clear)

@@ -80,6 +80,8 @@ def _menu(
 
 def _state_text(preview: StudyPreview, table: SourceTable, mapping: Mapping[str, str]) -> str:
     if not preview.lenient_study.raw(*DATA.mapping):
-        return "We guessed the columns. Check them, then use them."
+        return "The meaning of the columns was guessed. Check it, then use the columns."
     guessed = mapping == guess_mapping(table.columns, table.rows)
-    return "We guessed the columns. Check them below." if guessed else "Columns as you chose them."
+    if guessed:
+        return "The meaning of the columns was guessed. Check it below."
+    return "The columns have the meanings that you chose."

@@ -47,7 +47,7 @@ def _heading(preview: StudyPreview, first: int) -> Markup:
     many = min(PAGE_SIZE, n - first)
     title = "One comparison" if many == 1 else f"{('Two', 'Three')[many - 2]} comparisons"
     both = preview.plan is not None and preview.plan.study.pair_orders == "both"
-    order = "order 1 of 2; order 2 swaps the answers" if both else ""
+    order = "shown in the first of two orders; the second order swaps the answers" if both else ""
     before = form_button(
         "‹", {"do": "item", "to": first - PAGE_SIZE}, kind="small",
         label="previous comparisons", disabled=first <= 0,
@@ -101,7 +101,8 @@ def _comparison_html(number: int, item: Item, shown: tuple[str, ...]) -> Markup:
         count(number),
         _short(item.instruction) or "no question",
         max(1, min(len(shown), 2)),
-        answers or fill('<p class="hint">{}</p>', "Answers are missing: not compared."),
+        answers
+        or fill('<p class="hint">{}</p>', "Answers are missing, so this question is not compared."),
     )
 
 

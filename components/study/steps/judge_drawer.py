@@ -73,9 +73,15 @@ def judge_drawer(
         _local_servers(judge, place, tested.get(LOCAL_SERVERS)),
         _providers(judge, place, tested),
         _section(
-            "Built in", "on this machine, free; too small to rank models", _built_in(judge, place)
+            "Built in",
+            "runs on this machine, free; too small a model to rank others",
+            _built_in(judge, place),
         ),
-        _section("Simulated", "known bias, for testing a plan", _simulated(place)),
+        _section(
+            "Simulated",
+            "simulated judges with a known bias, for testing a study",
+            _simulated(place),
+        ),
         _section(f"Settings of {name}", "", judge_form(judge, f"judge.{place}", name)),
         fill('<div class="eh-jc">{}</div>', test_result(check)) if check else EMPTY,
         _footer(name, numbers),
@@ -124,7 +130,9 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
         for server in servers
     )  # fmt: skip
     none = found is not None and not servers
-    told = fill('<p class="hint">{}</p>', "No model server answers on its usual port.")
+    told = fill(
+        '<p class="hint">{}</p>', "No model server on this machine answers on its usual port."
+    )
     return _section("On this machine", "free", listed + (told if none else EMPTY) + look)
 
 
@@ -153,7 +161,7 @@ def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) 
     )  # fmt: skip
     return _section(
         "Providers",
-        "keys stay in memory, in no file or link",
+        "keys stay in memory and are written to no file or link",
         fill('<div class="eh-tiles">{}</div>', tiles)
         + (_provider_models(judge, place, tested) if chosen else EMPTY),
     )
@@ -187,7 +195,8 @@ def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, 
     )
     head = fill(
         '<p class="eh-small eh-mute">{}</p>',
-        f"{count(len(rows), 'model')} from the provider; $ per 1M tokens in / out",
+        f"{count(len(rows), 'model')} from the provider, with dollars per million input / output "
+        "tokens",
     )
     shown = fill('<div class="eh-models">{}</div>', join(rows[:MAX_ROWS]))
     return fill('<div class="eh-kbox">{}{}{}{}</div>', key, head, shown, folded)

@@ -61,7 +61,7 @@ def settings_text(study: LenientStudy) -> str:
         study.preset.title if study.preset else "",
         orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
-        f"{percent_text(noise)} asked twice in the same order" if noise else "",
+        f"{percent_text(noise)} of calls repeated in the same order" if noise else "",
         f"{study.text_value(*STUDY.repeats)} times each"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",

@@ -47,10 +47,10 @@ def power_html(plan: Plan, numbers: ForecastByJudge) -> Markup:
     """Table of the interval and the cost with fewer and with more questions."""
     per = comparisons_per_question(plan, numbers)
     rows = [_power_row(plan, numbers, per, step) for step in _STEPS if len(plan.items) * step >= 2]
-    head = ["questions", "calls", "cost", "a share of 50 % is known to"]
+    head = ["questions", "calls", "cost", "95 % interval of a share of 50 %"]
     note = (
-        "Half the width needs four times the questions. Repeating the same calls narrows nothing "
-        "but the noise of the judge."
+        "An interval of half the width needs four times the questions. Repeating the same calls "
+        "reduces only the judge's noise."
     )
     return fill(
         '<h3>More questions narrow the interval</h3>{}<p class="hint">{}</p>',

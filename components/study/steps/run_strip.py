@@ -99,7 +99,7 @@ def _needs_typed_key(judge: Mapping[str, Any]) -> bool:
 def _key_blocker(name: str, place: int, url: str) -> Markup:
     """The blocked strip of a missing key; the page shows it until the key is typed."""
     needed = Blocker(
-        2, f"{name} has no key", f"{name} has no key. A key stays in memory only.",
+        2, f"{name} has no key", f"The judge {name} has no key. Type one; it stays in memory only.",
         f"Enter the key of {name}", {"do": "open judge", "judge": str(place)},
     )  # fmt: skip
     return fill(
@@ -118,7 +118,9 @@ def _amounts(numbers: ForecastByJudge) -> Markup:
     cost = dollars(numbers.dollars)
     price = fill(", about <b>{}</b>", cost) if numbers.dollars else fill(", <b>{}</b>", cost)
     if not numbers.new:
-        return fill("<b>All {} are stored</b>: nothing to run", count(numbers.asks, "call"))
+        return fill(
+            "<b>All {} are stored</b>: there is nothing to run", count(numbers.asks, "call")
+        )
     return fill("<b>{}</b>{}{}, <b>{}</b>", calls, stored, price, duration(numbers.seconds))
 
 
@@ -147,6 +149,6 @@ def _checks(plan: Plan, numbers: ForecastByJudge) -> list[str]:
         parts.append(
             f"within the budget of {dollars(budget)}"
             if within
-            else f"more than the budget: the run stops before {dollars(budget)}"
+            else f"the cost is above the budget: the run stops before {dollars(budget)}"
         )
     return [*parts, precision_text(plan, numbers)]

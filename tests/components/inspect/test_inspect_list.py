@@ -251,9 +251,17 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
     ("picks", "words"),
     [
         ((0, 1), "Consistent. The judge chose x in both orders."),
-        (("tie", "tie"), "Consistent. The judge called it a tie in both orders."),
-        ((0, "tie"), "Flipped. The judge chose x when shown first, and a tie when swapped."),
-        (("tie", 1), "Flipped. The judge chose x when shown second, and a tie when swapped."),
+        (("tie", "tie"), "Consistent. The judge called the comparison a tie in both orders."),
+        (
+            (0, "tie"),
+            "Flipped. The judge chose x when shown first, and called it a tie when "
+            "the answers were swapped.",
+        ),
+        (
+            ("tie", 1),
+            "Flipped. The judge chose x when shown second, and called it a tie when "
+            "the answers were swapped.",
+        ),
     ],
 )
 def test_why_it_is_here(store, picks, words):

@@ -23,6 +23,6 @@ def test_on_a_space_the_page_says_what_outlives_a_restart(
     monkeypatch.setenv("SPACE_ID", "me/page")
     monkeypatch.setenv("EVENHAND_SNAPSHOT", dataset)
     shown = show_store_notices(store)
-    assert "loses its disk" in shown
+    assert "loses its files" in shown
     assert said in shown
     assert not_said not in shown

@@ -94,7 +94,7 @@ def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
     strict = paper_text.methods_paragraph(
         scene(judged, rule="win only if both agree, unreadable is a tie")
     )
-    assert says(strict, "orders", "same answer")
+    assert says(strict, "wins", "both orders", "tie")
     assert "counted as ties" in strict
 
 

@@ -89,7 +89,7 @@ def test_failures_are_counted_with_an_example(store: Store) -> None:
 
 def test_an_empty_study_makes_a_report_that_says_so(store: Store) -> None:
     store.save_study(Study("none"), [Item("q", "why?", {"x": "a", "y": "b"})], (), ())
-    assert says(report.report_html(store, "none"), "Nothing", "judged yet")
+    assert says(report.report_html(store, "none"), "no verdicts yet")
 
 
 def test_the_command_writes_the_file_and_says_its_size(

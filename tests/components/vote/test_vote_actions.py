@@ -329,8 +329,8 @@ def test_each_choice_says_which_estimates_stay_valid(store: Store) -> None:
     told = {name: show_validity(store, "s", name) for name in SAMPLING_CHOICES}
     assert "unbiased" in told["At random"] and "8 pairs of 8" in told["At random"]
     assert "4 pairs of 8" in told["Where orders flip"]
-    assert says(told["Where orders flip"], "win rates cannot", "corrected")
-    assert says(told["Where judges disagree"], "not estimates", "pairs")
+    assert says(told["Where orders flip"], "votes cannot", "win rates")
+    assert says(told["Where judges disagree"], "not describe", "pairs")
     store.set_voting_rules("s", VotingRules(choose="flipped"))
     press(store, begin(store), act="vote", pick=0, margin=1)
     assert says(show_validity(store, "s", "At random"), "1", "1", "not", "randomly chosen")

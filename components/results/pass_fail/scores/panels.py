@@ -35,7 +35,8 @@ NO_LABELS: Final = (
     "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
 )
 ONE_ORDER: Final = (
-    "Options and criteria had one order. Set options: rotations or criteria_order: rotations to "
+    "Options and criteria were listed in one order only. Set options: rotations or "
+    "criteria_order: rotations to "
     "measure their effect."
 )
 
@@ -44,9 +45,12 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
     """Headline and the sentence below it: mean score, change with the order, distance to labels."""
     found, cell = view.shown, view.cell
     if found is None or cell is None:
-        return "No scores of single answers here.", "This view is for judges that score an answer."
+        return (
+            "This study has no scores of single answers.",
+            "This view is for judges that score an answer.",
+        )
     order, agreement = view.order.get(cell), view.agreement.get(cell)
-    title = f"Its mean score is {number(found.mean.value, 2)}."
+    title = f"The judge's mean score is {number(found.mean.value, 2)}."
     if order is not None and order.changed.value is not None:
         title = f"{share(order.changed.value, 0)} of scores change with the order of the options."
     elif cell in view.criteria and view.criteria[cell].overall.changed.value is not None:
@@ -55,9 +59,12 @@ def scores_finding(view: ScoresView) -> tuple[str, str]:
     noise = order.noise_floor if order else None
     texts = [f"Mean score {number(found.mean.value, 2)} {interval(found.mean, 2)}"]
     if noise is not None and noise.value is not None:
-        texts.append(f"repeats in the same order change {share(noise.value, 0)}")
+        texts.append(f"{share(noise.value, 0)} of scores change when repeated in the same order")
     if agreement is not None and agreement.bias.value is not None:
-        texts.append(f"{number(agreement.bias.value, 2, signed=True)} against the labels")
+        texts.append(
+            f"scores differ from the labels by "
+            f"{number(agreement.bias.value, 2, signed=True)} on average"
+        )
     return title, f"{'; '.join(texts)}."
 
 
@@ -73,11 +80,11 @@ def scores_kpis(view: ScoresView) -> Markup:
             note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
         *([_share_kpi("Changed by option order", order.changed)] if order else []),
         *([_share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
-        *([_share_kpi("Within one of the label", agreement.within_one)] if agreement else []),
+        *([_share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
-            "never counted as the lowest score",
+            "an unusable reply is never counted as the lowest score",
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)
@@ -107,7 +114,7 @@ def arrangement_matrix(view: ScoresView) -> Markup:
     }
     select = {at: {"judge": cell[0], "prompt": cell[1]} for at in cells}
     more = {
-        (one.name, f"{value:g}"): [f"mean score in this row {decimal(one.mean, 2)}"]
+        (one.name, f"{value:g}"): [f"the mean score in this row is {decimal(one.mean, 2)}"]
         for one in shown
         for value in found.values
     }
@@ -135,21 +142,26 @@ def order_tables(view: ScoresView) -> Markup:
     parts = [EMPTY]
     if order is not None:
         texts = [
-            f"Scores changed with the order of the options: {percent(order.changed)}.",
-            f"Repeats in the same order changed: {percent(order.noise_floor)}.",
-            f"Option offered first chosen: {percent(order.first_place)}; expected without an "
+            f"Share of scores that change with the order of the options: {percent(order.changed)}.",
+            f"Share of scores that change when repeated in the same order: "
+            f"{percent(order.noise_floor)}.",
+            f"Share of scores equal to the option offered first: {percent(order.first_place)}; "
+            "expected without an "
             f"order effect: {share(order.expected_first.value)}.",
         ]
         if order.letter is not None:
             texts.append(
-                f"Option with the letter A chosen: {percent(order.letter.share)}; expected: "
+                f"Share of scores equal to the option with the letter A: "
+                f"{percent(order.letter.share)}; expected without a preference: "
                 f"{share(order.letter.expected.value)}."
             )
         parts += [_texts(texts), _shift_table("Options in the order", order.shift)]
     if criteria is not None:
         texts = [
-            f"Scores changed with the order of the criteria: {percent(criteria.overall.changed)}.",
-            f"A criterion listed first gets {decimal(criteria.first, 2)} against other places.",
+            f"Share of scores that change with the order of the criteria: "
+            f"{percent(criteria.overall.changed)}.",
+            f"The score of a criterion differs by {decimal(criteria.first, 2)} when it is listed "
+            "first.",
         ]
         parts += [
             _texts(texts),
@@ -168,7 +180,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score against the others, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Mean score minus that in other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [
@@ -217,9 +229,9 @@ def agreement_table(view: ScoresView) -> Markup:
 
 
 AGREEMENT_ROWS: Final = (
-    ("mae", "Distance", "mean absolute difference to the label", SCORE),
+    ("mae", "Distance", "mean absolute difference between score and label", SCORE),
     ("bias", "Too high by", "mean of score − label", SHIFT),
-    ("within_one", "Within one", "share at most one step from the label, %", PERCENT),
+    ("within_one", "Within one", "% of scores at most one step from the label", PERCENT),
     ("spearman", "Spearman", "rank correlation", SCORE),
     ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
     ("quadratic_kappa", "Quadratic κ", "agreement beyond chance", SCORE),
@@ -290,7 +302,7 @@ def score_report_lines(cell: Cell, view: ScoresView) -> str:
         parts.append(f"{percent(order.changed)} of scores change with the order of the options")
     if criteria := view.criteria.get(cell):
         changed = percent(criteria.overall.changed)
-        parts.append(f"{changed} change with the order of the criteria")
+        parts.append(f"{changed} of scores change with the order of the criteria")
     if agreement := view.agreement.get(cell):
         parts.append(_agreement_text(agreement))
     parts.append(f"{count(view.unusable.get(cell, 0))} unusable replies")
@@ -299,6 +311,7 @@ def score_report_lines(cell: Cell, view: ScoresView) -> str:
 
 def _agreement_text(found: ScoreAgreement) -> str:
     return (
-        f"against labels: mean distance {decimal(found.mae, 2)}, bias {decimal(found.bias, 2)}, "
-        f"Spearman {decimal(found.spearman, 2)}"
+        f"compared with labels: mean absolute difference {decimal(found.mae, 2)}, mean difference "
+        f"{decimal(found.bias, 2)}, "
+        f"Spearman correlation {decimal(found.spearman, 2)}"
     )

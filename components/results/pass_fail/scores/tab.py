@@ -24,11 +24,12 @@ MATRIX_TITLE: Final = "Scores by arrangement"
 ORDER_TITLE: Final = "Does the order matter?"
 LABELS_TITLE: Final = "Agreement with labels"
 AGAINST_TITLE: Final = "Scores against comparisons"
-AGAINST_SUBTITLE: Final = "pairs whose lower-scored answer won"
+AGAINST_SUBTITLE: Final = "pairs in which the answer with the lower score won the comparison"
 HOW_ORDER: Final = (
-    "Arrangements (orders of options and of criteria) are compared on the same answer. Expected "
-    "share of a place: each answer's verdicts in all orders together, as if the order did not "
-    "matter. A rubric's score is the mean of its levels; in the heatmap all its levels count. "
+    "Arrangements (orders of options and of criteria) are compared on the same answer. The "
+    "expected share of a place is computed from each answer's verdicts in all orders together, as "
+    "if the order did not matter. A rubric's score is the mean of its levels; in the heatmap all "
+    "its levels count. "
     "Unusable replies enter no score. Intervals: by item."
 )
 
@@ -85,7 +86,10 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
         fill("<p><b>{}</b>: {}</p>", " · ".join(cell), panels.score_report_lines(cell, view))
         for cell in view.distributions
     )
-    subtitle = f"% of verdicts by order of options and criteria; 95{NARROW_SPACE}% CI by item"
+    subtitle = (
+        f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "
+        "by item"
+    )
     return ReportPanel(MATRIX_TITLE, subtitle, panels.arrangement_matrix(view) + wrap(texts))
 
 
@@ -129,7 +133,7 @@ LABELS: Final = Panel(
     draw_labels,
     (Body("score_labels", "eh-score-agreement"),),
     LABELS_TITLE,
-    "labels of the data, or people's",
+    "the judge's scores compared with labels from the data or from people",
     report=report_labels,
 )
 AGAINST: Final = Panel(

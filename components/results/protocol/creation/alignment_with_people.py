@@ -65,7 +65,7 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
     always says tie."""
     if found is None:
         return empty_state(
-            "No votes by people on these items.",
+            "No votes by people exist on these items.",
             "Mean absolute error (MAE) and Consistency compare judges with people. They need "
             "five-level votes, in the data or from the Vote tab.",
         )
@@ -78,7 +78,9 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
         ColumnHead(
             "MAE, one order", tip="mean absolute error: mean |judge − people| over single verdicts"
         ),
-        ColumnHead("MAE, both orders", tip="the same, with the mean of the judge's two orders"),
+        ColumnHead(
+            "MAE, both orders", tip="mean |judge − people|, with the mean of the judge's two orders"
+        ),
         ColumnHead("Within one level, %", axis=axis),
         ColumnHead("One order"),
         ColumnHead("Both orders"),
@@ -110,9 +112,10 @@ def _baseline_row(row: AlignmentRow, axis: Axis) -> list[str]:
     """Table row for people (each against the mean of the others) or for a judge that always says
     tie; both have only one order."""
     tie = row.judge == ALWAYS_TIE
-    names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each against the others"}
+    names = {ALWAYS_TIE: "Always tie", PEOPLE: "People, each compared against the others"}
     shown = names.get(row.judge, row.judge.removeprefix(HUMAN_PREFIX))
-    note = "“equal” on every item" if tie else "against the mean of the others"
+    person = "this person compared with the mean of the others"
+    note = "a judge that says “equal” on every item" if tie else person
     return [
         name_cell(shown, None, note if row.judge != PEOPLE else "pooled"),
         "–" if tie else "the images",
@@ -155,8 +158,16 @@ def _gains_table(found: AlignmentTable) -> Markup:
     heads = [
         ColumnHead("On the same items", numeric=False),
         ColumnHead("", numeric=False),
-        ColumnHead("MAE", tip="below 0: the first is closer to people"),
-        ColumnHead("Consistency, points", tip="above 0: the first is closer to people"),
+        ColumnHead(
+            "MAE",
+            tip="difference of the mean absolute error; below 0, the first of the "
+            "two is closer to people",
+        ),
+        ColumnHead(
+            "Consistency, points",
+            tip="difference of the share within one level; above 0, "
+            "the first of the two is closer to people",
+        ),
     ]
     lines = [
         [
@@ -195,6 +206,6 @@ def alignment_kpis(aligned: AlignmentTable) -> list[Kpi]:
         return []
     best = max(dual, key=lambda row: row.consistency.value or 0.0)
     tie = next((r for r in aligned.always_tie if r.model == OVERALL), None)
-    beside = f"; a judge that always says tie {share(tie.consistency.value, 0)}" if tie else ""
+    beside = f"; a judge that always says tie has {share(tie.consistency.value, 0)}" if tie else ""
     note = f"{best.judge} {PERCENT.bounds(best.consistency)}{beside}"
-    return [Kpi("Within one level of people", share(best.consistency.value), note=note)]
+    return [Kpi("Scores within one level of people", share(best.consistency.value), note=note)]

@@ -124,7 +124,9 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
             name_cell(row.model, {"contestant": row.model}),
             value_cell(row.vfs, SCORE, who=f"VFS of {row.model}", select={"contestant": row.model}),
             value_cell(
-                row.baseline_vfs, SCORE, who=f"VFS of the baseline, paired with {row.model}"
+                row.baseline_vfs,
+                SCORE,
+                who=f"visual factuality score (VFS) of the baseline, when scored with {row.model}",
             ),
             count(row.vfs_fail),
         ]
@@ -144,7 +146,7 @@ def _baseline_note(filtered: FilteredStudy, found: Sequence[CreationRow]) -> Mar
         span = low if low == high else f"{low} to {high}"
         parts.append(
             f"The baseline {study_baseline(filtered)} has a visual factuality score (VFS) of "
-            f"{span}; it is scored together with each model."
+            f"{span}; the baseline is scored again with each model."
         )
     if unread:
         parts.append(f"{count(unread)} factuality replies are unusable.")
@@ -190,7 +192,7 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
             title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return title, "Mean of an item's scores over both orders, then over items; 0 to 10."
+            return title, "It is the mean of an item's scores over both orders, then over items."
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"
@@ -198,8 +200,9 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     side = "is ahead of" if (best.reward.low or 0) > 0 else side
     side = "is behind" if (best.reward.high or 0) < 0 else side
     lead = (
-        f"Reward {number(best.reward.value, 1, signed=True)} {POINTS.bounds(best.reward)}; it wins "
-        f"{share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; unusable "
+        f"Its Reward (−100 to 100) is {number(best.reward.value, 1, signed=True)} "
+        f"{POINTS.bounds(best.reward)}; it wins {share(best.win_rate.value, 0)} of its verdicts. "
+        "Both orders are pooled; unusable "
         "replies are left out."
     )
     return f"The best of {count(len(known), 'model')}, {best.model}, {side} {against}.", lead

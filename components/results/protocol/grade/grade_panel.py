@@ -46,10 +46,12 @@ _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
     "Grade": f"harmonic mean of an item's position entropy and the share of its most chosen "
     f"option, mean over items; {_CI}",
-    "Entropy": f"of an item's chosen slots, divided by log2 N; 1 = no preferred slot; {_CI}",
-    "Choice": f"share of an item's most chosen option; {_CI}",
-    "Above chance": f"(grade − chance) / (1 − chance); not comparable across N; {_CI}",
-    "Right": f"% of choices that people ranked best; a consistent judge can be wrong; {_CI}",
+    "Entropy": f"entropy of an item's chosen positions, divided by log2 N; 1 = no preferred "
+    f"position; {_CI}",
+    "Choice": f"share of an item's choices that go to its most chosen option; {_CI}",
+    "Above chance": f"(grade − chance) / (1 − chance); not comparable between different N; {_CI}",
+    "Right": f"% of choices equal to the answer that people ranked best; a consistent judge can "
+    f"be wrong; {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
 """Largest N whose Nᴺ random outcomes are enumerated; beyond it only the chance grade is known."""
@@ -167,7 +169,10 @@ def _heatmap_title(state: str, cells: Sequence[GradeCell]) -> Markup:
 def _mixed_sizes_note(sizes: Sequence[int]) -> Markup:
     if len(sizes) < 2:
         return EMPTY
-    note = "Several N are mixed here. Use the table per N below, with the chance score of each N."
+    note = (
+        "This score mixes items with different numbers of options N. The table below shows each N "
+        "separately."
+    )
     return fill('<p class="eh-small eh-under">{}</p>', note)
 
 
@@ -209,7 +214,7 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     if best is None:
         return (
             "No item has usable verdicts in all its rotations yet.",
-            "A grade needs every rotation of an item.",
+            "A grade can be computed once an item has a verdict in every rotation.",
         )
     significant = [c for c in cells if c.corrected.low is not None and c.corrected.low > 0]
     known = [c for c in cells if c.corrected.value is not None]
@@ -266,7 +271,7 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
             share(right.value, 0),
             note=f"{_bounds_text(right, 100)}, chance {chance_accuracy_text(best.options)}"
             if right.value is not None
-            else right.note or "no ranking of these answers by people",
+            else right.note or "people have not ranked these answers",
         ),
     ]
 

@@ -153,7 +153,9 @@ def _difference_cell(
         f"a choice only under {other}": one.only_second,
     }
     kinds = ", ".join(f"{count(n)} {what}" for what, n in parts.items() if n)
-    tip = f"{percent(one.share)}\n{judge}, {prompt}\n{kinds}\nClick to open them in Inspect"
+    tip = (
+        f"{percent(one.share)}\n{judge}, {prompt}\n{kinds}\nClick to open these replies in Inspect"
+    )
     inside = fill(
         '<b>{}</b> <span class="eh-ci">of {}</span>', count(one.differ), count(one.share.n)
     )
@@ -210,7 +212,7 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
     rows = graded_rows(filtered)
     if rows.empty:
         return empty_state(
-            "No reply graded its options.",
+            "No reply contains grades of the options.",
             "Prompt 4 (grade-points) asks for a grade 0 to 5 before the selection.",
         )
     who = contestants(rows)
@@ -244,4 +246,6 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
                 ),
             ]
         )
-    return value_table(heads, lines, label="Grades 0 to 5 before the selection")
+    return value_table(
+        heads, lines, label="Grades from 0 to 5 that the judge gave before its selection"
+    )

@@ -32,7 +32,9 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
     rows = mark_unrelated(load_choice_rows(filtered))
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
-        ColumnHead("Items left out", tip="items with an unusable trial, counted once per repeat"),
+        ColumnHead(
+            "Items left out", tip="items with at least one unusable reply, counted once per repeat"
+        ),
         ColumnHead("Grade, this app"),
         ColumnHead("Grade, authors’ code"),
         ColumnHead("Entropy, authors’ code"),
@@ -66,9 +68,16 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         return EMPTY
     have, are = ("has", "is") if total == 1 else ("have", "are")
     text = (
-        f"{count(total, 'item')} {have} an unusable trial and {are} left out. "
-        "The authors’ code scores the usable trials instead. It divides their entropy by log2 of "
-        "the number of all trials. An item without usable trials scores 0."
+        f"{count(total, 'item')} {have} an unusable reply and {are} left out. The authors’ code "
+        "scores the usable replies of such items, or 0 if there are none."
     )
     under = wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
-    return value_table(heads, lines, label="Items with an unusable trial, by both rules") + under
+    return (
+        value_table(
+            heads,
+            lines,
+            label="Grades with items that have an unusable reply, by "
+            "this app's and the authors' rule",
+        )
+        + under
+    )

@@ -88,7 +88,10 @@ def _unrelated_shares(cells: Sequence[GradeCell]) -> Markup:
             line.append(value_cell(got, ROUND_PERCENT, who=f"{judge}, {prompt}", select=select))
         lines.append(line)
     evens = sorted({cell.unrelated_share.note for cell in shown})
-    note = f"Random choices pick it as often as any other option: {'; '.join(evens)}."
+    note = (
+        f"A judge that chooses at random picks the unrelated option as often as any other: "
+        f"{'; '.join(evens)}."
+    )
     return value_table(heads, lines) + _note_html(note)
 
 
@@ -100,13 +103,14 @@ def _no_comparison(filtered: FilteredStudy) -> Markup:
     other = "none" if filtered.study.unrelated != "none" else "replace"
     why = {
         "none": "This study has no unrelated option.",
-        "add": "This study adds an unrelated option: N grew by one, so grades are not comparable.",
+        "add": "This study adds an unrelated option: the number of options N grew by one, so "
+        "grades are not comparable.",
         "replace": "This study replaces the worst-ranked answer by an unrelated option.",
     }[filtered.study.unrelated]
     return empty_state(
         why,
-        f"Run the same study with `unrelated: {other}` and choose it in the menu next to “Active "
-        "rules”. At equal N the difference measures the unrelated option.",
+        f"Run the same study with `unrelated: {other}` and choose that study in the menu next to "
+        "“Active rules”.",
     )
 
 
@@ -149,10 +153,15 @@ def _paired_differences(
             f"{number(RANDOM_GRADE.get(max(c.options)), 2)} at N = {max(c.options)}"
             for c in (cells[0], theirs[0])
         )
-        return _note_html(f"N differs: chance is {chances}. **The two are not comparable.**")
+        return _note_html(
+            f"The studies have different numbers of options N, and chance is "
+            f"{chances}. **Their grades are not comparable.**"
+        )
     found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)
     if not found:
-        return _note_html("Both studies treat the unrelated option alike: nothing to compare.")
+        return _note_html(
+            "Both studies treat the unrelated option alike, so there is no effect to measure."
+        )
     return _effect_table(found)
 
 
@@ -161,8 +170,11 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
     prompt."""
     by_cell = {one.left[:2]: one for one in found}
     prompts = list(dict.fromkeys(prompt for _, prompt in by_cell))
-    tip = "with − without on the same items, adjusted for all judges and prompts"
-    heads = [ColumnHead("Difference, with − without", numeric=False)]
+    tip = (
+        "grade with minus grade without the unrelated option on the same items; interval adjusted "
+        "for all judges and prompts"
+    )
+    heads = [ColumnHead("Grade with − without the unrelated option", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt), tip=tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):

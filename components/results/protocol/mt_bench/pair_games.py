@@ -149,7 +149,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ColumnHead("First both times"),
         ColumnHead("Second both times"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Dropped", tip="pairs with an unusable game"),
+        ColumnHead("Dropped", tip="pairs without a usable verdict in both games"),
     ]
     lines = []
     for one in found:
@@ -170,7 +170,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
                 ),
             ]
         )
-    return value_table(heads, lines, label="Conflicts between the two games")
+    return value_table(heads, lines, label="Conflicts between the two games (orders) of a pair")
 
 
 def _flips_hint(side: str, one: GameConflicts) -> str:
@@ -178,7 +178,7 @@ def _flips_hint(side: str, one: GameConflicts) -> str:
     tie."""
     leaning = one.toward_first if side == "first" else one.toward_second
     won = f"the answer shown {side} won both games"
-    return f"{won}\nclick: all {leaning} flips toward the {side} position"
+    return f"{won}\nClick to open all {leaning} flips toward the {side} position"
 
 
 def _percent_html(part: int, whole: int) -> Markup:
@@ -199,15 +199,21 @@ def games_finding(filtered: FilteredStudy) -> tuple[str, str]:
         if found:
             best = max(found, key=lambda model: found[model].value or 0.0)
             title = f"{best} has the highest rating: {number(found[best].value, 2)} of 10."
-            return title, "The mean over items of each model's mean rating."
+            return title, "The rating is the mean over items of a model's mean rating from 1 to 10."
         return "No verdicts yet.", "Results appear here while the study runs."
     best = next(iter(rates))
     conflicts = game_conflicts(filtered)
     unequal = sum(one.unequal_pairs for one in conflicts)
     pairs = sum(one.pairs for one in conflicts)
-    lead = "Adjusted win rate: (wins + half the ties) / all, the two games of a pair combined."
+    lead = (
+        "Adjusted win rate: (wins + half the ties) / all pairs, with the two orders of a pair "
+        "combined."
+    )
     if pairs:
-        lead = f"{count(unequal)} of {count(pairs)} pairs have conflicting games. {lead}"
+        lead = (
+            f"{count(unequal)} of {count(pairs)} pairs have different results in their two orders "
+            f"(games). {lead}"
+        )
     return f"{best} has the highest adjusted win rate: {share(rates[best].value)}.", lead
 
 
@@ -226,8 +232,8 @@ def game_kpis(filtered: FilteredStudy) -> list[Kpi]:
         second = count(sum(one.both_second for one in conflicts))
         of = f"of {count(pairs)}"
         kpis += [
-            Kpi("First shown won both games", first, of, "pairs judged in both orders"),
-            Kpi("Second shown won both games", second, of, "pairs judged in both orders"),
+            Kpi("First position won both games", first, of, "pairs judged in both orders"),
+            Kpi("Second position won both games", second, of, "pairs judged in both orders"),
         ]
     return kpis
 
@@ -239,8 +245,7 @@ def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
         return EMPTY
     first, second = sum(o.both_first for o in found), sum(o.both_second for o in found)
     text = (
-        f"**{count(unequal)} of {count(pairs)}** pairs have conflicting games: the answer shown "
-        "first "
-        f"won both {count(first)} times, the second {count(second)} times."
+        f"**{count(unequal)} of {count(pairs)}** pairs have different results in the two orders: "
+        f"the first position won both {count(first)} times, the second {count(second)} times."
     )
     return wrap(fill('<p class="eh-small">{}</p>', inline_markup(text)))

@@ -48,7 +48,9 @@ def show_ratings(filtered: FilteredStudy) -> Markup:
     found = single_ratings(rows) if len(rows) else {}
     if not found:
         return empty_state(
-            "No single ratings.", "The prompt mt-bench-single rates one answer at a time."
+            "No single ratings.",
+            "To get single ratings, use the prompt mt-bench-single, which "
+            "rates one answer at a time.",
         )
     order = sorted(found, key=lambda model: -(found[model].value or 0.0))
     axis = fit_axis([found[model] for model in order], steps_from(1), number)
@@ -115,7 +117,10 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
     are symmetric."""
     found = label_counts(filtered)
     if not found:
-        return empty_state("No five-level verdicts.", "The five labels compare two answers.")
+        return empty_state(
+            "No five-level verdicts.",
+            "Use a prompt whose verdict is one of five labels, such as Arena-Hard's.",
+        )
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         *(ColumnHead(label) for label in ARENA_LABELS),
@@ -150,7 +155,8 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
         ColumnHead("Each verdict once"),
         ColumnHead(
             f">> counts {STRONG_WINS} times",
-            tip="Arena-Hard's code; the weights add no observations",
+            tip="Arena-Hard's code counts >> (much better) several times; this adds no "
+            "observations",
         ),
     ]
     lines = [
@@ -161,4 +167,8 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
         ]
         for model, got in plain.items()
     ]
-    return value_table(heads, lines, label="Bradley–Terry with and without weights")
+    return value_table(
+        heads,
+        lines,
+        label="Bradley–Terry ratings with and without extra weight for >> (much better)",
+    )

@@ -70,14 +70,17 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
                 f"choice {number(cell.choice, 4)}",
             ]
             if cell.doubt_level:
-                lines.append(f"upper bound from entropy and choice: {number(cell.max_grade, 4)}")
+                lines.append(
+                    f"largest grade possible with this entropy and choice: "
+                    f"{number(cell.max_grade, 4)}"
+                )
             corners = cell.doubt_level if part == "Grade" else 0
             printed = getattr(cell, part.lower())
             cells[short_model(model), short_prompt(prompt)] = StaticCell(
                 printed, tuple(lines), corners
             )
     columns = [(short_prompt(prompt), f"prompt {k}") for k, prompt in enumerate(GRADE_PROMPTS, 1)]
-    title = "With the unrelated option added, N + 1" if added else "Without the unrelated option"
+    title = "With an unrelated option (N + 1 options)" if added else "Without the unrelated option"
     rows = [short_model(model) for model in models_by_grade()]
     return static_matrix(rows, columns, cells, scale, title=title)
 
@@ -121,7 +124,7 @@ def _doubtful_list() -> Markup:
         ColumnHead("Upper bound"),
         ColumnHead("Excess"),
     ]
-    body = value_table(heads, rows, label="Published grades above their upper bound")
+    body = value_table(heads, rows, label="Published grades above the largest possible value")
     title = f"Show the {len(rows)} cells"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
@@ -216,7 +219,7 @@ def _alignment_table() -> Markup:
         by_judge.items(), key=lambda pair: (order[pair[0][1]] == 2, _alignment_rank(pair[1]))
     )
     lines = [_alignment_row(judge, sees, runs, axis) for (judge, sees), runs in ranked]
-    reason = "needs the votes of each person; the paper prints none"
+    reason = "this value needs the votes of each person, which the paper does not print"
     always = [
         Markup('<span class="eh-mute">Always tie</span>'),
         *("–", "–", "–"),

@@ -52,7 +52,7 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
     if path.stat().st_size > MAX_BYTES:
         raise InvalidScores(
             f"{path.name} is larger than {count(MAX_BYTES)} bytes. "
-            "Upload one line per model and benchmark."
+            "Upload a file with one line per model and benchmark."
         )
     try:
         table = pd.read_csv(path, dtype=str, skipinitialspace=True, encoding="utf-8-sig")
@@ -100,8 +100,8 @@ def show_correlations(
     if not scores:
         return empty_state(
             "No other benchmarks yet.",
-            "Upload a CSV with the columns `model, benchmark, score` and the model names of this "
-            "study. A high correlation means that the study ranks models as the benchmark does.",
+            "Upload a CSV with the columns `model, benchmark, score` and this study's model "
+            "names. A high correlation means that both rank the models alike.",
         )
     found = study_redundancy(filtered, scores)
     if found is None:
@@ -128,11 +128,16 @@ def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others
     if common:
-        text = f"{count(len(common))} of {count(len(own), 'model')} are in the table"
+        text = (
+            f"{count(len(common))} of {count(len(own), 'model')} of this study are in the "
+            "uploaded table"
+        )
         text += f"; missing: {', '.join(sorted(missing)[:6])}." if missing else "."
         return fill('<p class="eh-small">{}</p>', inline_markup(text))
     text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
-    return notice_html("warn", "No model name matches.", f"{text}Rename the models in the CSV.")
+    return notice_html(
+        "warn", "No model name matches.", f"{text}Rename the models in the CSV as in this study."
+    )
 
 
 def show_scatter(filtered: FilteredStudy, scores: BenchmarkScores | None) -> Figure | None:

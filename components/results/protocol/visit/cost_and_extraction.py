@@ -217,7 +217,7 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
         ColumnHead("Extracted"),
         ColumnHead("No verdict"),
         ColumnHead("Counted as"),
-        ColumnHead("Failed", tip="calls without a reply; they are left out"),
+        ColumnHead("Failed", tip="calls that returned no reply; they are left out"),
     ]
     summary = fill(
         '<p class="eh-small">{}</p>', inline_markup(extraction_sentence(filtered, found))
@@ -302,7 +302,7 @@ def visit_kpis(
         cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
         each = cheap.cost.dollars
         whole = dollars(NEW_MODEL_GAMES * (each.value or 0))
-        note = f"{cheap.judge}; {NEW_MODEL_GAMES} head-to-heads, as for a new model: {whole}"
+        note = f"by {cheap.judge}; the {NEW_MODEL_GAMES} head-to-heads of a new model cost {whole}"
         price = f"${each.value:.4f}" if each.value else "free"
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)

@@ -88,15 +88,19 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("Category", numeric=False),
         ColumnHead("Elo"),
         ColumnHead("", axis=axis),
-        ColumnHead("Over orders", tip="95 % range over other orders of the items; not a CI"),
+        ColumnHead(
+            "Over orders",
+            tip="95 % range of the Elo over other orders of the items; not a confidence interval",
+        ),
         ColumnHead(
             "# matches",
-            tip="head-to-heads, ties included; orders combined by the counting rule in use",
+            tip="number of head-to-heads, ties included; the two orders are combined by the "
+            "counting rule in use",
         ),
         ColumnHead("Ties"),
     ]
     if played:
-        tip = "wins / head-to-heads other than ties"
+        tip = "wins divided by head-to-heads that are not ties"
         heads.append(ColumnHead("Win rate vs reference, %", tip=tip))
         heads.append(ColumnHead("n without ties"))
     lines = [
@@ -113,11 +117,9 @@ def _outside_interval_note(rows: Sequence[VisitLeaderboardRow]) -> Markup:
     names = [row.model for row in rows if row.elo.outside_interval]
     if not names:
         return EMPTY
-    lies, its = ("lies", "its") if len(names) == 1 else ("lie", "their")
     text = (
-        f"{join_names(names)} {lies} outside {its} interval: similar battles follow each other "
-        "in the plan, and "
-        "the last ones dominate Elo. Use the Bradley–Terry ratings under Ranking."
+        f"The Elo of {join_names(names)} lies outside its interval, because the last battles of "
+        "the plan count most. Use the Bradley–Terry ratings under Ranking."
     )
     return wrap(fill('<p class="eh-small">{}</p>', text))
 
@@ -204,9 +206,12 @@ def show_skills(filtered: FilteredStudy) -> Markup:
 def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
     rated = [row for row in rows if row.matches]
     if not rated:
-        return "No head-to-heads yet.", "The leaderboard appears while the study runs."
+        return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
     best = max(rated, key=lambda row: row.elo.estimate.value or 0.0)
-    lead = "Online Elo, K 4, one pass in plan order, as in VisIT-Bench; intervals are added here."
+    lead = (
+        "Elo is computed online as in VisIT-Bench (K 4, one pass in plan order); intervals are "
+        "added here."
+    )
     against = max(
         (row for row in rated if row.against_reference.value is not None),
         key=lambda row: row.against_reference.value or 0.0,

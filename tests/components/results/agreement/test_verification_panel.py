@@ -200,7 +200,7 @@ def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(stor
 def test_the_report_has_the_panel_and_the_numbers(store: Store) -> None:
     scene = study_of(store)
     html = report_html(scene.store, "s")
-    assert "Verified answers" in html and says(html, "answer", "fails", "preferred")
+    assert "Verified answers" in html and says(html, "answer", "not follow", "preferred")
     found = re.search(r'id="metrics">(.*?)</script>', html, re.DOTALL)
     assert found
     value = json.loads(found[1])["verification"]["judges"]["first"]["p"]["prefers_following"]

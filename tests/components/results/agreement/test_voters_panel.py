@@ -207,7 +207,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
         and targeted_votes_note(data) == ""
     )
     assert "chosen" not in store.frame("voted")
-    assert "Agreement by subset of votes" not in show_voters(data)
+    assert "subsets of votes" not in show_voters(data)
     assert says(voters_subtitle(data), "3", "18 votes; none flagged")
 
 
@@ -242,7 +242,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
     assert says(said, "good", "person best")
-    assert says(said, "2", "pooled", "comes closest")
+    assert says(said, "2", "pooled", "agrees best")
     assert best_prompt_sentence([]) == ""
     six_items().save(store)
     alone = agreement(store, "voted")

@@ -78,7 +78,7 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
         )
     )
     told = flip_sentence(sliced)
-    assert says(told, "**No", "leans", "writing", "coding")
+    assert says(told, "**No", "by category", "writing", "coding")
     # Most pairs flip, the entropy looks even: opposite leans cancel, and the sentence says so.
     hidden = lean(
         flips=25,
@@ -239,7 +239,7 @@ def test_p_is_written_as_papers_write_it(p, text):
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
-    assert bias_view.show_finding(nobody)[0] == "Nothing has been judged yet."
+    assert bias_view.show_finding(nobody)[0] == "There are no verdicts yet."
     assert says(bias_view.show_matrix(nobody, "Consistency"), "Nothing", "show yet")
     assert bias_view.show_slots(nobody) is None
     assert bias_view.show_kpis(nobody, 0, 0) == ""

@@ -48,7 +48,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     html = show_card(Raters(FilteredStudy(voted, "voted")), "first")
     said = text(html)
     assert says(said, "Only 6", "comparisons", "verdicts")  # below 20
-    assert "Judge more items" in said
+    assert "judge more items" in said
     assert says(html, 'data-tip="Rule: comparisons', "orders &lt; 20")
     assert says(said, "chance", "position shares: 0")
     assert says(said, "repeats not", "measured")
@@ -122,7 +122,7 @@ def test_a_filter_that_leaves_a_judge_nothing_shows_the_next(voted):
     html = cards_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="good")), "first")
     assert ">good <" in html or ">good</h1>" in html.replace(" </h1>", "</h1>")
     nothing = cards_tab.draw_card(FilteredStudy(voted, "voted", Filter(judge="nobody")), "first")
-    assert says(nothing, "No judge", "report")
+    assert says(nothing, "no judge", "report")
 
 
 def test_text_from_data_stays_text(store):

@@ -42,7 +42,7 @@ def test_three_findings_lead_to_their_views(judged):
 def test_people_stand_beside_the_judges(store):
     name = six_items("Voted").save(store)
     people = overview_tab.draw_people(FilteredStudy(store, name))
-    assert says(people, "comes closest", "people") and "chance" in people
+    assert says(people, "agrees with", "people most") and "chance" in people
 
 
 def test_the_headline_is_that_of_position_bias(judged):

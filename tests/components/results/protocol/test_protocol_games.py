@@ -77,7 +77,7 @@ def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):
         protocol_games.unequal_games_html(protocol_games.game_conflicts(scene)),
         "<b>3",
         "5</b>",
-        "conflicting games",
+        "different results",
     )
 
 

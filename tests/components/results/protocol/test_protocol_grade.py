@@ -184,4 +184,4 @@ def test_a_filter_that_leaves_nothing_says_so(graded):
     assert says(protocol_view.protocol_finding(nobody)[0], "rotations yet")
     assert protocol_view.show_kpis(nobody) == ""
     assert "No reply text" in protocol_reading.show_reading_differences(nobody)
-    assert "No reply graded" in protocol_reading.show_option_grades(nobody)
+    assert "No reply contains" in protocol_reading.show_option_grades(nobody)

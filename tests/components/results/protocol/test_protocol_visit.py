@@ -97,7 +97,7 @@ def test_the_page_says_which_rule_is_on(pictures):
         )
 
     as_published = told("")
-    assert says(as_published, "needs", "otherwise", "authors&#x27; code")
+    assert says(as_published, "both orders", "otherwise", "authors&#x27; code")
     assert says(as_published, "tie (paper", "code") and "not as published" not in as_published
     majority = told("majority of the orders")
     assert says(majority, "win", "win", "authors&#x27; README")

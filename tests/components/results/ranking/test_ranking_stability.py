@@ -46,21 +46,24 @@ def test_the_same_ranking_names_the_neighbours_that_do_not_differ():
 def test_only_a_reversal_significant_in_both_orders_is_a_no():
     whole = Board("abc")
     said = sentence(Board("abc", "ab"), Board("bac", "ba"), whole)
-    assert said == "No: a is significantly above b in one order and below it in the other."
+    assert (
+        said
+        == "No: a is significantly above b in one order and significantly below b in the other."
+    )
     said = sentence(Board("abc", "ab"), Board("bac"), whole)
     assert said == (
         "In part: place 3 is the same in both orders; "
-        "1 and 2 change (a significant difference in one order only)."
+        "places 1 and 2 change (each difference is significant in one order only)."
     )
     said = sentence(Board("abc"), Board("bac"), whole)
-    assert says(said, "1", "2", "no significant", "either")
+    assert says(said, "1", "2", "no difference", "either")
 
 
 def test_no_place_in_common():
     said = sentence(Board("ab"), Board("ba"), Board("ab"))
     assert said == (
-        "Not known: the orders give every place differently "
-        "(no significant difference in either order)."
+        "Not known: every place has a different model in the two orders "
+        "(no difference is significant in either order)."
     )
 
 

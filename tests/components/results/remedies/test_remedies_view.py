@@ -224,7 +224,7 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     view = load_remedies(filtered)
     kinds = {(one.kind, one.line.rule.id) for one in view.pilot_lines}
     assert ("repeats", "repeats(3)-both") in kinds
-    assert "From pilots" in rules_table(view)
+    assert "from pilots" in rules_table(view)
     chart = frontier_chart(view, by_dollars=False)
     for place in range(1, len(view.pilot_lines) + 1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
@@ -272,7 +272,7 @@ def test_a_budget_is_given_in_comparisons(prd):
     assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
     nothing = load_remedies(shown(prd, "vicuna-13b"))
     free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
-    assert says(remedy_finding(free)[1], "$40", "once", "1,904 comparisons")
+    assert says(remedy_finding(free)[1], "$40", "1,904 comparisons", "one call")
 
 
 def test_dollars_are_off_with_a_reason(prd, simulated):

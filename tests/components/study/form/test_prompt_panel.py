@@ -84,7 +84,7 @@ def test_a_missing_prompt_is_reported_in_the_list():
     html = prompt_library(
         read_lenient_study(START_YAML.replace("brief-letters", "gone.yaml"), HERE)
     )
-    assert says(html, "not found: no", "prompt")
+    assert says(html, "not found: there", "prompt")
 
 
 def test_what_a_new_prompt_begins_with_can_be_saved_as_it_is():

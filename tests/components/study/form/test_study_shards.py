@@ -80,7 +80,7 @@ def test_without_questions_and_answers_nothing_can_be_asked_and_the_page_says_wh
     assert says(look.plan_error, "put", "items.jsonl beside", "files")
     store = Store(shards.parent / "evenhand.db")
     _, strip, run, *_ = plan_updates(look, FormState(), store)
-    assert says(strip, "hold verdicts, no", "questions") and not run.visible
+    assert says(strip, "contain verdicts, but no", "questions") and not run.visible
     assert "Open the verdicts" in strip
     assert OFFERED in records_html(look, FormState())
     opened = FormState(panel="prompts")

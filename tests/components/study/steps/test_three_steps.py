@@ -160,5 +160,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(tmp_pat
     assert 0.7 < bias.whole("accuracy").value < 0.95
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
-    assert said == "By design precise and padded are the best answers: each is a right choice."
+    assert said == (
+        "By design precise and padded are equally good and the best: choosing any of them is right."
+    )
     store.close()
