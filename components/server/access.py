@@ -153,7 +153,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     (
-        "files and variables of the machine in a study",
+        "a study may read the server's files and environment variables",
         lambda a: (
             "yes"
             if a.machine_files

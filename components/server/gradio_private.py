@@ -504,7 +504,7 @@ PRIVATE_NAMES: Final = (
     ),
     PrivateName(
         "http_server.Server",
-        "limit connections, request heads and their time",
+        "limit the number of connections, and the size and duration of request heads",
         "Slow clients can hold connections without limit.",
         _names("http_server"),
         _check_server,

@@ -260,7 +260,7 @@ def fetch_private(text: str, store: Store, typed: TypedKeys) -> JobResult:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines, encoding="utf-8")
     made = change_source(text, f"{UPLOADS_FOLDER}/{out.name}")
-    told = f"{len(found.items):,} items at {found.revision[:12]}. The study now uses them."
+    told = f"{len(found.items):,} items, revision {found.revision[:12]}. The study now uses them."
     return JobResult(made, notice_html("calm", "Fetched.", told))
 
 

@@ -69,8 +69,14 @@ def _missing_study_text(study: Study) -> str:
     if study.unrelated == "add":
         return "An added option changes N, and grades of different N cannot be compared."
     if study.unrelated == "replace":
-        return "The store has no matching study without the unrelated option."
-    return "The store has no matching study with an unrelated option."
+        return (
+            "The store has no verdicts by these judges and prompts on the same data without the "
+            "unrelated option."
+        )
+    return (
+        "The store has no verdicts by these judges and prompts on the same data with an unrelated "
+        "option (an answer to another item)."
+    )
 
 
 def find_counterpart(store: Store, study: Study) -> str | None:

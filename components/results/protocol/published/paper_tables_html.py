@@ -91,14 +91,15 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        f"{found.above_parts} of {found.cells} grades exceed the upper bound from their entropy "
-        f"and choice; {found.above_both} exceed both ({short_model(model)}, "
-        f"{short_prompt(prompt)}: {number(worst.grade, 2)}, at most "
-        f"{number(worst.max_grade, 2)}). With the added option, N grows: the grade rises in "
-        f"{found.grade_rises} of {found.pairs} cells, the choice score falls in "
-        f"{found.choice_falls}. {found.leaders} different models lead a column. The authors report "
-        "differences of 0.05 to 0.12 between repeats, and N is mixed. Do not rank your judges "
-        "against these values."
+        f"Do not rank your judges against these values. {found.above_parts} of {found.cells} "
+        "printed grades are larger than their printed entropy and choice score allow; the largest "
+        f"excess is {short_model(model)}, {short_prompt(prompt)}: {number(worst.grade, 2)} instead "
+        f"of at most {number(worst.max_grade, 2)}. {found.above_both} grades are larger than both "
+        "their entropy and their choice score. The unrelated option increases N, so the two tables "
+        f"are not comparable: with it, the grade is higher in {found.grade_rises} of "
+        f"{found.pairs} cells, the choice score lower in {found.choice_falls}. The best model "
+        f"depends on the prompt and table ({found.leaders} different ones). The authors report "
+        "differences of 0.05 to 0.12 between repeats, and pool items with different N."
     )
     return notice_html("warn", "Not a reliable standard.", text)
 
