@@ -317,7 +317,7 @@ def test_a_first_retry_is_a_line_and_no_box():
 def test_a_refused_parameter_is_told_once_with_its_effect():
     text = words(show_notices(running(missing_parameters=(("gpt", "temperature, top_p"),))))
     assert says(text, "without temperature, top_p", "temperature, top_p")
-    assert says(text, "keys", "own")
+    assert says(text, "separate keys")
 
 
 def test_slow_calls_are_a_line_with_their_age():

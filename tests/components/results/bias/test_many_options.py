@@ -62,8 +62,8 @@ def test_who_prefers_a_place_is_counted_and_named(frame):
     bias = bias_from_frame(frame)
     title, lead = option_finding(bias, fit_option_rows(frame))
     assert title == (
-        "One of two judges prefers a position. first picks the first of 4 in 100\u202f% of its "
-        "choices (p < .001, permutation test of all positions)."
+        "One of two judges prefers a position. first picks the first of 4 positions in "
+        "100\u202f% of its choices (p < .001, permutation test of all positions)."
     )
     assert "25\u202f% of its choices" in lead
 

@@ -50,7 +50,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     assert says(said, "Only 6", "comparisons", "verdicts")  # below 20
     assert "judge more items" in said
     assert says(html, 'data-tip="Rule: comparisons', "orders &lt; 20")
-    assert says(said, "chance", "position shares: 0")
+    assert says(said, "position shares", "0")
     assert says(said, "repeats not", "measured")
     assert says(said, "6", "toward", "0 toward", "6")
     # 12 replies at 100 + 20 tokens, 1.5 seconds and 0.002 dollars each.

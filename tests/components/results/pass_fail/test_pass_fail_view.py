@@ -52,7 +52,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_the_sentence_comes_first(store: Store) -> None:
     title, lead = pass_fail_tab.finding(FilteredStudy(store, "checks"))
     assert title == "It passes 97 % of good answers and 39 % of bad ones."
-    assert re.search(r"True pass rate \*\*59.% \[\d+, \d+\]\*\*, observed 73.%", lead)
+    assert re.search(r"true pass rate is \*\*59.% \[\d+, \d+\]\*\*, the observed one 73.%", lead)
     assert "points too high" in lead
     assert max(len(text.split()) for text in (title, lead)) <= 25
 

@@ -66,7 +66,7 @@ def test_conflicts_by_what_the_two_games_say(scene):
     # The win in q3 was the first shown's: that flip leans to the first, too.
     assert (one.toward_first, one.toward_second) == (2, 1)
     html = protocol_games.show_conflicts([one])
-    assert says(html, "click", "2 flips toward")
+    assert says(html, "Click", "2 flips toward")
 
 
 def test_the_adjusted_win_rate_counts_unequal_games_as_ties(scene):

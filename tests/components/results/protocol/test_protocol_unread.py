@@ -47,8 +47,8 @@ def test_the_authors_number_stands_beside_ours_where_a_trial_was_not_read(graded
     html = show_unread_trials(scene, study_grade_cells(scene))
     assert ">mumbler<" in html and ">steady<" not in html
     assert "<b>1.00</b>" in html and "<b>0.94</b>" in html and "<b>0.90</b>" in html
-    assert says(html, "1", "unusable trial", "left")
-    assert says(draw_heatmap(scene, "Grade").bodies["sizes"], "Items", "unusable trial")
+    assert says(html, "1", "unusable reply", "left out")
+    assert says(draw_heatmap(scene, "Grade").bodies["sizes"], "unusable reply")
 
 
 def test_the_command_prints_the_same(graded: Store) -> None:

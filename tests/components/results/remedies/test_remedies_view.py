@@ -172,7 +172,7 @@ def test_an_applied_rule_is_followed_and_named(prd):
     view = shown(prd, "gpt-4")
     assert prd.version("prd") != before
     assert view.rule[0] == "majority"
-    assert rule_clause(view) == "; one win and one tie is a win"
+    assert rule_clause(view) == "; a win in one order and a tie in the other is a win"
     assert says(methods_paragraph(view), "win", "tie", "win") or (
         says(methods_paragraph(view), "win", "tie")
     )

@@ -75,7 +75,7 @@ def test_what_is_missing_is_said_with_what_it_would_do(won):
     html = wins_view.show_win_rates(fair(won))
     assert says(html, "3", "40 verdicts", "missing")
     assert "has 56.2 instead of 56.8" in html  # 56.25 to even
-    assert says(html, "lost", "won: 52.5", "60.0")
+    assert says(html, "lost", "won", "52.5", "60.0")
     assert "Open 3" in html and "&quot;status&quot;: &quot;failures&quot;" in html
 
 
