@@ -259,7 +259,7 @@ REDUNDANCY: Final = Panel(
         Body("scatter", "eh-scatter", chart_height=1, clickable=True),
     ),
     "Redundancy: correlation with other benchmarks",
-    f"over the models that both have; {CI_TEXT} over models",
+    f"over the models with scores in both benchmarks; {CI_TEXT} over models",
     controls=(
         Control("correlation", "Correlation", tuple(protocol_redundancy.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),

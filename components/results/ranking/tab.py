@@ -160,7 +160,8 @@ ORDERS: Final = Panel(
     draw_orders,
     (Body("orders", "eh-orders"),),
     "Does the ranking depend on the order?",
-    f"ratings from one order alone and from both orders; line: 95{NARROW_SPACE}% CI of both",
+    "ratings from each order alone and from both orders together; line: "
+    f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
 )

@@ -270,7 +270,10 @@ def show_levels(filtered_study: FilteredStudy) -> Markup:
         for row in found
     ]
     against = f"against {baseline}" if baseline else "against all opponents"
-    subtitle = f"% of usable verdicts {against}, both orders; the tie is centred on the line"
+    subtitle = (
+        f"% of usable verdicts {against}, both orders; ties are drawn half on each side of the "
+        "centre line"
+    )
     body = level_legend() + level_table(lines, baseline or "")
     return panel_html("Five levels", subtitle, body, how_text=HOW_LEVELS)
 

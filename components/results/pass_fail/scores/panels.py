@@ -35,9 +35,8 @@ NO_LABELS: Final = (
     "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
 )
 ONE_ORDER: Final = (
-    "Options and criteria were listed in one order only. Set options: rotations or "
-    "criteria_order: rotations to "
-    "measure their effect."
+    "Options and criteria were listed in one order only. To measure the effect of "
+    "their order, set options to rotations or criteria_order to rotations."
 )
 
 
