@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import re
 from collections.abc import Iterator
@@ -124,6 +125,7 @@ def test_elo_is_drawn_from_a_hundred_battles_on(judged):
     full = view.figures()
     assert view.elo.battles >= MIN_ELO_BATTLES
     assert full.elo_figure and full.elo_figure["data"]
+    view = copy.copy(view)  # the store keeps the other one for later tests
     view.elo = replace(view.elo, battles=MIN_ELO_BATTLES - 1)
     few = view._draw_elo()
     assert says(few["summary"], "99", "100", "few", "Elo")
