@@ -56,7 +56,7 @@ class PrivateName:
     name: str
     use: str
     fallback: str
-    """What happens instead if the check fails."""
+    """Consequence of a failed check."""
     attributes: frozenset[str]
     """Attribute names that no other module may use; tests/test_structure.py checks it."""
     check: Callable[[Any, Any], bool]
