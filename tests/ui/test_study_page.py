@@ -14,7 +14,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
-from tests.ui.conftest import choose, show_file, show_settings
+from tests.ui.conftest import address, choose, show_file, show_settings
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -158,7 +158,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     choose(page, "verdicts", file)
     wait_for(lambda: page.locator("#eh-study input").input_value() == "battles")
     page.wait_for_selector("#eh-over-bias h2")
-    wait_for(lambda: "tab=results" in page.url)
+    wait_for(lambda: "tab=results" in address(page))
 
 
 def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from studies.__main__ import main as studies
 from studies.errors import StoreUnusable
 from studies.spec.study import Study
-from studies.store.recovery import rolling_backups
+from studies.store.recovery import damage, rolling_backups
 from studies.store.recovery.backup import find_damage
 from studies.store.recovery.rolling_backups import (
     DailyBackupThread,
@@ -190,8 +190,9 @@ def test_items_that_are_lost_take_their_asks_along(damaged: Path) -> None:
 
 
 def test_the_command_reports_tables_and_names_the_new_file(
-    damaged: Path, capsys: pytest.CaptureFixture[str]
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(damage, "_RETRY_SECONDS", (0.01,))
     flip_bytes(damaged)
     for number in ("", "-2"):
         assert studies(["repair", str(damaged)]) == 0
