@@ -71,8 +71,9 @@ def targets(app: Served) -> list[str]:
               f"{app.store.parent}/uploads/0a0a0a0a-theirs.csv", app.store.with_suffix(".log"),
               f"{ROOT}/app.py", f"{ROOT}/requirements.txt", f"{ROOT}/judges/providers.yaml",
               f"{ROOT}/.git/config"]  # fmt: skip
-    return ["/etc/passwd", "/proc/self/environ", "/proc/self/cmdline", "/proc/self/maps",
-            "/dev/zero", *map(str, inside)]  # fmt: skip
+    found = ["/etc/passwd", "/proc/self/environ", "/proc/self/cmdline", "/proc/self/maps",
+             "/dev/zero", *map(str, inside)]  # fmt: skip
+    return found if ALL else [found[0], found[1], *map(str, inside[:4])]
 
 
 def paths(app: Served) -> list[str]:
@@ -105,7 +106,7 @@ def test_nor_on_one_s_own_machine(own_app):
 
 def refuses_every_path(app: Served) -> None:
     tried = paths(app)
-    assert len(tried) > 300
+    assert len(tried) > (500 if ALL else 200)
     page = asked(app, "/")[1][:200]
     for path in tried:
         answer, content = asked(app, path)
@@ -243,14 +244,13 @@ def test_an_event_of_a_gigabyte_is_not_read_into_memory(app):
     assert asked(app, "/config")[0].status == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["deep_link?session_hash={}", "vibe-code", "run-history/records", "runs",
-             "stream/{}/0/1/playlist.m3u8", "component_server", "process_recording"],
-)  # fmt: skip
-def test_routes_of_gradio_that_nobody_needs_are_closed(path, app):
+def test_routes_of_gradio_that_nobody_needs_are_closed(app):
     visitor = Visitor(app.url)
     visitor.open()
-    for method in ("GET", "POST"):
-        answer, _ = asked(app, f"/gradio_api/{path.format(visitor.session)}", method)
-        assert answer.status == 404, (method, path)
+    for path in ("deep_link?session_hash={}", "vibe-code", "run-history/records", "runs",
+                 "stream/{}/0/1/playlist.m3u8", "component_server",
+                 "process_recording"):  # fmt: skip
+        for method in ("GET", "POST"):
+            answer, _ = asked(app, f"/gradio_api/{path.format(visitor.session)}", method)
+            assert answer.status == 404, (method, path)
     assert not list((app.store.parent.parent / "tmp").rglob("state.json"))
