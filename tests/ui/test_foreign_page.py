@@ -13,7 +13,8 @@ import pytest
 
 from studies.store.store import Store
 from tests.components.server.test_foreign_sites import STUDY
-from tests.ui.conftest import BROWSERS, QUIET, App, free_port, playwright
+from tests.ports import free_port
+from tests.ui.conftest import BROWSERS, QUIET, App, playwright
 
 pytestmark = pytest.mark.browser
 SITE = "evil.example"

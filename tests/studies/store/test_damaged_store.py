@@ -22,8 +22,8 @@ from studies.store.recovery import damage
 from studies.store.recovery.file_header import read_header
 from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
 from studies.store.store import Store
-from tests.local_app import app_main
 from tests.other_user import let_others_enter, without_rights
+from tests.ports import free_port
 from tests.studies.store.damaged_stores import (
     DAMAGE,
     add_foreign_log,
@@ -32,7 +32,6 @@ from tests.studies.store.damaged_stores import (
     fill_store,
     flip_bytes,
 )
-from tests.ui.conftest import free_port
 
 STUDY = """name: small
 data: {source: probe, count: 2}
@@ -85,6 +84,8 @@ def test_every_command_refuses_a_damaged_store_in_one_line(
 def test_the_app_does_not_start_with_a_damaged_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from tests.local_app import app_main  # imports Gradio
+
     monkeypatch.setattr(damage, "_RETRY_SECONDS", (0.01,))
     paths = []
     for name, (spoil, _) in DAMAGE.items():
