@@ -23,6 +23,7 @@ from studies.texts.injection import (
     is_suspect,
     suspect_places,
 )
+from tests.samples import each
 from tests.studies.small_items import ask, judged, study
 
 INJECTIONS = {
@@ -131,14 +132,14 @@ LOOKALIKES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text"), [(r, t) for r, ts in INJECTIONS.items() for t in ts])
+@each("rule, text", [(r, t) for r, ts in INJECTIONS.items() for t in ts])
 def test_an_injection_is_found_by_its_rule(rule, text):
     found = find_spans(f"A fair start.\n{text}\nAn end.")
     assert rule in {name for span in found for name in span.rules}
     assert is_suspect(text)
 
 
-@pytest.mark.parametrize("text", LOOKALIKES)
+@each("text", LOOKALIKES)
 def test_what_merely_looks_like_one_is_not_flagged(text):
     assert find_spans(text) == () and not is_suspect(text)
 
