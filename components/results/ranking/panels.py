@@ -263,9 +263,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
     )
     tip = attributes(
         {
-            "data-tip": "Bradley–Terry outside the Elo band\n"
-            "Inside: the Bradley–Terry rating lies within "
-            f"the final band over shuffled orders.\nOutside: {', '.join(away)}",
+            "data-tip": "Bradley–Terry ratings outside the Elo band\nThe band is the final Elo "
+            f"over shuffled orders.\nOutside the band: {', '.join(away)}",
             "tabindex": "0",
         }
     )

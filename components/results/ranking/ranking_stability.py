@@ -18,9 +18,9 @@ from metrics.ratings.bradley_terry import Leaderboard
 
 Answer = Literal["Yes", "No", "In part", "Not known"]
 HOLD_RULE: Final = (
-    "“Significantly”: the difference of two ratings has an interval that excludes 0, adjusted for "
-    "all pairs of models (max-t). “No” needs a pair that one order ranks significantly one way and "
-    "the other order significantly the other way."
+    "A difference of two ratings is significant if its interval, adjusted for all pairs of "
+    "models (max-t), excludes 0. The answer is “no” if the two orders rank a pair of models in "
+    "opposite ways and both differences are significant."
 )
 
 

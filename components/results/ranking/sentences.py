@@ -45,7 +45,7 @@ def unclear_leader_sentence(board: Leaderboard) -> str:
     if gap.value is None and gap.note == NO_WIN_CHAIN_NOTE:
         return f"{first} and {second} cannot be compared yet: no chain of wins connects them"
     if board.strong_component[0] != board.strong_component[1] and gap.high is None:
-        return f"{first} won every battle that separates it from {second}"
+        return f"The group of models with {first} won every battle against the group with {second}"
     return f"No significant difference between {first} and {second} yet"
 
 

@@ -28,8 +28,8 @@ def patterns_panel(view: RemedyView) -> Markup:
     if found is None:
         return EMPTY
     rows = (
-        ("The same winner twice, which is right", found.same_right, (1.0, 1.0, 1.0), False),
-        ("The same winner twice, which is wrong", found.same_wrong, (0.0, 0.0, 0.0), False),
+        ("The right winner twice", found.same_right, (1.0, 1.0, 1.0), False),
+        ("The wrong winner twice", found.same_wrong, (0.0, 0.0, 0.0), False),
         ("Opposite winners", found.opposite, (0.5, 0.5, 0.5), False),
         ("Tie twice", found.tie_twice, (0.5, 0.5, 0.5), False),
         ("A tie once, and the right winner once", found.tie_once_right, (0.75, 1.0, 0.5), True),
@@ -46,8 +46,9 @@ def patterns_panel(view: RemedyView) -> Markup:
     sentence = (
         f"The rules differ only in the two bold rows: ({count(found.tie_once_right)} − "
         f"{count(found.tie_once_wrong)}) ÷ 4 ÷ {count(found.comparisons)} = "
-        f"**{points(found.gain)} points** for adding up, and {points(-found.gain)} for “must "
-        "agree”. For more accuracy, use graded replies or another judge."
+        f"**{points(found.gain)} points** against one call for “added up”, and "
+        f"{points(-found.gain)} for “must agree”. For more accuracy, use graded replies or "
+        "another judge."
     )
     return panel(
         "Why asking twice gains so little",

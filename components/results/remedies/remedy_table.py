@@ -49,8 +49,8 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = "Rules with votes of people, whose intervals are not adjusted"
-FEWER_PART: Final = "Rules on fewer comparisons, whose intervals are not adjusted"
+PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted)"
+FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not adjusted)"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
