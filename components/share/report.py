@@ -248,9 +248,9 @@ def _points_method(view: FilteredStudy) -> str:
             "answers."
         )
     return (
-        f"{start} The true pass rate uses labels where they exist, elsewhere the estimate of "
-        "Rogan and Gladen with the limits of Lang and "
-        "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
+        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
+        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
+        "assumes equal error rates on labelled and unlabelled answers."
     )
 
 

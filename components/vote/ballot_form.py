@@ -42,8 +42,8 @@ UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
 )
 FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
     {
-        "pair": "Which answer better and fully follows the instruction: factual, helpful and "
-        "accurate?",
+        "pair": "Which answer follows the instruction better? A good answer follows it fully "
+        "and is factual, helpful and accurate.",
         "levels": "Which answer is better by the criteria, and by how much?",
         "options": "Which answer is the most helpful one that follows the instruction?",
         "verify": "Does this answer correctly follow the instruction?",

@@ -168,7 +168,7 @@ def panel(gain: float, judges: dict[str, str], n: int = 400, seed: int = 8):
 def test_the_own_family_term_is_recovered_from_a_panel():
     got = self_preference.own_family_term(panel(0.8, {"a": "f", "b": "g", "c": "z"}))
     assert got.low < 0.8 < got.high
-    assert got.note == "not quality-adjusted"
+    assert got.note == "not adjusted for the quality of the answers"
 
 
 @pytest.mark.parametrize(
