@@ -154,7 +154,7 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
     if wait.kind == "elsewhere":
         text = (
             f"{wait.judge}: {wait.why}. The other run's replies count in this study too; no call "
-            "is paid twice."
+            "is paid for twice."
         )
         return notice_html("calm", "Waiting for another run.", text)
     kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."

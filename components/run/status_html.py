@@ -284,7 +284,7 @@ LIVE_CHARTS: Final = (
     ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        f"% of verdicts won, ties as half, 95{NARROW_SPACE}% CI; do not stop a run because of "
+        f"% of verdicts won, ties count half, 95{NARROW_SPACE}% CI; do not stop a run because of "
         "this value",
         "eh-live-wins",
     ),

@@ -172,7 +172,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "endpoints",
         lambda a: (
-            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, https"
+            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, with https only"
             if a.public
             else "any, this machine's too"
         ),
@@ -182,7 +182,8 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: (
             "typed and held in memory; also this Space's key, if `EVENHAND_HOUSE_KEY_ENV` names it"
             if a.public
-            else "typed, for one host; or a variable the study names, for hosts you allowed"
+            else "typed, for one host; or an environment variable that the study names, for "
+            "hosts you allowed"
         ),
     ),
     ("calls of one study", lambda a: _limit_text(a.asks)),
@@ -238,7 +239,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: "yes" if a.open_votes else "with `EVENHAND_VOTES=open`",
     ),
     (
-        "a study not saved, run or voted on is deleted after",
+        "time after which a study not saved, run or voted on is deleted",
         lambda a: "never" if a.expiry_days is None else _limit_text(a.expiry_days, "days"),
     ),
 )

@@ -239,8 +239,8 @@ def _points_method(view: FilteredStudy) -> str:
     start = (
         f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(usable)} had a readable verdict; the other replies enter no rate. Intervals are "
-        f"95{NARROW_SPACE}% and treat items as clusters."
+        f"{count(usable)} had a readable verdict; the other replies are not counted in any rate. "
+        f"Intervals are 95{NARROW_SPACE}% and treat items as clusters."
     )
     if not has_pass_fail(view):
         return (

@@ -124,7 +124,10 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
     if skipped:
         rest = count(skipped)
         return f"You have voted on {noun} and skipped {rest}.", "Thank you."
-    return f"You have voted on all {noun}; thank you.", "More may follow if other voters skip some."
+    return (
+        f"You have voted on all {noun}; thank you.",
+        "More ballots may follow if other voters skip theirs.",
+    )
 
 
 def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:

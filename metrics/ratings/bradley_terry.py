@@ -47,12 +47,12 @@ REGULARISED_NOTE: Final = (
     f"shown with {PSEUDO_COUNT:g} wins added to both sides of every pair"
 )
 LOWER_BOUND_NOTE: Final = (
-    "lower limit: the group of models with the first won every battle against the group with "
-    "the second, so there is no upper limit"
+    "lower limit: the first model's group won every battle against the second model's group, so "
+    "there is no upper limit"
 )
 UPPER_BOUND_NOTE: Final = (
-    "upper limit: the group of models with the first lost every battle against the group with "
-    "the second, so there is no lower limit"
+    "upper limit: the first model's group lost every battle against the second model's group, "
+    "so there is no lower limit"
 )
 NO_WIN_CHAIN_NOTE: Final = "no chain of wins leads from either of the two to the other"
 LIMIT_METHOD: Final = "Bradley–Terry, exact limit by items"

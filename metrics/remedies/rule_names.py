@@ -135,7 +135,9 @@ def _jury_words(id: str, judges: Sequence[str]) -> RuleWords:
     title = f"{count.capitalize()} judges"
     if id == "round-robin":
         return RuleWords(
-            f"{title} take turns", f"{panel}, one judge per item", f"Let {panel} take turns"
+            f"{title} take turns",
+            f"{panel}, one judge per item",
+            f"Let {panel} judge in turn, one judge per item",
         )
     if id == "opposite":
         return RuleWords(

@@ -31,7 +31,7 @@ def render_remedies(section: Json) -> Iterator[str]:
             yield _row(HEADINGS)
             yield from (_rule_row(id, [judge], line) for id, line in rules.items())
     for name, jury in section.get("juries", {}).items():
-        chosen = " (picked: highest agreement here)" if jury["picked"] else ""
+        chosen = " (chosen: highest agreement in this study)" if jury["picked"] else ""
         yield f"\n{name}{chosen}, against one call of {jury['baseline']}"
         yield _row(HEADINGS)
         lines = {

@@ -63,7 +63,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
         return f"; people put {other} first"
-    return "; in people's votes no other model is significantly first"
+    return "; by people's votes, no other model leads significantly"
 
 
 def is_separated(board: Leaderboard) -> bool:

@@ -80,7 +80,7 @@ def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
 def draw_head_to_head(filtered_study: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
-    wins = "% of battles that the row's model wins against the column's, ties as half"
+    wins = "% of battles that the row's model wins against the column's model, ties count half"
     subtitle = f"{wins}; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
@@ -111,10 +111,10 @@ def board_heading(ranking: Ranking, rule: str = "") -> Markup:
 
 def elo_heading(ranking: Ranking) -> Markup:
     if ranking.elo_curve is None:
-        return panel_heading("Elo as battles come in")
+        return panel_heading("Elo after each battle")
     band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
     return panel_heading(
-        "Elo as battles come in",
+        "Elo after each battle",
         f"battles in plan order; {band}; K-factor 4",
         [("limit", "Bradley–Terry, the limit")],
     )
@@ -138,7 +138,7 @@ ELO: Final = Panel(
     "curves",
     draw_curves,
     (Body("badge", "eh-converged"), Body("elo", "eh-elo", chart_height=380, clickable=True)),
-    "Elo as battles come in",
+    "Elo after each battle",
     heading_changes=True,
     controls=(Control("curves", "Curves", CURVE_MODES, elem_id="eh-curves"),),
     how=HOW_ELO,

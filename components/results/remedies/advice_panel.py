@@ -40,7 +40,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         reason = (
             "its verdicts from one call are not significantly better than random ones"
             if advice.coin
-            else "no rule agrees significantly more often than one call does"
+            else "no rule has a significantly higher agreement than one call"
         )
         return (
             f"No remedy helps {view.judge} here.",

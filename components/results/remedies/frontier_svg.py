@@ -94,8 +94,8 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
     if not any(spot.pilot for spot in spots):
         return EMPTY
     text = (
-        "rules from pilots, measured on the pilot's comparisons; the table also shows one call "
-        "in the same pilot, to compare with"
+        "rules from pilots, measured on the pilot's comparisons; compare each with one call in "
+        "the same pilot, shown in the table"
     )
     return fill(
         '<p class="eh-small eh-pilot-key"><span class="eh-key"><i class="ring p"></i>{}</span></p>',

@@ -85,7 +85,9 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     ]
     if missing:
         heads.append(
-            ColumnHead("Bounds", tip="win rate if all missing verdicts were lost, or all won")
+            ColumnHead(
+                "Bounds", tip="win rate if the model lost all missing verdicts, and if it won all"
+            )
         )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
     return _missing_notice(filtered_study, rates) + value_table(heads, lines, label="Win rates")
@@ -144,13 +146,16 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     if other is not None and other.value is not None:
         word = "were excluded" if unreadable == "tie" else "counted as ties"
         text += (
-            f"If they {word}, {best} would have a win rate of {number(100 * other.value, 1)} "
+            f"If they {word}, the win rate of {best} would be {number(100 * other.value, 1)} "
             f"instead of {now}\u202f%. "
         )
     bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
-        text += f"If all were lost, {best} would have {low}\u202f%; if all were won, {high}\u202f%."
+        text += (
+            f"If {best} lost all missing verdicts, its win rate would be {low}\u202f%; if it won "
+            f"all, {high}\u202f%."
+        )
     title = (
         "Missing verdicts count as ties."
         if unreadable == "tie"

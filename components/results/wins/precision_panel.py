@@ -49,7 +49,7 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     unmeasured = " (the value for repeats is an upper limit, as no repeats were measured)"
     limit = "" if plan.repeat_known else unmeasured
     best, rest = (
-        parts[0].replace(" by ", f" narrows the interval of {plan.contestant} by "),
+        parts[0].replace(" by ", f" narrows the interval of the win rate of {plan.contestant} by "),
         parts[1:],
     )
     return f"{', '.join([best[0].upper() + best[1:], *rest])}{limit}."

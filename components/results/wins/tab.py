@@ -62,10 +62,11 @@ HOW_PRECISION: Final = (
 )
 HOW_JURY: Final = (
     "Jury: each judge merges its orders, then the strict majority of all judges decides; "
-    "undecided cases are missing. Independent judges: `K / (1 + (K − 1)·r)`, r the mean "
+    "undecided cases count as missing. Independent judges: `K / (1 + (K − 1)·r)`, r the mean "
     "correlation of two judges' verdicts on the same case. Davidson: `P(tie) = ν√(αβ)/Z`; "
     "Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two models, ν and κ "
-    "the tie parameters, Z normalises. Both give the order of Bradley–Terry on other scales."
+    "the tie parameters, Z the normalising constant. Both give the order of Bradley–Terry on "
+    "other scales."
 )
 
 
@@ -131,8 +132,8 @@ RATES: Final = Panel(
     wins_view.show_win_rates,
     (Body("rates", "eh-rates", clickable=True),),
     "Win rate by model",
-    f"% of verdicts that a model wins, ties as half; 95{NARROW_SPACE}% CI by items; "
-    "grey: bounds for missing verdicts",
+    f"% of verdicts that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
+    "bounds for missing verdicts",
     how=HOW_WINS,
     table=wins_table,
 )
@@ -154,7 +155,8 @@ LENGTH: Final = Panel(
     draw_length,
     (Body("length", "eh-length", chart_height=330), Body("length_text", "eh-length-said")),
     "Does length decide?",
-    f"% of verdicts that an answer wins, by its length relative to the other; 95{NARROW_SPACE}% CI",
+    "% of verdicts that an answer wins, by its length relative to the other answer; "
+    f"95{NARROW_SPACE}% CI",
     legend=wrap(
         Markup('<div class="eh-row">'),
         legend_key("dot", "judges, with fit"),

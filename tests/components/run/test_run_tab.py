@@ -291,7 +291,10 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
         ),
         (JudgeWait("gpt", "budget", "budget reached"), "Budget reached."),
         (JudgeWait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
-        (JudgeWait("gpt", "elsewhere", "3 being asked by another run"), "no call is paid twice"),
+        (
+            JudgeWait("gpt", "elsewhere", "3 being asked by another run"),
+            "no call is paid for twice",
+        ),
     ],
 )
 def test_the_reason_for_waiting_is_always_said(wait, told):

@@ -91,7 +91,7 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        f"Do not rank your judges against these values. {found.above_parts} of {found.cells} "
+        f"Do not compare your judges with these values. {found.above_parts} of {found.cells} "
         "printed grades are larger than their printed entropy and choice score allow. The "
         f"largest excess is that of {short_model(model)} with {short_prompt(prompt)}: "
         f"{number(worst.grade, 2)} instead of at most {number(worst.max_grade, 2)}. "
