@@ -250,8 +250,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. If the provider bills a call twice, the total above includes "
-            "only its second cost."
+            "and are made again. If billed twice, the total above includes only the second cost."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:

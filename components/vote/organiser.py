@@ -45,7 +45,7 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
         "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
         "are lower than on random pairs, and these votes cannot correct win rates.",
         "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
-        "wrong judges. Agreement and κ from these votes do not describe all pairs.",
+        "the judges that are wrong. Agreement and κ from these votes do not describe all pairs.",
     }
 )
 

@@ -142,7 +142,7 @@ def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[st
     sizes = sorted({int(n) for n in table["options"]})
     note = join_notes(
         rule if rule != "default" else "",
-        f"{table.attrs['left_out']} left out: not every trial has a readable choice"
+        f"items left out because a trial has no readable choice: {table.attrs['left_out']}"
         if table.attrs["left_out"]
         else "",
         f"N = {', '.join(map(str, sizes))}" if len(sizes) > 1 else "",

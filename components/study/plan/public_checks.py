@@ -136,7 +136,7 @@ def check_upload_space(folder: Path, more: int) -> None:
     kept = sum(path.lstat().st_size for path in folder.rglob("*")) if folder.is_dir() else 0
     if kept + more > most:
         raise StudyError(
-            f"your files on this page would take {(kept + more) / MEGABYTE:,.0f} MB; the limit "
-            f"is {most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine, or wait: files are "
-            "deleted a week after their last use"
+            f"your files would take {(kept + more) / MEGABYTE:,.0f} MB, but the limit is "
+            f"{most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine; unused files are "
+            "deleted after a week"
         )
