@@ -258,7 +258,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
             f"{count(snapshot.unknown_usage, 'call')} returned no token counts. They count against "
             "the budget at their maximum cost and are not in the total above."
         )
-        yield notice_html("warn", "Unknown usage.", text)
+        yield notice_html("warn", "Unknown token counts.", text)
     if snapshot and snapshot.unpriced:
         text = (
             f"{count(snapshot.unpriced, 'call')} went to a judge without a price and are not in "

@@ -94,8 +94,8 @@ def finished_html(
         f"Go through the {count(skipped)} skipped", {"act": "again"}, ("N", "n N")
     )
     actions = (again if skipped else "") + (
-        ballot_button("Undo the last", {"act": "undo"}, ("U", "u U"))
-        + ballot_button("Look back", {"act": "back"}, ("B", "b B"))
+        ballot_button("Undo the last vote", {"act": "undo"}, ("U", "u U"))
+        + ballot_button("Previous ballot", {"act": "back"}, ("B", "b B"))
         if voted or skipped
         else ""
     )

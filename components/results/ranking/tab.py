@@ -94,7 +94,9 @@ def draw_orders(filtered_study: FilteredStudy) -> Markup:
 def stability_html(ranking: Ranking) -> Markup:
     """HTML sentence above the table of orders: whether the ranking holds in both orders."""
     sentence = compare_orders(ranking).sentence
-    return wrap(fill('<p class="eh-under">{}</p>', inline_markup(f"**Does it hold?** {sentence}")))
+    return wrap(
+        fill('<p class="eh-under">{}</p>', inline_markup(f"**Does the ranking hold?** {sentence}"))
+    )
 
 
 def board_heading(ranking: Ranking, rule: str = "") -> Markup:

@@ -74,7 +74,7 @@ def recommendation_panel(view: RemedyView) -> Markup:
         figures.append(_gain_figure(f"{more}, {calls_text(rule)}", view.next_price, name=True))
     single = view.table[0].agreement
     chance = f"{interval_text(single)}, n {count(single.n)}; chance: 50{NARROW_SPACE}%"
-    figures.append(_figure("One call today", percent_text(single), "", chance))
+    figures.append(_figure("Agreement of one call", percent_text(single), "", chance))
     return wrapped(
         fill(
             '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div>{}</section>',

@@ -109,7 +109,7 @@ def _no_dollars(view: RemedyView) -> Markup:
         return EMPTY
     local = "cost nothing" in view.no_dollars
     step = "" if local else " Set the price in Study, step Judges."
-    text = f"Dollars are off, because {view.no_dollars}.{step}"
+    text = f"Dollars cannot be shown, because {view.no_dollars}.{step}"
     return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
 
 

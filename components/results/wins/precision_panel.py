@@ -146,7 +146,7 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     models = _tie_models(filtered_study)
     if models is None:
         return EMPTY
-    heads = [ColumnHead("Ties as an outcome", numeric=False)]
+    heads = [ColumnHead("Model, with ties as an outcome", numeric=False)]
     heads += [
         ColumnHead(
             f"{name}, logits",

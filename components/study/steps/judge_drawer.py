@@ -45,8 +45,8 @@ LOCAL_SERVERS: Final = "@local"
 """Key of the servers of this machine, beside the test calls."""
 _SIMULATED_LABELS: Final = (
     ("even", "Even-handed"),
-    ("first", "Favours the first"),
-    ("long", "Favours length"),
+    ("first", "Favours the first answer"),
+    ("long", "Favours longer answers"),
     ("chance", "Chance"),
 )
 

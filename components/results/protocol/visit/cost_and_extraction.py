@@ -136,10 +136,10 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
-        ColumnHead("Calls each"),
+        ColumnHead("Calls per head-to-head"),
         ColumnHead("Tokens in per call"),
         ColumnHead("Tokens out per call"),
-        ColumnHead("Dollars each"),
+        ColumnHead("Dollars per head-to-head"),
         ColumnHead(f"Dollars to judge a new model ({NEW_MODEL_GAMES} head-to-heads)"),
     ]
     return value_table(heads, [_cost_row(one) for one in found], label="Cost per head-to-head")
@@ -213,10 +213,10 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Calls"),
-        ColumnHead("By the rule"),
-        ColumnHead("Extracted"),
+        ColumnHead("Verdict by the rule"),
+        ColumnHead("Verdict by extraction"),
         ColumnHead("No verdict"),
-        ColumnHead("Counted as"),
+        ColumnHead("No verdict counts as"),
         ColumnHead("Failed", tip="calls that returned no reply; they are left out"),
     ]
     summary = fill(
