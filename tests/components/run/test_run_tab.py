@@ -370,7 +370,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert known.last and "budget reached" in known.last.reason
         budget = raised_budget(known)
         assert budget > known.spent + (known.missing.dollars or 0)
-        assert f"Raise the budget of this run to ${budget:.2f}" in words(show_notices(known))
+        assert says(words(show_notices(known)), "Raise", "budget", f"${budget:.2f}")
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
         RunActions(store, engine, LiveStudies(store)).run_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest_run("small")
