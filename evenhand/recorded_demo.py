@@ -27,8 +27,8 @@ FILES: Final = {
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
-    """A recorded study: `pairs` of the embedded judge, `second` of a larger one, or `remedies` of two
-    simulated judges."""
+    """A recorded study: `pairs` of the embedded judge, `second` of a larger one, or `remedies` of
+    two simulated judges."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl"
     judgements = first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}
