@@ -60,7 +60,8 @@ def test_older_addresses_still_open_their_view(judged, tab):
 
 def test_older_names_of_the_counting_rules_still_work(judged, tab):
     for old, new in (
-        ("2–0 wins, else a tie", "win only if both agree"),
+        ("2–0 wins, else a tie", "win only if both orders agree"),
+        ("win only if both agree", "win only if both orders agree"),
         ("each order counts", "count each order"),
     ):
         rule = results_tab.initial_controls(judged, NAME, tab, {"rule": old})["rule"]
