@@ -124,7 +124,7 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
         )
     sizes = [set(frame["options"].unique()) for frame in sides.values()]
     if sizes[0] != sizes[1]:
-        return "The two studies show different numbers of options; compare grades at equal N only."
+        return "The studies show different numbers of options N; compare grades at equal N only."
     both = stack_frames(sides, SIDE_COLUMN)
     cells = set(both.groupby(["judge", "prompt", SIDE_COLUMN], observed=True).size().index)
     rows = sorted(

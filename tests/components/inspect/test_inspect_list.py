@@ -242,7 +242,7 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
     name = record(store, one, [told(one, "xy", 1), told(one, "yx", 1)])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
     assert says(said, "Flipped", "chose", "orders")
-    assert says(said, "person", "voted chose a tie")
+    assert says(said, "person", "voted chose")
     assert says(said, "1", "y 2nd picked")
     assert says(said, "2 y", "2nd picked")
 
