@@ -109,7 +109,7 @@ def build() -> HomeTab:
                 elem_id="eh-home-title",
             )
             again = gr.Button(
-                "Try a small judge live: 20 questions, 40 calls, free",
+                "Try a judge live: 20 questions, 40 calls, free",
                 variant="primary",
                 elem_classes="eh-fit eh-big",
                 elem_id="eh-again",
