@@ -64,7 +64,7 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
     assert overflow(page) == []
 
     tab(page, "Results")
-    page.get_by_text("Does the order change the ranking?").first.wait_for()
+    page.get_by_text("Does the ranking hold?").first.wait_for()
     open_view(page, "Position bias")
     table = "#eh-matrix table.wide" if width > 760 else "#eh-matrix table.tall"
     page.wait_for_selector(f"{table} td button")

@@ -39,7 +39,7 @@ def draw_bias(filtered_study: FilteredStudy) -> Markup:
 def draw_ranking(filtered_study: FilteredStudy) -> Markup:
     ranking = load_ranking(filtered_study)
     return panels.finding_card(
-        "Does the order change the ranking?",
+        "Does the ranking hold?",
         compare_orders(ranking).sentence,
         panels.order_chart(ranking),
         ranking_tab.NAME,
