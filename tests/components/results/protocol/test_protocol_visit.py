@@ -84,7 +84,7 @@ def test_single_and_multi_image_items_are_rated_apart_with_ties_in_the_matches(s
 def test_the_majority_rule_and_left_out_replies_change_the_matches(pictures):
     # Unreadable replies left out: of q1's pairs only x and y is read in both orders (extraction
     # found the first shown in both, a tie), and q0 stays two ties: 14 + 1 matches, 2 + 1 ties.
-    chosen = Filter(rule="win only if both agree")
+    chosen = Filter(rule="win only if both orders agree")
     found = rows_of(protocol_visit.compute_leaderboard(FilteredStudy(pictures, NAME, chosen)), "x")
     assert (found["single image"].matches, found["single image"].ties) == (15, 3)
 

@@ -161,6 +161,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(tmp_pat
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
     assert said == (
-        "By design precise and padded are equally good and the best: choosing any of them is right."
+        "By design precise and padded are equally good, and no answer is better: choosing any of "
+        "them is right."
     )
     store.close()
