@@ -149,7 +149,8 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 def test_the_finding_and_the_numbers(scene):
     title, lead = protocol_view.protocol_finding(scene)
     assert says(title, "@reference", "highest Elo: 1,0")
-    assert re.search(r": 0\s% of [46] games without a tie", lead)  # nobody beats the reference
+    # No model beats the reference.
+    assert re.search(r": 0\s% of [46] head-to-heads", lead)
     html = protocol_view.show_kpis(scene)
     assert says(html, "Cost", "head-to-head") and "$0.0073" in html
     assert "&quot;status&quot;: &quot;failures&quot;" in html

@@ -120,7 +120,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     numbers = forecast_by_judge(look.plan)
     html = cost_strip(look.lenient_study, look.plan, numbers, "")
     assert says(html, "12 comparisons × 2", "+ 6", "twice")
-    assert precision_text(look.plan, numbers) == "flips to ± 28 points"
+    assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
     assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
 
