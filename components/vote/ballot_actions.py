@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
@@ -36,8 +36,6 @@ from studies.store.ballot_queries import (
     voter_id,
 )
 from studies.store.store import Store
-
-ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
 
 
 def handle_action(
