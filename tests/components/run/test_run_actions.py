@@ -19,8 +19,8 @@ from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, study_plan
+from tests.waiting import until
 
 
 class Doorman:

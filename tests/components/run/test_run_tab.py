@@ -33,9 +33,9 @@ from studies.spec.study import parse_study
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, study_plan
 from tests.page_words import says
+from tests.waiting import until
 
 NAME = "two judges"
 MUMBLING = """

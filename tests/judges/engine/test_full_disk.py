@@ -19,9 +19,9 @@ from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import Store
 from tests.judge_server import JudgeProcess
 from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, study_plan
 from tests.samples import sample
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs")
 ASKS = 200

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,28 +22,15 @@ from tests.judges.small_studies import (
     study_plan,
 )
 from tests.page_words import says
+from tests.waiting import until
 
 CANARY = "canary-0123456789abcdef"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
 
 
 @pytest.fixture
 def made() -> Iterator[Engine]:
     with engine() as one:
         yield one
-
-
-def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
 
 
 def test_a_pause_holds_at_once_and_keeps_what_is_in_flight(store, tmp_path, made):

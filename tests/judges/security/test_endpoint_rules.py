@@ -29,7 +29,6 @@ from judges.security.endpoint_rules import (
     why_not_public,
 )
 from studies.domain import Item, JudgeSpec
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judges.security.tls_judge import NAME, TlsJudge, make_certificate, tls_judge
 from tests.judges.small_studies import endpoint, engine, study_plan
@@ -382,10 +381,3 @@ def test_the_embedded_judge_is_ours_and_answers_in_public_too(monkeypatch):
         assert ask(server.base_url, LOCAL_RULES)
         with pytest.raises(EndpointRefused):
             ask(server.base_url, current_endpoint_rules())
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()

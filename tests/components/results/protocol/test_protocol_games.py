@@ -119,9 +119,8 @@ def test_nothing_judged_is_an_answer_and_no_error(games):
 
 
 @pytest.mark.records
-def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_path):
+def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, store):
     # data/README.md: 73 valid; adjusted .4863 / .5137; the first shown both times 16, second 2.
-    store = Store(tmp_path / "evenhand.db")
     import_verdicts(store, records / "mtbench_pair", "mt")
     scene = FilteredStudy(store, "mt", Filter(rule="win only if both agree"))
     found = protocol_games.game_conflicts(scene)  # one for each of its prompts
@@ -136,4 +135,3 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_
     assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
     said = protocol_cost.extraction_sentence(scene, read)
     assert says(said, "147", "3 calls failed")
-    store.close()

@@ -115,8 +115,7 @@ def test_a_head_to_head_is_two_calls_with_their_tokens_and_dollars(scene):
     assert "$5.08" in html  # 700 of them
 
 
-def test_an_unknown_price_is_not_free(tmp_path):
-    store = Store(tmp_path / "evenhand.db")
+def test_an_unknown_price_is_not_free(tmp_path, store):
     path = write_items(
         tmp_path / "items.jsonl",
         [{"id": "q0", "instruction": "?", "responses": {"x": "1", "y": "2"}}],
@@ -129,7 +128,6 @@ def test_an_unknown_price_is_not_free(tmp_path):
     (one,) = protocol_cost.head_to_head_spending(FilteredStudy(store, "unpriced"))
     assert one.cost.dollars.value is None
     assert says(protocol_cost.show_cost([one]), "no cost", "known")
-    store.close()
 
 
 def test_extracted_and_silent_replies_are_counted(scene):

@@ -172,9 +172,8 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
 
 @pytest.mark.extra
 @pytest.mark.records
-def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_path):
+def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, store):
     # LOOKS, screen 10, in words: the odds by 7.8 for gpt-4 and 9.3 for people. Ours are characters.
-    store = Store(tmp_path / "evenhand.db")
     import_verdicts(store, records / "prd", "prd")
     scene = FilteredStudy(store, "prd", Filter(judge="gpt-4"))
     effect = wins_length.length_effect(scene.machines)
@@ -184,7 +183,6 @@ def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_
     rates = wins_view.study_win_rates(scene)
     assert rates["gpt-4"].value == pytest.approx(0.85625)
     assert rates["bard"].value == pytest.approx(0.24453125)
-    store.close()
 
 
 def test_names_from_data_stay_text_in_every_panel(tmp_path):
