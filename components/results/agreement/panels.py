@@ -7,6 +7,7 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_share_axis
 from components.html.format import count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
@@ -21,18 +22,18 @@ from studies.domain import Estimate
 COEFFICIENTS: Final = {
     "κ": (
         "kappa",
-        heat.KAPPA_SCALE,
+        scales.KAPPA_SCALE,
         "Cohen's κ between raters, over the verdicts first, second and tie",
     ),
-    "Accuracy": ("share", heat.AGREEMENT_SCALE, "% of verdicts that are equal, ties included"),
+    "Accuracy": ("share", scales.AGREEMENT_SCALE, "% of verdicts that are equal, ties included"),
     "α": (
         "alpha",
-        heat.KAPPA_SCALE,
+        scales.KAPPA_SCALE,
         "Krippendorff's α between raters, over the verdicts first, second and tie",
     ),
     "Without ties": (
         "decisive",
-        heat.AGREEMENT_SCALE,
+        scales.AGREEMENT_SCALE,
         "% of verdicts that are equal, where neither rater gives a tie",
     ),
 }
@@ -223,7 +224,7 @@ def show_categories(data: Agreement) -> Markup:
         data.ranked_judges,
         columns,
         cells,
-        heat.AGREEMENT_SCALE,
+        scales.AGREEMENT_SCALE,
         total=True,
         keys=("row", "category"),
     )

@@ -14,6 +14,7 @@ import pandas as pd
 
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import Axis, axis_html
 from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
@@ -317,7 +318,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
         order,
         order,
         cells,
-        heat.WINS_SCALE,
+        scales.WINS_SCALE,
         keys=("contestant", "opponent"),
         more=_expected_lines(ranking),
         beside=counts if len(sizes) > 1 else None,

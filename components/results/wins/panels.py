@@ -10,6 +10,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill
@@ -203,13 +204,13 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
     return _draw_matrix(rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows)))
 
 
-def wins_scale(even: float) -> heat.ColourScale:
+def wins_scale(even: float) -> scales.ColourScale:
     """Colour scale for win rates: no colour up to chance (`even`), the strongest colour at 100
     %."""
     if even == 0.5:
-        return heat.WINS_SCALE
+        return scales.WINS_SCALE
     ends = (f"{number(100 * even)} % even", "100 % chosen; no colour below an even share")
-    return heat.ColourScale("Wins", "w", even, 1, ends)
+    return scales.ColourScale("Wins", "w", even, 1, ends)
 
 
 def _draw_matrix(
@@ -218,7 +219,7 @@ def _draw_matrix(
     column: str,
     by: str,
     cells: Mapping[tuple[str, str], Estimate | None],
-    scale: heat.ColourScale,
+    scale: scales.ColourScale,
 ) -> Markup:
     sizes = count_items_by(rows, column)
     columns = [

@@ -8,10 +8,11 @@ from typing import Final
 
 from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
-from components.html.heatmap import ColourScale, MatrixColumn, matrix_html
+from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.scales import ColourScale
 from components.html.value_table import (
     PERCENT,
     SCORE,

@@ -10,6 +10,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill, inline_markup
@@ -28,13 +29,13 @@ from metrics.estimation.row_selection import add_item_column
 from metrics.protocols.creation_table import CreationRow, creation_table
 from studies.domain import Estimate
 
-REWARD_SCALE: Final = heat.ColourScale(
+REWARD_SCALE: Final = scales.ColourScale(
     "Reward", "r", 0, 50, ("−50 worse", "+50 better than the baseline"), 1, 1, "", signed=True
 )
-WIN_RATE_SCALE: Final = heat.ColourScale("Win rate", "w", 0, 0.5, ("0 %", "50 %"))
-VFS_SCALE: Final = heat.ColourScale("VFS", "w", 5, 10, ("5", "10"), 2, 1, "of 10")
+WIN_RATE_SCALE: Final = scales.ColourScale("Win rate", "w", 0, 0.5, ("0 %", "50 %"))
+VFS_SCALE: Final = scales.ColourScale("VFS", "w", 5, 10, ("5", "10"), 2, 1, "of 10")
 SPLITS: Final = ("Models", "Categories", "Tasks")
-CELL_SCALES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
+CELL_SCALES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
     "Reward": ("reward", REWARD_SCALE),
     "Win rate": ("win_rate", WIN_RATE_SCALE),
     "VFS": ("vfs", VFS_SCALE),
