@@ -67,7 +67,6 @@ class ScoreLog:
         reply: str = "",
         error: str = "",
         person: bool = False,
-        time: float = 0.0,
     ) -> None:
         """Add the score of an answer; a failed judge call is stored as an error, a missing score is
         counted."""
@@ -89,7 +88,6 @@ class ScoreLog:
             status="error" if error else None,
             reply=reply,
             detail=error[:500],
-            time=time,
         )
 
     def finish(self) -> SourceBuilder:
