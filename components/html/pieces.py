@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from components.html.format import DASH, count
+from components.html.format import DASH, count, interval, share
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
-from studies.domain import Status
+from studies.domain import Estimate, Status
 
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
     "ok": "\u2713",
@@ -57,6 +57,14 @@ class Kpi:
     select: Any = None
     meter: tuple[float, float] | None = None
     """Spent and forecast share of the budget, 0 to 1."""
+
+
+def share_kpi(label: str, estimate: Estimate) -> Kpi:
+    """Key figure of a share, with its interval."""
+    if estimate.value is None:
+        return Kpi(label, share(None), note=estimate.note)
+    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+    return Kpi(label, share(estimate.value), note=note)
 
 
 def unusable_replies_kpi(

@@ -90,7 +90,7 @@ def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
     judged = any(sum(row.counts.values()) + row.fail for row in found)
     if LEVELS_SECTION in sections and judged:
         scored = FACTUALITY_SECTION in sections or any(row.vfs.value is not None for row in found)
-        stacks = [_level_row(row, scored) for row in found]
+        stacks = [level_row(row, scored) for row in found]
         head = wrap(level_legend())
         return (
             head
@@ -100,7 +100,8 @@ def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
     return _factuality_table(found)
 
 
-def _level_row(row: CreationRow, scored: bool) -> LevelRow:
+def level_row(row: CreationRow, scored: bool) -> LevelRow:
+    """Row of the table of five levels; `scored`: with its visual factuality score."""
     return LevelRow(
         row.model,
         row.counts,
