@@ -35,8 +35,16 @@ def endpoint(url: str, name: str = "judge", **more: Any) -> dict[str, Any]:
     return {"name": name, "model": "judge", "base_url": url, "price": PRICE, **more}
 
 
-def study_plan(folder: Path, judges: list[dict[str, Any]], items: int = 3, **more: Any) -> Plan:
-    """`items` asks per judge: one pair an item, in one order."""
+def study_plan(
+    folder: Path,
+    judges: list[dict[str, Any]],
+    items: int = 3,
+    *,
+    store: Store | None = None,
+    **more: Any,
+) -> Plan:
+    """`items` asks per judge: one pair an item, in one order; saved if a store is given."""
+    folder.mkdir(exist_ok=True)
     path = write_items(folder / "items.jsonl", items)
     values = {
         "name": "small",
@@ -46,7 +54,21 @@ def study_plan(folder: Path, judges: list[dict[str, Any]], items: int = 3, **mor
         "orders": "one",
         **more,
     }
-    return make_plan(study_from_mapping(values, folder=folder))
+    plan = make_plan(study_from_mapping(values, folder=folder))
+    if store is not None:
+        save_plan(plan, store)
+    return plan
+
+
+def written_study(folder: Path, judge: str, items: int, more: str = "") -> Path:
+    """A study file of as many asks, for commands; `judge` and `more` are its YAML."""
+    source, study = write_items(folder / "items.jsonl", items), folder / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {source}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, {judge}}}\n{more}",
+        encoding="utf-8",
+    )
+    return study
 
 
 @contextmanager
