@@ -17,7 +17,8 @@ from judges.models.endpoint import MAX_REPLY_BYTES, EndpointModel
 from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall
 from judges.operations.check_judge import check_judge
-from judges.rendering.prompt import PromptInputs, load_prompt
+from judges.rendering.messages import PromptInputs
+from judges.rendering.prompt import load_prompt
 from judges.security.endpoint_rules import (
     LOCAL_RULES,
     PIN_SECONDS,
