@@ -28,6 +28,8 @@ from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import load_agreement
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import bias_finding
 from components.results.cards import tab as cards_tab
 from components.results.injection.report_section import injection_section
 from components.results.pass_fail import panels as pass_fail_view
@@ -158,7 +160,7 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     elif has_only_points(view):
         title, lead = _points_finding(view)
     else:
-        title, lead = bias_view.show_finding(view.frame)
+        title, lead = bias_finding(load_bias(view))
     return (
         fill(
             '<header class="eh-report-top">{}'
@@ -187,7 +189,8 @@ def _title_kpis(view: FilteredStudy) -> Markup:
         if has_pass_fail(view):
             return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
         return scores_view.scores_kpis(load_scores(view))
-    return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
+    bias, label = load_bias(view), accuracy_label(view)
+    return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
 
 
 def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:

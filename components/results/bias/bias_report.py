@@ -6,6 +6,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import row_names
 from components.html.format import count
 from components.results.bias import panels
+from components.results.bias.bias_matrix import SUBTITLES, bias_matrix_html
+from components.results.bias.computed import load_bias
 from components.results.view.paper_table import (
     PaperTable,
     decimal_cell,
@@ -23,15 +25,15 @@ def report_matrix(view: FilteredStudy) -> ReportPanel | None:
     rows = "judge" if view.machines["judge"].nunique() > 1 else "prompt"
     return ReportPanel(
         f"Consistency by {rows} and category",
-        panels.SUBTITLES["Consistency"],
-        panels.show_matrix(view.frame, "Consistency"),
+        SUBTITLES["Consistency"],
+        bias_matrix_html(load_bias(view), "Consistency"),
     )
 
 
 def report_slots(view: FilteredStudy) -> ReportPanel:
     verdicts = "votes" if view.has_only_people else "verdicts"
     subtitle = f"% of decisive {verdicts} for each position, 95 % CI"
-    return ReportPanel("Chosen slots", subtitle, panels.show_slots(view.frame))
+    return ReportPanel("Chosen slots", subtitle, panels.slot_figure(load_bias(view)))
 
 
 def report_flips(view: FilteredStudy) -> ReportPanel | None:
@@ -40,7 +42,7 @@ def report_flips(view: FilteredStudy) -> ReportPanel | None:
     return ReportPanel(
         "Direction of flips",
         "number of pairs whose verdict changes when the answers are swapped, by direction",
-        panels.show_flips(view.frame),
+        panels.flips_html(load_bias(view)),
     )
 
 

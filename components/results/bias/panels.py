@@ -1,7 +1,4 @@
-"""Contents of the bias panels as HTML and figures, without Gradio.
-
-Functions named `show_…` take a frame of judgements; the others take counts made from one.
-"""
+"""Contents of the bias panels as HTML and figures, without Gradio."""
 
 from __future__ import annotations
 
@@ -11,17 +8,14 @@ import pandas as pd
 
 from components.charts.figures import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
-from components.filtering.filters import machine_rows
 from components.filtering.raters import ACCURACY_LABEL
 from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
 from components.html.pieces import unusable_replies_kpi
-from components.results.bias.bias_matrix import BY_CATEGORY, MEASURES, SUBTITLES, bias_matrix_html
-from components.results.bias.computed import ROW_COLUMNS, Bias, bias_from_frame
+from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.sentences import (
     FlipLean,
-    bias_finding,
     flip_leans,
     flip_sentence,
     random_consistency,
@@ -36,63 +30,6 @@ from studies.frames.frame import SEP
 
 MAX_SLOT_ROWS: Final = 6
 """Maximum rows of the histogram among more than two options; beyond it prompts are pooled."""
-
-__all__ = [
-    "MEASURES",
-    "SUBTITLES",
-    "FlipLean",
-    "bias_kpis_html",
-    "default_kpis_html",
-    "first_visit_rows",
-    "flip_sentence",
-    "flips_html",
-    "leans_from_frame",
-    "pools_prompts",
-    "show_finding",
-    "show_flips",
-    "show_kpis",
-    "show_matrix",
-    "show_slots",
-    "slot_figure",
-]
-
-
-def leans_from_frame(frame: pd.DataFrame) -> list[FlipLean]:
-    """Direction of the flips of each judge and prompt, with p-values adjusted by Holm's method."""
-    return flip_leans(bias_from_frame(frame))
-
-
-def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> Markup:
-    """HTML matrix of a measure by judge and prompt (rows) and category (columns); the first column
-    is all items."""
-    return bias_matrix_html(bias_from_frame(frame), measure, layout, machine_rows(frame))
-
-
-def show_slots(frame: pd.DataFrame) -> Figure | None:
-    """Histogram of the positions chosen, with a line at 1/N."""
-    return slot_figure(bias_from_frame(frame))
-
-
-def show_flips(frame: pd.DataFrame) -> Markup:
-    """HTML bars of flips toward the first and toward the second position, with one sentence per
-    row."""
-    return flips_html(bias_from_frame(frame))
-
-
-def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]:
-    """Headline and the sentence below it: which judges prefer a position, which one, and how
-    strongly."""
-    return bias_finding(bias_from_frame(frame))
-
-
-def show_kpis(
-    frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL
-) -> Markup:
-    """HTML of the default row of key figures in a results view."""
-    return default_kpis_html(bias_from_frame(frame), failures, planned, right)
-
-
-# --------------------------------------------------------------------------- panels
 
 
 def slot_figure(bias: Bias) -> Figure | None:

@@ -8,6 +8,8 @@ from components.html.format import count, number
 from components.html.markup import EMPTY, Markup
 from components.html.panel import finding_html
 from components.results.ranking import panels
+from components.results.ranking.computed import load_ranking
+from components.results.ranking.sentences import ranking_finding
 from components.results.view.paper_table import (
     PaperTable,
     interval_cell,
@@ -27,14 +29,14 @@ def has_pairs(view: FilteredStudy) -> bool:
 def report_headline(view: FilteredStudy) -> Markup:
     if not has_pairs(view):
         return EMPTY
-    return finding_html(*panels.show_ranking_finding(view.outcomes))
+    return finding_html(*ranking_finding(load_ranking(view)))
 
 
 def report_board(view: FilteredStudy) -> ReportPanel | None:
     if not has_pairs(view):
         return None
     subtitle = "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI"
-    return ReportPanel("Leaderboard", subtitle, panels.show_leaderboard(view.outcomes))
+    return ReportPanel("Leaderboard", subtitle, panels.leaderboard_html(load_ranking(view)))
 
 
 def report_curves(view: FilteredStudy) -> ReportPanel | None:
@@ -44,14 +46,14 @@ def report_curves(view: FilteredStudy) -> ReportPanel | None:
         "ratings after each battle, in plan order; band: 95 % of shuffled orders; dotted: "
         "Bradley–Terry; K 4"
     )
-    return ReportPanel("Elo as battles come in", subtitle, panels.show_elo(view.outcomes))
+    return ReportPanel("Elo as battles come in", subtitle, panels.elo_figure(load_ranking(view)))
 
 
 def report_head_to_head(view: FilteredStudy) -> ReportPanel | None:
     if not has_pairs(view):
         return None
     subtitle = "% of battles that the row's model wins against the column's, ties as half"
-    return ReportPanel("Head-to-head", subtitle, panels.show_head_to_head(view.outcomes))
+    return ReportPanel("Head-to-head", subtitle, panels.head_to_head_html(load_ranking(view)))
 
 
 def ranking_table(view: FilteredStudy) -> PaperTable | None:

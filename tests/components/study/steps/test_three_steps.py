@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.inspect.explanation import human_verdict_text
-from components.results.bias.panels import bias_from_frame
+from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import sample_switch
