@@ -59,12 +59,13 @@ class Kpi:
     """Spent and forecast share of the budget, 0 to 1."""
 
 
-def share_kpi(label: str, estimate: Estimate) -> Kpi:
-    """Key figure of a share, with its interval."""
+def share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
+    """Key figure of a share, with its interval and n between the texts `before` and `after`."""
     if estimate.value is None:
-        return Kpi(label, share(None), note=estimate.note)
-    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
-    return Kpi(label, share(estimate.value), note=note)
+        note = estimate.note or "not measured"
+    else:
+        note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+    return Kpi(label, share(estimate.value), note=f"{before}{note}{after}")
 
 
 def unusable_replies_kpi(

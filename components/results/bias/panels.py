@@ -12,7 +12,7 @@ from components.filtering.raters import ACCURACY_LABEL
 from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
-from components.html.pieces import unusable_replies_kpi
+from components.html.pieces import share_kpi, unusable_replies_kpi
 from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.sentences import (
     FlipLean,
@@ -92,16 +92,16 @@ def default_kpis_html(
     if not bias.calls:
         return EMPTY
     kpis = [
-        _share_kpi(
+        share_kpi(
             "Same verdict in every order",
             bias.whole("consistency"),
             after=f"; chance {share(random_consistency(bias), 0)}",
         ),
-        _share_kpi("Answer shown first wins", bias.whole("first_share")),
-        _share_kpi(
+        share_kpi("Answer shown first wins", bias.whole("first_share")),
+        share_kpi(
             "Changes on a repeat", bias.whole("noise_floor"), before="asked twice in one order; "
         ),
-        _share_kpi(right, bias.whole("accuracy")),
+        share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
             bias.failures if failures is None else failures,
             bias.calls if planned is None else planned,
@@ -121,11 +121,11 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = _share_kpi("Changes on a repeat", noise, before="asked twice in one order; ")
+    fourth = share_kpi("Changes on a repeat", noise, before="asked twice in one order; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
-        _share_kpi(
+        share_kpi(
             "Same verdict after the swap",
             bias.whole("consistency"),
             after=f"; chance {share(random_consistency(bias), 0)}",
@@ -158,7 +158,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
 
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
-    return _share_kpi(label, bias.whole("accuracy"), after=f"; chance {share(0.5, 0)}")
+    return share_kpi(label, bias.whole("accuracy"), after=f"; chance {share(0.5, 0)}")
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
@@ -192,17 +192,17 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
     chance_note = f"; chance {chance:.2f}" if chance is not None else ""
     return [
         Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
-        _share_kpi(
+        share_kpi(
             "Same choice in every order",
             bias.whole("consistency"),
             after=f"; chance {share(random_consistency(bias), 0)}",
         ),
-        _share_kpi(
+        share_kpi(
             f"Position {place + 1}, chosen most",
             slots[place],
             after=f"; even {share(1 / bias.options, 0)}",
         ),
-        _share_kpi(
+        share_kpi(
             "Correct", bias.whole("accuracy"), after=f"; chance {share(bias.right_chance, 0)}"
         ),
         _failures_kpi(bias.failures, bias.calls),
@@ -213,17 +213,6 @@ def _failures_kpi(failures: int, planned: int) -> Kpi:
     return unusable_replies_kpi(
         failures, planned, "replies that are unreadable, empty or failed; never counted as ties"
     )
-
-
-def _share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
-    value = "–" if estimate.value is None else share(estimate.value, 1)
-    return Kpi(label, value, note=f"{before}{_estimate_note(estimate)}{after}")
-
-
-def _estimate_note(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return estimate.note or "not measured"
-    return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
 
 
 def _value_or_minus_one(estimate: Estimate | None) -> float:
