@@ -13,7 +13,7 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.planning.plan import Plan, make_plan, save_plan
 from studies.domain import Judgement
-from studies.spec.study import study_from_mapping
+from studies.spec.study import parse_study, study_from_mapping
 from studies.store.store import Store
 
 QUICK = RunSettings(first_backoff=0.01, deadline=5.0)
@@ -94,6 +94,14 @@ def run_through(
         run = made.start(plan, store, keys=keys, settings=settings)
         assert run.wait(seconds), f"still {run.snapshot()}"
     return run
+
+
+def run_text(store: Store, text: str, folder: Path | None = None) -> Plan:
+    """The plan of a study file after a whole run, in an engine of its own."""
+    plan = make_plan(parse_study(text, "test", folder or Path()))
+    run = run_through(plan, store, settings=RunSettings(), seconds=120)
+    assert run.state == "done", run.reason
+    return plan
 
 
 def judgements(store: Store, study: str = "small") -> list[Judgement]:

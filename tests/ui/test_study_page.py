@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
 from studies.files.shards import AskOutcome, write_shard
-from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
+from tests.judges.small_studies import run_text
 from tests.ui.conftest import choose, show_file, show_settings
 from tests.waiting import until
 
@@ -155,11 +153,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
 def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     done = Store(tmp_path / "done.db")
     text = "name: s\ndata: {source: probe, count: 4}\nprompts: [brief-letters]\njudges: "
-    plan = make_plan(parse_study(text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]"))
-    save_plan(plan, done)
-    engine = Engine()
-    assert engine.start(plan, done).wait(30)
-    engine.close()
+    run_text(done, text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]")
     folder = tmp_path / "many-shards"
     write_shard(folder / "0.parquet", [AskOutcome(j) for j in done.judgements("s")])
     done.close()

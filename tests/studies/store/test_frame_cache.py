@@ -18,6 +18,7 @@ from studies.spec.study import parse_study
 from studies.store import frame_cache
 from studies.store.rows import put_judgement
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 
 STUDY = """
 name: small
@@ -32,11 +33,8 @@ noise_floor: 0.2
 
 
 def asked(path: Path) -> Store:
-    store, plan = Store(path), make_plan(parse_study(STUDY))
-    save_plan(plan, store)
-    engine = Engine()
-    assert engine.start(plan, store).wait(60)
-    engine.close()
+    store = Store(path)
+    run_text(store, STUDY)
     return store
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
@@ -38,20 +36,17 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("games")
-    store = Store(folder / "evenhand.db")
+def games(module_store: Store) -> Store:
     items = [
         {"id": item, "instruction": "?", "category": "maths" if item < "q3" else "coding",
          "responses": {"x": f"one {item}", "y": f"two {item}"}}
         for item in BOTH_GAMES
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     values = {"name": NAME, "preset": "mt-bench", "data": {"source": str(path)},
               "judges": [endpoint("gpt")]}  # fmt: skip
-    answered(store, values, write)
-    yield store
-    store.close()
+    answered(module_store, values, write)
+    return module_store
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -39,9 +38,7 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def won(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("won")
-    store = Store(folder / "evenhand.db")
+def won(module_store: Store) -> Store:
     items = [
         {
             "id": f"q{n}", "instruction": f"Question {n}?", "category": "ab"[n % 2],
@@ -51,12 +48,11 @@ def won(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         }
         for n in range(ITEMS)
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     values = {"name": NAME, "data": {"source": str(path)}, "prompts": ["mt-bench-pair"],
               "judges": [endpoint("fair"), endpoint("fan")]}  # fmt: skip
-    answered(store, values, write)
-    yield store
-    store.close()
+    answered(module_store, values, write)
+    return module_store
 
 
 def fair(store: Store) -> FilteredStudy:
