@@ -19,7 +19,7 @@ import pytest
 from tests.judge_server import JudgeServer
 from tests.ui.conftest import App
 from tests.ui.test_fault_walk import Pace, ends, notices, saved, started
-from tests.ui.test_page import wait_for
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.browser,
@@ -77,7 +77,7 @@ def test_a_run_pauses_and_says_why_and_goes_on_when_there_is_room(visit, app, di
         name = planned("on a small disk", server)
         page = started(visit, name)
         with filled(disk):
-            told = wait_for(lambda: "disk is full" in notices(page) and notices(page))
+            told = until(lambda: "disk is full" in notices(page) and notices(page))
             assert "free some space" in told and "Received replies are held" in told
         pace.seconds = 0
         page.locator("#eh-run-notices").get_by_role("button", name="Try again").click()
@@ -104,19 +104,19 @@ def test_exports_votes_and_saving_say_that_the_disk_is_full(visit, app, disk, pl
             for _ in range(2):  # and again: the buttons of the same page answer at once
                 page.fill(".eh-vote [data-comment]", "typed before")
                 page.click(".choice >> nth=0")
-                wait_for(lambda: page.get_attribute(".eh-vote", "data-tried") not in (None, *tries))
+                until(lambda: page.get_attribute(".eh-vote", "data-tried") not in (None, *tries))
                 tries.add(page.get_attribute(".eh-vote", "data-tried"))
                 assert "Your vote is not saved" in page.inner_text(".eh-vote .said")
                 assert page.input_value(".eh-vote [data-comment]") == "typed before"
         page.click(".choice >> nth=0")
-        wait_for(lambda: page.inner_text(".eh-vote [role=status]").startswith("1 of"))
+        until(lambda: page.inner_text(".eh-vote [role=status]").startswith("1 of"))
         assert page.locator(".eh-vote .said").count() == 0
         assert page.input_value(".eh-vote [data-comment]") == ""
         with filled(disk):
             page.locator("#eh-share").click()
             for button in ("#eh-export-jsonl", "#eh-export-report"):
                 page.locator(button).click()
-                wait_for(lambda: "make room" in toasts(page).lower())
+                until(lambda: "make room" in toasts(page).lower())
                 assert str(disk) not in toasts(page)
                 for close in page.locator(".toast-close").all():
                     close.click()
