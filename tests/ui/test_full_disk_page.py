@@ -7,8 +7,6 @@ limits the sizes of files, which the kernel refuses in the same place.
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.judge_server import JudgeServer
+from tests.small_disk import filled, mounted
 from tests.ui.conftest import App
 from tests.ui.test_fault_walk import Pace, ends, notices, saved, started
 from tests.waiting import until
@@ -31,15 +30,8 @@ ASKS = 30
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """64 MB in memory."""
-    folder = tmp_path_factory.mktemp("disk")
-    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"NO MOUNT HERE: a full file system is not tested ({error})")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with mounted(tmp_path_factory.mktemp("disk")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +42,6 @@ def app(disk: Path) -> Iterator[App]:
         running = App(disk / "evenhand.db")
     yield running
     running.close()
-
-
-@contextlib.contextmanager
-def filled(disk: Path) -> Iterator[None]:
-    """Not a block is left, until it ends."""
-    ballast = disk / "ballast"
-    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as out:
-        while out.write(bytes(65536)):
-            pass
-    with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as out:
-        while out.write(b"x"):
-            pass
-    yield
-    ballast.unlink()
 
 
 @pytest.fixture
