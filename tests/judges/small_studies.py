@@ -15,6 +15,7 @@ from judges.planning.plan import Plan, make_plan, save_plan
 from studies.domain import Judgement
 from studies.spec.study import parse_study, study_from_mapping
 from studies.store.store import Store
+from tests.judge_server import JudgeServer
 
 QUICK = RunSettings(first_backoff=0.01, deadline=5.0)
 PRICE = {"input": 2.0, "output": 8.0, "cache_read": 1.0, "cache_write": 3.0}
@@ -78,6 +79,12 @@ def engine() -> Iterator[Engine]:
         yield made
     finally:
         made.close()
+
+
+def start_small(made: Engine, store: Store, folder: Path, server: JudgeServer, **more: Any) -> Run:
+    """A run of a small study at one judge, not waited for; `more`: see study_plan."""
+    plan = study_plan(folder, [endpoint(server.base_url)], store=store, **more)
+    return made.start(plan, store, settings=QUICK)
 
 
 def run_through(

@@ -2,7 +2,7 @@
 
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from tests.judge_server import JudgeServer, Reply
-from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
+from tests.judges.small_studies import QUICK, endpoint, engine, judgements, start_small, study_plan
 from tests.page_words import says
 from tests.waiting import until
 
@@ -56,9 +56,7 @@ def test_a_change_that_asks_the_same_does_not_end_the_run(tmp_path, store):
 
 def test_a_study_that_is_removed_while_it_runs_ends_its_run(tmp_path, store):
     with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=200, concurrency=4)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=200, concurrency=4)
         until(lambda: run.snapshot().done >= 10)
         store.delete_study("small")
         assert run.wait(30)

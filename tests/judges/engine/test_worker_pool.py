@@ -19,7 +19,7 @@ from studies.domain import Judgement
 from studies.spec.study import study_from_mapping
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
+from tests.judges.small_studies import endpoint, engine, run_through, start_small, study_plan
 from tests.waiting import until
 
 PIXEL = bytes.fromhex(
@@ -115,9 +115,7 @@ class Moody(Store):
 def test_a_store_that_cannot_be_read_pauses_the_run_which_goes_on_when_it_can(tmp_path):
     store = Moody(tmp_path / "store.db")
     with JudgeServer(latency=0.02) as server, engine() as made:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=4)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=60, concurrency=4)
         until(lambda: run.snapshot().done >= 10)
         store.bad = True
         until(lambda: run.snapshot().state == "paused")
