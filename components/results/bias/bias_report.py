@@ -1,49 +1,17 @@
-"""Position bias in the report file, and its table for a paper."""
+"""Position bias as a table for a paper."""
 
 from __future__ import annotations
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import row_names
 from components.html.format import count
-from components.results.bias import panels
-from components.results.bias.bias_matrix import SUBTITLES, bias_matrix_html
-from components.results.bias.computed import load_bias
 from components.results.view.paper_table import (
     PaperTable,
     decimal_cell,
     percent_cells,
     slice_text,
 )
-from components.results.view.result_view import ReportPanel
 from metrics.position.position_measures import position_profile
-
-
-def report_matrix(view: FilteredStudy) -> ReportPanel | None:
-    """Different people in different orders are not one judge that flips: no panel for them."""
-    if view.has_only_people:
-        return None
-    rows = "judge" if view.machines["judge"].nunique() > 1 else "prompt"
-    return ReportPanel(
-        f"Consistency by {rows} and category",
-        SUBTITLES["Consistency"],
-        bias_matrix_html(load_bias(view), "Consistency"),
-    )
-
-
-def report_slots(view: FilteredStudy) -> ReportPanel:
-    verdicts = "votes" if view.has_only_people else "verdicts"
-    subtitle = f"% of decisive {verdicts} for each position, 95 % CI"
-    return ReportPanel("Chosen slots", subtitle, panels.slot_figure(load_bias(view)))
-
-
-def report_flips(view: FilteredStudy) -> ReportPanel | None:
-    if view.has_only_people:
-        return None
-    return ReportPanel(
-        "Direction of flips",
-        "number of pairs whose verdict changes when the answers are swapped, by direction",
-        panels.flips_html(load_bias(view)),
-    )
 
 
 def position_table(view: FilteredStudy) -> PaperTable | None:
