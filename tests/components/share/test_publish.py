@@ -108,7 +108,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     assert (frozen / "frozen.db").read_bytes() == before
 
 
-def wait_for(url: str, seconds: float = 60) -> str:
+def wait_for(url: str, seconds: float = 240) -> str:
     end = time.monotonic() + seconds
     while True:
         try:
