@@ -1,4 +1,4 @@
-"""Presets: published protocols as default values of a study.
+"""Presets: published protocols as default values of a study, and the result panels of each paper.
 
 Keys of the study file override a preset, and the page lists the differences. If a paper and its
 authors' code differ, the preset follows the code; a note states both.
@@ -11,18 +11,32 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "visit-leaderboard": "Elo, matches, win rate against the reference, cost per comparison",
+        "grade-heatmap": "grade, entropy and choice by judge, prompt and unrelated option",
+        "creation-table": "Reward, Win Rate and the counts of the five levels",
+        "factuality": "visual factuality scores of each model, over both orders",
+        "alignment": "MAE and Consistency with people, beside the always-tie judge",
+        "win-table": "wins, losses, ties and the adjusted win rate of each model",
+        "ratings": "mean single ratings of each model, by category",
+    }
+)
+"""Descriptions of the result panels by name, after the tables and figures of the papers."""
+
 PROBE_SOURCE: Final = "probe"
 """Built-in items: four answers each, no human checks, criteria only for visual items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A published protocol: its study values and notes for the page."""
+    """A published protocol: its study values, its result panels and notes for the page."""
 
     name: str
     title: str
     source: str
     values: Mapping[str, Any]
+    panels: tuple[str, ...]
     notes: tuple[str, ...]
     """Differences between paper and code, and the settings that the user has to choose."""
     probe_values: Mapping[str, Any] = field(default_factory=dict)
@@ -63,6 +77,7 @@ VISIT_BENCH: Final = Preset(
         "unreadable": "tie",
     },
     probe_values={"data": {"categories": ["visual"]}},
+    panels=("visit-leaderboard",),
     notes=(
         "Over the two orders of a pair, 2-0 is a win and anything else a tie, as in the code. The "
         "authors' README counts one win and one tie as a win: set combine: majority.",
@@ -88,6 +103,7 @@ GRADE_SCORE: Final = Preset(
         "unrelated": "none",
     },
     probe_values={"data": {"options": 4}},
+    panels=("grade-heatmap",),
     notes=(
         "The last 'Selection:' line is the verdict. The authors take the first 'Selection' "
         "anywhere, so an echoed heading counts as a choice: set reading: gradelab.",
@@ -114,6 +130,7 @@ CREATION_MMBENCH: Final = Preset(
         "combine": "pooled",
     },
     probe_values={"data": {"categories": ["visual"]}, "baseline": "precise"},
+    panels=("creation-table", "factuality", "alignment"),
     notes=(
         "The baseline is A in the first run and B in the second. Both runs are pooled, not "
         "averaged per item, as in paper and code.",
@@ -136,6 +153,7 @@ MT_BENCH: Final = Preset(
         "combine": "strict",
         "unreadable": "exclude",
     },
+    panels=("win-table", "ratings"),
     notes=(
         "As in the code, two orders with different winners count as a tie, and errors are dropped.",
         "Pairs and single ratings are both run; to run one, set protocol: pairwise or single.",
@@ -153,6 +171,7 @@ ARENA_HARD: Final = Preset(
         "combine": "pooled",
     },
     probe_values={"baseline": "precise"},
+    panels=("creation-table", "win-table"),
     notes=(
         "Every model is compared with the baseline, which is A in the first game. Set baseline.",
         "The authors' code counts a verdict 'much better' (>>) three times when it fits ratings. "
