@@ -28,7 +28,7 @@ def asked(page) -> tuple[int, int]:
 
 def use_simulated(page, name: str) -> None:
     """The form set to a simulated judge on twelve items, under a name."""
-    use_judge(page, "embedded", "Favours the first")
+    use_judge(page, "embedded", "Favours the first answer")
     show_settings(page)
     page.get_by_label("Name of the study").fill(name)
     page.get_by_label("Name of the study").press("Enter")
