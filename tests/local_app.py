@@ -16,7 +16,7 @@ import pytest
 
 import app
 from components.page_tab import create_page
-from tests.ports import free_port
+from tests.waiting import free_port
 
 
 @contextmanager

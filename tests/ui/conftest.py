@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ports import free_port
 from tests.samples import ALL
+from tests.waiting import free_port
 
 playwright = pytest.importorskip("playwright.sync_api")
 

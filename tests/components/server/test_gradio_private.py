@@ -30,7 +30,7 @@ from components.server.gradio_private import (
     check_private_names,
 )
 from tests.local_app import app_main
-from tests.ports import free_port
+from tests.waiting import free_port
 
 ROOT = Path(__file__).parents[3]
 BOUNDARY = ROOT / "components" / "server" / "gradio_private.py"

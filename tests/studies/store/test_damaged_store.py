@@ -23,7 +23,6 @@ from studies.store.recovery.file_header import read_header
 from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
 from studies.store.store import Store
 from tests.other_user import let_others_enter, without_rights
-from tests.ports import free_port
 from tests.studies.store.damaged_stores import (
     DAMAGE,
     add_foreign_log,
@@ -32,6 +31,7 @@ from tests.studies.store.damaged_stores import (
     fill_store,
     flip_bytes,
 )
+from tests.waiting import free_port
 
 STUDY = """name: small
 data: {source: probe, count: 2}

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -13,7 +12,6 @@ from judges.engine.attempt import RunSettings
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
 from judges.planning.plan import save_plan
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, at
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 
@@ -202,11 +200,6 @@ def test_a_waiter_that_is_cancelled_does_not_swallow_the_turn_of_the_next():
 
 
 # --- against a server that counts ---------------------------------------------------------------
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 @pytest.mark.extra
