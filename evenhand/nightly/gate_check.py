@@ -23,6 +23,8 @@ ALPHA: Final = 0.05
 DROP: Final = 0.10
 """A drop that the gate must be able to exclude, as a difference of shares."""
 MIN_ITEMS: Final = 10
+ENOUGH_NIGHTS: Final = 3
+"""Nights of a baseline that find a drop right after it as well as a later one."""
 
 
 @names_missing_extra
@@ -92,13 +94,15 @@ def _decide(
     common = night.difference.items
     if common < MIN_ITEMS:
         return "cannot tell", f"{common} items in common with the baseline; {MIN_ITEMS} are needed"
-    if night.evidence.e_value >= threshold:
+    if night.strength >= threshold:
         if stream.kind == "consistency" and not _flips_exceed_noise(study, stream, night):
             return "ok", "more flips, but not more than repeats of the same order change"
-        return "worse", f"evidence {night.evidence.e_value:,.3g} is above {threshold:,.3g}"
+        return "worse", f"evidence {night.strength:,.3g} is above {threshold:,.3g}"
     low = night.difference.low
     if low is None or low <= -drop:
-        return "cannot tell", f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
+        advice = "; save more good nights" if history.baseline_nights < ENOUGH_NIGHTS else ""
+        why = f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
+        return "cannot tell", why + advice
     return "ok", f"a drop of {100 * drop:.0f} points is excluded"
 
 
