@@ -23,7 +23,10 @@ from studies.texts.injection import (
     is_suspect,
     suspect_places,
 )
+from tests.attacks.attack_log import attempt
 from tests.studies.small_items import ask, judged, study
+
+INSTRUCTED = "instructions to the judge"
 
 INJECTIONS = {
     "marker": [
@@ -132,10 +135,11 @@ LOOKALIKES = [
 
 
 @pytest.mark.parametrize(("rule", "text"), [(r, t) for r, ts in INJECTIONS.items() for t in ts])
-def test_an_injection_is_found_by_its_rule(rule, text):
-    found = find_spans(f"A fair start.\n{text}\nAn end.")
-    assert rule in {name for span in found for name in span.rules}
-    assert is_suspect(text)
+def test_an_injection_is_found_by_its_rule(rule, text, each_mode):
+    with attempt(INSTRUCTED, each_mode, text):
+        found = find_spans(f"A fair start.\n{text}\nAn end.")
+        assert rule in {name for span in found for name in span.rules}
+        assert is_suspect(text)
 
 
 @pytest.mark.parametrize("text", LOOKALIKES)
