@@ -26,8 +26,8 @@ def attempt(threat: str, mode: Mode, *inputs: object) -> Iterator[None]:
     """Record inputs as tried: as found if the block fails, as repelled if it ends.
 
     The mode is one in which the inputs were run: a test without a mode of its own runs in each, by
-    the fixture `each_mode`. A test that is skipped in the block records nothing. Where one check covers several inputs, its
-    failure counts all of them as found.
+    the fixture `each_mode`. A test that is skipped in the block records nothing. Where one check
+    covers several inputs, its failure counts all of them as found.
     """
     assert threat in THREATS and mode in (OWN, PUBLIC) and inputs
     try:
@@ -53,10 +53,17 @@ def _record(threat: str, mode: Mode, inputs: tuple[object, ...], outcome: str) -
         log.write("".join(lines))
 
 
-@pytest.fixture(scope="module", params=[OWN, PUBLIC])
-def each_mode(request: pytest.FixtureRequest) -> Iterator[Mode]:
-    """Each mode in turn, set in the environment."""
+@contextmanager
+def in_mode(mode: Mode) -> Iterator[None]:
+    """Set a mode in the environment; for properties, whose examples share one fixture."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("SPACE_ID", raising=False)
-        environment.setenv("EVENHAND_PUBLIC", str(int(request.param == PUBLIC)))
+        environment.setenv("EVENHAND_PUBLIC", str(int(mode == PUBLIC)))
+        yield
+
+
+@pytest.fixture(params=[OWN, PUBLIC])
+def each_mode(request: pytest.FixtureRequest) -> Iterator[Mode]:
+    """Each mode in turn, set in the environment of one test."""
+    with in_mode(request.param):
         yield request.param

@@ -26,7 +26,8 @@ from studies.files.tables import read_table
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
-from tests.attacks.attack_log import attempt
+from tests.attacks.attack_list import MODES
+from tests.attacks.attack_log import attempt, in_mode
 
 FORMULAS = "formulas in exports"
 RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -36,9 +37,10 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.parametrize("mode", MODES)
 @given(TEXTS)
-def test_a_guarded_text_never_begins_like_a_formula_and_always_comes_back(each_mode, text):
-    with attempt(FORMULAS, each_mode, text):
+def test_a_guarded_text_never_begins_like_a_formula_and_always_comes_back(mode, text):
+    with in_mode(mode), attempt(FORMULAS, mode, text):
         cell = guard_formula(text)
         assert isinstance(cell, str) and not cell.startswith(RISKY)
         assert unguard_formula(cell) == text

@@ -16,7 +16,7 @@ from test_source_hub import LINES, read
 
 from studies.errors import SourceError
 from studies.sources.hub_files import card_data_files, check_files
-from tests.attacks.attack_list import PUBLIC
+from tests.attacks.attack_list import MODES, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
 from tests.page_words import says
 from tests.studies.sources.hub_server import Hub, serving
@@ -58,10 +58,10 @@ def bomb() -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=MODES)
 def visited(
-    each_mode: Mode, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[dict[str, dict[str, Any]], Hub, Path]:
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, dict[str, Any]], Hub, Path, Mode]:
     folder = tmp_path_factory.mktemp("machine")
     inner = folder / "secret.jsonl"
     inner.write_text(ROWS, encoding="utf-8")
@@ -80,38 +80,38 @@ def visited(
             "evil/bomb": {"train.parquet": bomb()},
             "good/plain": {"README.md": card("*.jsonl"), "train.jsonl": LINES},
         }
-        public = {"EVENHAND_PUBLIC": str(int(each_mode == PUBLIC))}
+        public = {"EVENHAND_PUBLIC": str(int(request.param == PUBLIC))}
         asks = [{"source": f"hub:{name}", "env": public} for name in repos]
         with serving(repos) as (_, address):
             found = read(asks, address, folder / "home")
-    return dict(zip(repos, found, strict=True)), elsewhere, folder
+    return dict(zip(repos, found, strict=True)), elsewhere, folder, request.param
 
 
 @pytest.mark.parametrize("name", ["absolute", "file", "up", "inner", "yaml"])
-def test_a_dataset_that_names_a_file_outside_of_itself_is_refused(name, visited, each_mode):
+def test_a_dataset_that_names_a_file_outside_of_itself_is_refused(name, visited):
     found = visited[0][f"evil/{name}"]
-    with attempt(DATASETS, each_mode, f"a card, {name}"):
+    with attempt(DATASETS, visited[3], f"a card, {name}"):
         assert SECRET not in json.dumps(found)
         assert "error" in found or found["items"], found  # the file of its own may be read
         if name != "yaml":
             assert "error" in found, found
 
 
-def test_no_script_of_a_dataset_is_run(visited, each_mode):
+def test_no_script_of_a_dataset_is_run(visited):
     folder, found = visited[2], visited[0]["evil/script"]
-    with attempt(DATASETS, each_mode, "a script dataset"):
+    with attempt(DATASETS, visited[3], "a script dataset"):
         assert "error" in found and not (folder / "script-ran").exists(), found
 
 
-def test_nothing_is_asked_of_a_server_that_a_card_names(visited, each_mode):
-    with attempt(DATASETS, each_mode, "a card with a URL"):
+def test_nothing_is_asked_of_a_server_that_a_card_names(visited):
+    with attempt(DATASETS, visited[3], "a card with a URL"):
         assert visited[1].asked == []
 
 
-def test_an_archive_is_refused_and_a_bomb_is_too(visited, each_mode):
-    with attempt(DATASETS, each_mode, "an archive"):
+def test_an_archive_is_refused_and_a_bomb_is_too(visited):
+    with attempt(DATASETS, visited[3], "an archive"):
         assert "zip" in visited[0]["evil/zip"]["error"].lower()
-    with attempt(DATASETS, each_mode, "a Parquet file of 10 GB"):
+    with attempt(DATASETS, visited[3], "a Parquet file of 10 GB"):
         assert says(visited[0]["evil/bomb"]["error"], "unpacks", "read")
 
 
