@@ -7,6 +7,7 @@ what an endpoint echoes is covered by tests/ui/test_canary.py and tests/judges/s
 from __future__ import annotations
 
 import json
+import re
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ STUDY = """name: canary
 data: {{source: probe, count: 3, seed: 7}}
 contestants: [flawed, precise]
 judges:
-- {{name: judge, model: judge, base_url: 'https://{host}/v1', max_retries: 0}}
+- {{name: judge, model: judge, base_url: 'https://{host}/v1'}}
 prompts: [brief-letters]
 orders: one
 """
@@ -51,22 +52,35 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
         running.close()
 
 
+def hidden_part(visitor: Stranger, name: str) -> str:
+    """The invisible component by which the page sends a value; it has a number, no elem_id."""
+    (part,) = (
+        number
+        for number, one in visitor.parts.items()
+        if "eh-wire" in (one["props"].get("elem_classes") or ())
+        and re.search(rf"\b{name}\b", str(one["props"].get("js_on_load")))
+    )
+    return str(part)
+
+
 def send_key(visitor: Stranger) -> dict[str, str]:
     """Send the key in every way of the page; return the responses."""
     study, moved = STUDY.format(host=HOST), STUDY.format(host="other.invalid")
-    test = visitor.step("eh-errand", "select")
+    job, keys = hidden_part(visitor, "errand"), hidden_part(visitor, "keys")
+    test = visitor.step(job, "select")
     errand = json.dumps({"do": "test", "judge": "judge"})
     models = json.dumps({"do": "models", "judge": 0})
     run = visitor.step("eh-run", "click")
     said = {}
     for name, step, values in (
-        ("a test of the judge", test, {"eh-errand": errand, "eh-yaml": study}),
-        ("a list of models", test, {"eh-errand": models, "eh-yaml": study}),
-        ("a test at another host", test, {"eh-errand": errand, "eh-yaml": moved}),
+        ("a test of the judge", test, {job: errand, "eh-yaml": study}),
+        ("a list of models", test, {job: models, "eh-yaml": study}),
+        ("a test at another host", test, {job: errand, "eh-yaml": moved}),
         ("a run at another host", run, {"eh-yaml": moved}),
         ("a run", run, {"eh-yaml": study}),
     ):
-        _, said[name] = visitor.call(step, {"eh-keys": KEYS, **values})
+        worked, said[name] = visitor.call(step, {keys: KEYS, **values})
+    assert worked, f"the run did not start: {said['a run']}"
     return said
 
 
