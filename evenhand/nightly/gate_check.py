@@ -23,8 +23,9 @@ ALPHA: Final = 0.05
 DROP: Final = 0.10
 """A drop that the gate must be able to exclude, as a difference of shares."""
 MIN_ITEMS: Final = 10
-ENOUGH_NIGHTS: Final = 3
-"""Nights of a baseline that find a drop right after it as well as a later one."""
+ENOUGH_NIGHTS: Final = 5
+"""Nights of a baseline that find a drop right after it as well as a later one. A single night has a
+test of its own (metrics/drift/baseline_contrast.py)."""
 
 
 @names_missing_extra
@@ -100,7 +101,8 @@ def _decide(
         return "worse", f"evidence {night.strength:,.3g} is above {threshold:,.3g}"
     low = night.difference.low
     if low is None or low <= -drop:
-        advice = "; save more good nights" if history.baseline_nights < ENOUGH_NIGHTS else ""
+        few = 1 < history.baseline_nights < ENOUGH_NIGHTS
+        advice = f"; start again with {ENOUGH_NIGHTS} baseline nights, or with 1" if few else ""
         why = f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
         return "cannot tell", why + advice
     return "ok", f"a drop of {100 * drop:.0f} points is excluded"

@@ -23,8 +23,10 @@ DROPS = (
     (100, 0.1, 1, 4),
 )  # fmt: skip
 """(items, noise, nights of the baseline, night of the drop)"""
-FOUND = {line for line in DROPS if line[0] >= 100 and line[1] <= 0.1}
-"""Lines that the promise covers: 100 items of which few vary."""
+FOUND = {
+    line for line in DROPS if line[0] >= 100 and line[1] <= 0.1 and line[2:] not in ((2, 1), (3, 1))
+}
+"""Lines that the promise covers: 100 items of which few vary, and a baseline of 1 or 5 nights."""
 
 
 def quiet_share(items: int, noise: float, series: int) -> float:
