@@ -110,14 +110,15 @@ def test_a_key_on_a_public_page_is_found_nowhere(app: App, tmp_path: Path) -> No
     app.process.kill()
     app.process.wait(30)
     write_export(store, "canary", "jsonl", tmp_path / "store" / "out.jsonl")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    held = {path.name: path.read_bytes() for path in files}  # before the log is written back
     store.close()
+    assert {"evenhand.db", "evenhand.db-wal", "evenhand.log", "out.jsonl"} <= held.keys()
     for name, text in said.items():
         with attempt(LEAK, PUBLIC, name):
             assert found_in(text) == [], name
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {"evenhand.db", "evenhand.db-wal", "evenhand.log"} <= {path.name for path in files}
     with attempt(LEAK, PUBLIC, "a killed process: its files"):
-        assert [(path.name, form) for path in files for form in found_in(path.read_bytes())] == []
+        assert [(name, form) for name, data in held.items() for form in found_in(data)] == []
 
 
 def visited(app: App, path: str) -> str:

@@ -31,9 +31,9 @@ from tests.attacks.attack_list import PUBLIC
 from tests.attacks.attack_log import attempt
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import Disk
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import PRICE, QUICK, write_items
 from tests.page_words import pattern, says
+from tests.waiting import until
 
 KEY = "LENT_BY_THE_HOUSE"
 ABUSE = "the owner's key, abused"
