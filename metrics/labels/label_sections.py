@@ -53,7 +53,7 @@ class PassFailResult:
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
     """Compute the pass/fail measures for each judge and prompt."""
     return {
-        cell: _result(rows, _rows_by_contestant(frame, cell))
+        cell: _result(rows, rows_by_contestant(frame, cell))
         for cell, rows in pass_fail_cells(frame).items()
     }
 
@@ -65,7 +65,9 @@ def _result(rows: PassFailRows, by_contestant: dict[str, PassFailRows]) -> PassF
     return PassFailResult(rates, true_pass_rate(rows, rates), power_tuned_rate(rows), errors_p)
 
 
-def _rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
+def rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
+    """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, without
+    noise-floor repeats."""
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
     mask = pass_fail_rows(frame) & ~noise & (judge == cell[0]) & (prompt == cell[1])

@@ -206,3 +206,60 @@ def test_a_simulated_effect_of_the_criteria_order_is_recovered(tmp_path: Path) -
     for places in found.by_place.values():
         assert covers(places[0], -1.0)
     store.close()
+
+
+WEIGHTS = (0.1, 0.2, 0.7)
+NAMED_PROMPT = """
+name: named
+version: 1
+source: ours
+protocol: single
+messages:
+  - system: |
+      Judge by these criteria: $criteria
+      The options are: $options
+      $closing
+  - user: |
+      $instruction
+      $first
+verdict: score-scale
+scale: [poor, fair, good]
+"""
+
+
+@pytest.mark.parametrize("prompt", ["rubric", "named"])
+def test_simulated_slot_weights_are_recovered(prompt: str, tmp_path: Path) -> None:
+    """With probability `first_bias` the judge takes the option at a place drawn by its weights;
+    otherwise the content decides, whose option is at each place in one of three rotations."""
+    write_scored_items(tmp_path, 80)
+    (tmp_path / "named.yaml").write_text(NAMED_PROMPT, encoding="utf-8")
+    judge = f", first_bias: {FIRST_BIAS}, slot_weights: {list(WEIGHTS)}, score_noise: 0.2"
+    store = run(
+        tmp_path,
+        study_text("rubric" if prompt == "rubric" else "named.yaml", judge, "options: rotations\n"),
+    )
+    (found,) = option_order_effects(store.frame("s")).values()
+    assert len(found.places) == 3
+    for place, weight in zip(found.places, WEIGHTS, strict=True):
+        assert covers(place.share, FIRST_BIAS * weight + (1 - FIRST_BIAS) / 3)
+        assert place.expected.value == pytest.approx(1 / 3, abs=0.03)
+    store.close()
+
+
+def test_simulated_slot_weights_of_pass_and_fail_are_recovered(tmp_path: Path) -> None:
+    write_items(tmp_path, 200)
+    judge = f", first_bias: {FIRST_BIAS}, slot_weights: [0.1, 0.9]"
+    store = run(tmp_path, study_text("pass-fail", judge, "options: rotations\n"))
+    found = option_order_effects(store.frame("s"))["sim", "pass-fail"]
+    first, second = found.places
+    assert covers(first.share, FIRST_BIAS * 0.1 + (1 - FIRST_BIAS) / 2)
+    assert covers(second.share, FIRST_BIAS * 0.9 + (1 - FIRST_BIAS) / 2)
+    store.close()
+
+
+def test_the_expected_score_has_its_spread(tmp_path: Path) -> None:
+    write_items(tmp_path, 40)
+    store = run(tmp_path, study_text("score-scale", ", read: probabilities"))
+    frame = store.frame("s")
+    assert frame["expected_spread"].between(0, 2).all() and frame["expected_spread"].max() > 0
+    store.close()
