@@ -40,6 +40,9 @@ def rules_table(view: RemedyView) -> Markup:
             _pilot_row(view, one, place, axis)
             for place, one in enumerate(view.pilot_lines, start=1)
         ]
+    if view.missing_rules:
+        rows.append(_divider(view, MISSING_PART))
+        rows += [_missing_row(view, *one) for one in view.missing_rules.items()]
     return fill(
         '<div class="eh-tbl-box"><table class="{}"><thead><tr>{}</tr></thead>'
         "<tbody>{}</tbody></table></div>",
@@ -51,6 +54,7 @@ def rules_table(view: RemedyView) -> Markup:
 
 PEOPLE_PART: Final = "Rules with votes of people, whose intervals are not adjusted"
 FEWER_PART: Final = "Rules on fewer comparisons, whose intervals are not adjusted"
+MISSING_PART: Final = "Not computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
@@ -104,6 +108,16 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
         f"{detail}; {note}" if note else detail,
         _number_cells(view, line, axis, view.inputs),
         _open_link(view, line),
+    )
+
+
+def _missing_row(view: RemedyView, title: str, reason: str) -> Markup:
+    return fill(
+        '<tr class="none"><td class="l c1"></td><td class="l c2" colspan="{}"><b>{}</b>'
+        "<small>{}</small></td></tr>",
+        _columns(view) - 1,
+        title,
+        reason,
     )
 
 
