@@ -135,7 +135,8 @@ class _CellVerdicts:
     def loss(self, value: pd.Series, label: pd.Series) -> pd.Series:
         """Loss of a verdict: 1 − credit for pass/fail, the distance to the label for a score."""
         if self.kind == "score":
-            return (value - label).abs()
+            distance: pd.Series = (value - label).abs()
+            return distance
         decided = np.sign(value.round(9) - 0.5)
         right = np.where(label >= 0.5, 1.0, -1.0)
         return ((1 - decided * right) / 2).where(value.notna())

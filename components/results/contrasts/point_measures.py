@@ -43,7 +43,7 @@ def _level_tally(evidence: GroupedFrame) -> MeasureTally:
     rows = _point_rows(evidence, passes=False)
     ends = np.asarray([_scale_ends(name) for name in rows["labels"].cat.categories], np.float64)
     ends = ends.reshape(-1, 2)[rows["labels"].cat.codes.to_numpy()]
-    known = np.isfinite(ends).all(axis=1)
+    known = np.asarray(np.isfinite(ends).all(axis=1), np.bool_)
     rows, ends = row_selection.select_rows(rows, known), ends[known]
     return build_tally(rows, (rows["value"] - ends[:, 0]) / (ends[:, 1] - ends[:, 0]), 1)
 

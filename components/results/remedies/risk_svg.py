@@ -184,7 +184,7 @@ def _diamond_names(
     found = []
     for mark, names in groups:
         text = ", ".join(names)
-        place = _free_text_place(text, mark, taken, canvas)
-        if place is not None:
-            found.append(svg_text(*place, text, "n", "start"))
+        free = _free_text_place(text, mark, taken, canvas)
+        if free is not None:
+            found.append(svg_text(*free, text, "n", "start"))
     return found
