@@ -139,7 +139,8 @@ class _CellVerdicts:
             return distance
         decided = np.sign(value.round(9) - 0.5)
         right = np.where(label >= 0.5, 1.0, -1.0)
-        return ((1 - decided * right) / 2).where(value.notna())
+        lost: pd.Series = ((1 - decided * right) / 2).where(value.notna())
+        return lost
 
     @property
     def answers(self) -> pd.DataFrame:

@@ -26,7 +26,16 @@ from components.results.remedies.reason_panels import other_judges_panel, patter
 from components.results.remedies.remedies_report import remedies_report, remedies_table
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
-from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
+from components.results.view.address_choices import pick_choice
+from components.results.view.result_view import (
+    Body,
+    Control,
+    ControlState,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+)
 
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
@@ -72,6 +81,12 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup:
             NO_REMEDIES,
         )
     return recommendation_panel(view)
+
+
+def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    """The budget that the address names, or the default one."""
+    amounts = [amount for _, amount in BUDGETS]
+    return ControlState(pick_choice(wanted, amounts), list(BUDGETS))
 
 
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
@@ -154,7 +169,7 @@ BUDGET: Final = Panel(
     "What to do with a budget",
     BUDGET_SUBTITLE,
     heading_changes=True,
-    controls=(Control("budget", "Budget", BUDGETS, "menu", searchable=False),),
+    controls=(Control("budget", "Budget", BUDGETS, "menu", searchable=False, state=budget_state),),
     how=HOW_BUDGET,
     visibility="hidden",
 )

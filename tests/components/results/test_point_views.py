@@ -85,6 +85,7 @@ def draw(store: Store, study: str, view: str, **chosen: str) -> dict[str, object
     for name, control in VIEWS[view].controls.items():
         state = control.initial_state(filtered, None)
         controls[name] = state.value if state else control.first_value
+        assert controls[name] is None or isinstance(controls[name], str | list), name
     return render_panels(filtered, view, controls | chosen)
 
 
