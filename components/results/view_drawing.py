@@ -51,14 +51,14 @@ def for_comparisons(view: View) -> View:
             return view.finding(filtered)
         where = " or ".join(point_views(filtered))
         return (
-            f"{view.name} needs comparisons of answers; here each answer is judged alone.",
+            f"{view.name}: nothing to show, as each answer is judged alone, not in comparisons.",
             f"For {INSTEAD[view.name]}, open {where}.",
         )
 
     group = PanelGroup(
         view.layout,
         row=False,
-        css="eh-stack",
+        css="eh-kind",
         name=f"{view.name} panels",
         visible=has_comparisons,
         starts_visible=True,

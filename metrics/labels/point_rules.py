@@ -198,7 +198,13 @@ def _rule(
         value = mean_estimate(loss, item, bounds=(0.0, math.inf))
     if id == SINGLE:
         return PointRule(id, calls, value)
-    gain = mean_estimate(single - loss, item, "share" if kind == "pass" else "score")
+    if kind == "score":
+        gain = mean_estimate(single - loss, item, "score")
+    else:
+        # Two hard verdicts earn on average exactly what one does, so their gain has no error.
+        exact = id == "arrangements" and calls == 2
+        bounds = (0.0, 0.0) if exact else (-1.0, 1.0)
+        gain = mean_estimate(single - loss, item, "share", bounds)
     return PointRule(id, calls, value, gain, simultaneous_interval(gain, max(tests, 1)))
 
 

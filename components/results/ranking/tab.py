@@ -181,7 +181,7 @@ POINTS: Final = Panel(
 PAIRS: Final = PanelGroup(
     (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),
     row=False,
-    css="eh-stack",
+    css="eh-kind",
     name="ranking_of_pairs",
     visible=has_comparisons,
     starts_visible=True,

@@ -54,7 +54,8 @@ def budget_html(view: RemedyView, budget: float) -> Markup:
         _table(plan, money),
         *(fill('<p class="eh-small eh-mute">{}</p>', text) for text in _notes(view, plan)),
     ]
-    return wrapped(fill('<div class="eh-budget">{}</div>', join(parts)))
+    kind = "eh-plan-box eh-in-calls" if plan.currency == "calls" else "eh-plan-box"
+    return wrapped(fill('<div class="{}">{}</div>', kind, join(parts)))
 
 
 def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
@@ -100,7 +101,7 @@ def _table(plan: BudgetPlan, budget: float) -> Markup:
     """HTML table from few comparisons and expensive rules to many and cheap ones."""
     cost = "$ per<br>1,000" if plan.currency == "dollars" else "Calls<br>each"
     heads = fill(
-        '<th class="l">Comparisons needed</th><th class="l">Rule</th><th>{}</th>'
+        '<th class="l">Comparisons needed</th><th class="l">Best rule</th><th>{}</th>'
         "<th>Expected agreement,<br>95 % CI</th><th>Gain over the<br>line below, points</th>",
         Markup(cost),
     )
@@ -125,8 +126,9 @@ def _row(plan: BudgetPlan, steps: Sequence[PlanStep], place: int, budget: float)
     words = rule_words(step.rule)
     who = join_names([judge for judge, _ in step.rule.members])
     return fill(
-        '<tr><td class="l">{}</td><td class="l c2"><b>{}</b><small>{}</small></td><td>{}</td>'
-        '<td><b>{}</b> <span class="ci">{}</span></td><td>{}</td></tr>',
+        '<tr><td class="l r0">{}</td><td class="l c2"><b>{}</b><small>{}</small></td>'
+        '<td class="wide">{}</td><td><b>{}</b> <span class="ci">{}</span></td>'
+        '<td class="wide">{}</td></tr>',
         reach,
         words.title,
         who if who not in words.explanation else words.explanation,
@@ -145,10 +147,12 @@ def _notes(view: RemedyView, plan: BudgetPlan) -> list[str]:
     notes = []
     if plan.currency == "calls":
         names = join_names(list(dict.fromkeys(judge for judge, _ in view.study.cells)))
-        notes.append(
-            f"No price is known for {names}, so costs are counted in calls. Set the price of a "
-            "judge in Study to plan in dollars."
+        step = (
+            "Set the price of a judge in Study to plan in dollars."
+            if view.inputs.tokens
+            else "The verdicts have no token counts: multiply calls by your price of a call."
         )
+        notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
     elif plan.unpriced:
         named = join_names(list(plan.unpriced))
         notes.append(f"Left out, as no price is known: {named}. Set the price in Study.")

@@ -169,7 +169,11 @@ BUDGET: Final = Panel(
     "What to do with a budget",
     BUDGET_SUBTITLE,
     heading_changes=True,
-    controls=(Control("budget", "Budget", BUDGETS, "menu", searchable=False, state=budget_state),),
+    controls=(
+        Control(
+            "budget", "Budget", BUDGETS, "menu", "eh-budget", searchable=False, state=budget_state
+        ),
+    ),
     how=HOW_BUDGET,
     visibility="hidden",
 )
@@ -215,7 +219,7 @@ PAIRS: Final = PanelGroup(
         LOWER,
     ),
     row=False,
-    css="eh-stack",
+    css="eh-kind",
     name="remedies_of_pairs",
     visible=has_comparisons,
     starts_visible=True,

@@ -99,7 +99,7 @@ def test_a_view_on_comparisons_says_where_to_look_instead(
     assert offered_views(whole, asked=view)[-1] == view
     made = draw(store, study, view)
     instead = "Scores" if study == "scores" else "Pass or fail"
-    assert says(str(made["finding"]), view, "comparisons", "alone")
+    assert says(str(made["finding"]), view, "alone", "comparisons")
     assert says(str(made["finding"]), "open", instead)
     assert made[f"{view} panels"] is False and made["kpis"] == ""
     drawn = {name for name, value in made.items() if not isinstance(value, bool)}
