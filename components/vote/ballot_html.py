@@ -337,11 +337,15 @@ def _rubric_controls(view: BallotView) -> Markup:
             "data-needs-levels": "",
         }
     )
+    lowest, *_, highest = values
     return fill(
+        '<p class="eh-small eh-mute">{} is the lowest level, {} the highest.</p>'
         '<div class="rubric">{}</div><div class="choices c1 k-rubric">'
         "<button{}><kbd>Enter</kbd><span>Save these levels</span></button>"
         '<p class="unread eh-small">Choose a level for each criterion.</p></div>'
         '<div class="below">{}{}</div>',
+        lowest,
+        highest,
         rows,
         save,
         _comment_box(view.ballot),

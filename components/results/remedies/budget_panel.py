@@ -101,7 +101,7 @@ def _table(plan: BudgetPlan, budget: float) -> Markup:
     """HTML table from few comparisons and expensive rules to many and cheap ones."""
     cost = "$ per<br>1,000" if plan.currency == "dollars" else "Calls<br>each"
     heads = fill(
-        '<th class="l">Comparisons needed</th><th class="l">Best rule</th><th>{}</th>'
+        '<th class="l">If you need</th><th class="l">Best rule</th><th>{}</th>'
         "<th>Expected agreement,<br>95 % CI</th><th>Gain over the<br>line below, points</th>",
         Markup(cost),
     )
@@ -121,6 +121,7 @@ def _row(plan: BudgetPlan, steps: Sequence[PlanStep], place: int, budget: float)
     most = step.comparisons(budget)
     start = f"{count(int(above) + 1)} to " if place else "up to "
     reach = f"{start}{count(int(most))}" if math.isfinite(most) else _endless(above, place)
+    reach += " comparisons"
     cost = dollars(1000 * step.cost) if plan.currency == "dollars" else f"{step.cost:g}"
     gain = "–" if step.gain is None else f"{points(step.gain.value)} {interval_text(step.gain)}"
     words = rule_words(step.rule)
@@ -147,15 +148,19 @@ def _notes(view: RemedyView, plan: BudgetPlan) -> list[str]:
     notes = []
     if plan.currency == "calls":
         names = join_names(list(dict.fromkeys(judge for judge, _ in view.study.cells)))
-        step = (
-            "Set the price of a judge in Study to plan in dollars."
-            if view.inputs.tokens
-            else "The verdicts have no token counts: multiply calls by your price of a call."
-        )
+        step = _price_step(view, [judge for judge, _ in view.study.cells])
         notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
     elif plan.unpriced:
         named = join_names(list(plan.unpriced))
-        notes.append(f"Left out, as no price is known: {named}. Set the price in Study.")
+        step = _price_step(view, plan.unpriced)
+        notes.append(f"Left out, as no price is known: {named}. {step}")
     if plan.currency == "dollars" and any(step.cost == 0 for step in plan.steps):
         notes.append("A local judge costs nothing, so it can judge any number of comparisons.")
     return notes
+
+
+def _price_step(view: RemedyView, judges: Sequence[str]) -> str:
+    """Next step towards a price: a price per token helps only if tokens were counted."""
+    if any(judge in judges for judge, _ in view.inputs.tokens):
+        return "Set the price in Study, step Judges."
+    return "Its verdicts have no token counts: multiply calls by your price of a call."

@@ -10,6 +10,9 @@ import pytest
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.recommendation import held_out_credits
 from metrics.remedies.remedy_study import study_remedies
+from metrics.summary.remedy_section import RemedyInputs, remedy_section
+from metrics.summary.remedy_tables import render_remedies
+from metrics.summary.summary import to_plain_data
 from studies.domain import Estimate
 from tests.metrics.remedies.known_judges import HardJudge, expected_credit, simulate
 from tests.metrics.remedies.test_closed_forms import single
@@ -87,3 +90,14 @@ def test_held_out_credit_is_that_of_the_rule_chosen_on_other_items() -> None:
     )
     assert (first, second) == (0, 1)
     assert low == pytest.approx(np.zeros(10)) and high == pytest.approx(np.ones(10))
+
+
+def test_the_summary_has_the_plan_and_prints_it() -> None:
+    frame = simulate([CHEAP, DEAR], 200, np.random.default_rng(3))
+    section = remedy_section(frame, RemedyInputs(prices=PRICES))
+    plan = section["plan"]
+    assert (plan["currency"], plan["unpriced"]) == ("dollars", [])
+    assert plan["steps"][0]["dollars"] == 0.001 and "gain" not in plan["steps"][0]
+    lines = list(render_remedies(to_plain_data(section)))
+    start = next(k for k, line in enumerate(lines) if "dollars per comparison" in line)
+    assert lines[start + 1].split()[0] == "0.001" and lines[start + 1].endswith(": j0")
