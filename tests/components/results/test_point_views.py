@@ -21,6 +21,7 @@ from components.results.view_drawing import (
 from components.share.report import report_html
 from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
+from metrics.labels.label_sections import pass_fail_section
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
@@ -169,3 +170,17 @@ def test_the_report_has_the_shared_views(store: Store) -> None:
     body = text[text.index("<main>") : text.index("</main>")]
     assert says(body, "Models", "single answers") and says(body, "Remedies", "single answers")
     assert says(body, "Report card") and "Leaderboard" not in body
+
+
+def test_rates_are_also_given_by_model_and_category(store: Store) -> None:
+    made = draw(store, "passes", "Pass or fail")
+    assert made["pass_parts_panel"] is True
+    table = str(made["pass_parts"])
+    assert all(f">{name}<" in table for name in ("okapi", "tapir", "even", "odd"))
+    assert draw(store, "plain", "Pass or fail")["pass_parts_panel"] is False
+    values = pass_fail_section(store.frame("passes"))["keen"]["pass-fail"]
+    assert set(values["by_contestant"]) == {"okapi", "tapir"}
+    assert set(values["by_category"]) == {"even", "odd"}
+    for parts in (values["by_contestant"], values["by_category"]):
+        for cell, total in values["confusion"].items():
+            assert sum(one["confusion"][cell] for one in parts.values()) == total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,7 @@ from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
 from metrics.labels.criteria_order import criteria_order_effects
 from metrics.labels.option_order import option_order_effects
+from metrics.labels.score_distribution import point_repeats
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.spec.study import parse_study
@@ -262,4 +264,23 @@ def test_the_expected_score_has_its_spread(tmp_path: Path) -> None:
     store = run(tmp_path, study_text("score-scale", ", read: probabilities"))
     frame = store.frame("s")
     assert frame["expected_spread"].between(0, 2).all() and frame["expected_spread"].max() > 0
+    store.close()
+
+
+def test_simulated_noise_is_recovered_from_repeats(tmp_path: Path) -> None:
+    """Steps of a fine scale have the variance noise² + 1/12 (rounding); two repeats give
+    √(2/π) of a standard deviation on average."""
+    write_scored_items(tmp_path, 1)
+    lines = [
+        {"id": f"q{k}", "instruction": f"question {k}", "responses": {"m": f"answer {k}"},
+         "labels": [{"contestant": "m", "value": 10}]}
+        for k in range(150)
+    ]  # fmt: skip
+    text = "\n".join(json.dumps(line) for line in lines)
+    (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
+    fine = NAMED_PROMPT.replace("[poor, fair, good]", str(list(range(1, 20))))
+    (tmp_path / "named.yaml").write_text(fine, encoding="utf-8")
+    store = run(tmp_path, study_text("named.yaml", ", score_noise: 1.5", "repeats: 2\n"))
+    (found,) = point_repeats(store.frame("s")).values()
+    assert covers(found.deviation, math.sqrt(2 / math.pi * (1.5**2 + 1 / 12)))
     store.close()

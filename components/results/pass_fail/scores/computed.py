@@ -18,7 +18,12 @@ from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from metrics.labels.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.score_contradictions import ScoreContradictions, score_contradictions
-from metrics.labels.score_distribution import ScoreDistribution, score_distributions
+from metrics.labels.score_distribution import (
+    PointRepeats,
+    ScoreDistribution,
+    point_repeats,
+    score_distributions,
+)
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
 
 
@@ -38,6 +43,7 @@ class ScoresView:
     by_criterion: dict[Cell, dict[str, ScoreAgreement]]
     """Agreement of each criterion's level with people's, where people filled in the rubric."""
     unusable: dict[Cell, int]
+    repeats: dict[Cell, PointRepeats]
 
     @property
     def cell(self) -> Cell | None:
@@ -73,6 +79,7 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
         score_contradictions(machines.loc[pairs]),
         criterion_agreement(rows),
         {cell: int(np.isnan(one.score).sum()) for cell, one in cells.items()},
+        point_repeats(rows),
     )
 
 

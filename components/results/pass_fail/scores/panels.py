@@ -151,9 +151,16 @@ def order_tables(view: ScoresView) -> Markup:
     """HTML on the effects of the order of options and criteria, with intervals."""
     cell = view.cell or ("", "")
     order, criteria = view.order.get(cell), view.criteria.get(cell)
-    if order is None and criteria is None:
+    repeats = view.repeats.get(cell)
+    if order is None and criteria is None and repeats is None:
         return notice_html("calm", ONE_ORDER)
     parts = [EMPTY]
+    if repeats is not None:
+        text = (
+            f"Repeated in the same order: {percent(repeats.several)} of answers get more than one "
+            f"score; standard deviation within an answer {decimal(repeats.deviation, 2)}."
+        )
+        parts.append(_texts([text]))
     if order is not None:
         texts = [
             f"Share of scores that change with the order of the options: {percent(order.changed)}.",
@@ -163,6 +170,11 @@ def order_tables(view: ScoresView) -> Markup:
             "expected without an "
             f"order effect: {share(order.expected_first.value)}.",
         ]
+        if order.place_entropy is not None:
+            texts.append(
+                f"Evenness of the chosen places: {number(order.place_entropy, 2)} (1: all places "
+                "equally often, 0: always the same)."
+            )
         if order.letter is not None:
             texts.append(
                 f"Share of scores equal to the option with the letter A: "
