@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from studies.store.store import Store
 from tests.ui.conftest import open_view
 from tests.voted_studies import six_items
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 SHOWN = {"People": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",
@@ -29,15 +29,6 @@ def view(visit, study: str, name: str, **options):
     page = visit(f"study={study}&tab=results&view={name.replace(' ', '%20')}", **options)
     page.wait_for_selector(SHOWN["People" if name == "Agreement" else name])
     return page
-
-
-def until(check, seconds: float = 30.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := check():
-            return value
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")
 
 
 def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):

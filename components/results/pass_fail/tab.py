@@ -20,17 +20,17 @@ from components.results.view.result_view import (
 )
 
 NAME: Final = "Pass or fail"
-AREAS_TITLE: Final = "Where it is wrong"
+AREAS_TITLE: Final = "Where the judge is wrong"
 PARTS_TITLE: Final = "By model and category"
 PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; a name opens its replies"
 RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
-    "Sensitivity: passes among answers labelled good. Specificity: fails among answers labelled "
-    "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
-    "True pass rate: labels are used where they exist; elsewhere (observed + specificity − 1) / "
-    "J, with "
-    "the limits of Lang and Reiczigel. The estimate assumes that the judge errs equally often on "
-    "labelled and unlabelled answers, and needs a J of at least 0.2 with a lower limit above 0.06."
+    "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
+    "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
+    "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
+    "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
+    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. J "
+    "must be at least 0.2, and its lower limit above 0.06."
 )
 
 
@@ -92,7 +92,7 @@ AREAS: Final = Panel(
     AREAS_TITLE,
     heading_changes=True,
     scale=9,
-    report=pass_fail_report.report_areas,
+    in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
 )
 RATES: Final = Panel(
     "rates",

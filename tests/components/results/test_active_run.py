@@ -12,8 +12,8 @@ from components.results.view_drawing import VIEWS, render_view
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from tests.judge_server import JudgeServer
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, study_plan
+from tests.waiting import until
 
 VIEW = bias_tab.NAME
 

@@ -27,10 +27,10 @@ from studies.store.store import Store
 from studies.store.writer import StoreWriter
 from tests.canary_forms import CANARY, found_in
 from tests.judge_server import JudgeProcess, JudgeServer, transient_fault_rules
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
 from tests.page_words import says
 from tests.samples import sample
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY_VARIABLE = "EVENHAND_TEST_KEY"

@@ -17,7 +17,8 @@ from judges.models.endpoint import MAX_REPLY_BYTES, EndpointModel
 from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall
 from judges.operations.check_judge import check_judge
-from judges.rendering.prompt import PromptInputs, load_prompt
+from judges.rendering.messages import PromptInputs
+from judges.rendering.prompt import load_prompt
 from judges.security.endpoint_rules import (
     LOCAL_RULES,
     PIN_SECONDS,
@@ -29,7 +30,6 @@ from judges.security.endpoint_rules import (
     why_not_public,
 )
 from studies.domain import Item, JudgeSpec
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judges.security.tls_judge import NAME, TlsJudge, make_certificate, tls_judge
 from tests.judges.small_studies import endpoint, engine, study_plan
@@ -382,10 +382,3 @@ def test_the_embedded_judge_is_ours_and_answers_in_public_too(monkeypatch):
         assert ask(server.base_url, LOCAL_RULES)
         with pytest.raises(EndpointRefused):
             ask(server.base_url, current_endpoint_rules())
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()

@@ -18,10 +18,11 @@ from components.html.format import (
     share,
     slot_name,
 )
-from components.html.heatmap import ColourScale, MatrixColumn, matrix_html
+from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.scales import ColourScale
 from components.html.value_table import (
     PERCENT,
     SCORE,
@@ -86,9 +87,9 @@ def scores_kpis(view: ScoresView) -> Markup:
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
         *([_expected_kpi(found.expected)] if found.expected else []),
-        *([_share_kpi("Changed by option order", order.changed)] if order else []),
-        *([_share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
-        *([_share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
+        *([share_kpi("Changed by option order", order.changed)] if order else []),
+        *([share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
+        *([share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
@@ -102,13 +103,6 @@ def _expected_kpi(expected: ExpectedScores) -> Kpi:
     spread = f"spread within a verdict {number(expected.spread.value, 2)}"
     note = f"{interval(expected.mean, 2)}, {spread}"
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
-
-
-def _share_kpi(label: str, estimate: Estimate) -> Kpi:
-    if estimate.value is None:
-        return Kpi(label, share(None), note=estimate.note)
-    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
-    return Kpi(label, share(estimate.value), note=note)
 
 
 def arrangement_matrix(view: ScoresView) -> Markup:
@@ -172,7 +166,7 @@ def order_tables(view: ScoresView) -> Markup:
         ]
         if order.place_entropy is not None:
             texts.append(
-                f"Evenness of the chosen places: {number(order.place_entropy, 2)} (1: all places "
+                f"Evenness of the chosen positions: {number(order.place_entropy, 2)} (1: all positions "
                 "equally often, 0: always the same)."
             )
         if order.letter is not None:
@@ -190,8 +184,8 @@ def order_tables(view: ScoresView) -> Markup:
         texts = [
             f"Share of scores that change with the order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
-            f"The score of a criterion differs by {decimal(criteria.first, 2)} when it is listed "
-            "first.",
+            f"The score of a criterion changes by {decimal(criteria.first, 2)} when the "
+            "criterion is listed first.",
         ]
         parts += [
             _texts(texts),
@@ -225,7 +219,7 @@ def places_table(order: OptionOrder) -> Markup:
                 forest_cell(one.share, own, PERCENT, name),
             ]
         )
-    return value_table(heads, rows, label="Options chosen by place")
+    return value_table(heads, rows, label="Options chosen by position")
 
 
 def _texts(texts: list[str]) -> Markup:
@@ -237,7 +231,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score minus that in other orders, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Mean score minus mean score in other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [
@@ -262,7 +256,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
         [name_cell(name), *(value_cell(one, SHIFT, who=name) for one in places)]
         for name, places in by_place.items()
     ]
-    return value_table(heads, rows, label="Criteria by place")
+    return value_table(heads, rows, label="Criteria by position")
 
 
 def score_judges_table(view: ScoresView) -> Markup:

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -12,7 +11,6 @@ from judges.engine.attempt import RunSettings
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
 from judges.planning.plan import save_plan
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, at
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 
@@ -201,11 +199,6 @@ def test_a_waiter_that_is_cancelled_does_not_swallow_the_turn_of_the_next():
 
 
 # --- against a server that counts ---------------------------------------------------------------
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 @pytest.mark.extra
