@@ -166,8 +166,8 @@ def order_tables(view: ScoresView) -> Markup:
         ]
         if order.place_entropy is not None:
             texts.append(
-                f"Evenness of the chosen positions: {number(order.place_entropy, 2)} (1: all positions "
-                "equally often, 0: always the same)."
+                f"Evenness of the chosen positions: {number(order.place_entropy, 2)} (1: all "
+                "positions equally often, 0: always the same)."
             )
         if order.letter is not None:
             texts.append(

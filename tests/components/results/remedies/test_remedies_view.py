@@ -281,14 +281,14 @@ def test_without_a_price_the_budget_is_counted_in_calls(prd):
 
 
 def test_a_local_judge_can_judge_any_number(simulated):
-    store, _ = simulated
+    store = simulated
     view = load_remedies(FilteredStudy(store, "one judge"))
     assert view.plan is not None and view.plan.steps[0].cost == 0
     assert says(budget_html(view, 40.0), "any number")
 
 
 def test_rules_that_cannot_be_computed_have_their_reason(prd, simulated):
-    store, _ = simulated
+    store = simulated
     local = load_remedies(FilteredStudy(store, "one judge"))
     table = rules_table(local)
     assert says(table, "votes", "people", "Vote") and says(table, "Juries", "no other judge")
