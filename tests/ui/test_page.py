@@ -18,12 +18,15 @@ def tab(page, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).first.click()
 
 
-def asked(page) -> tuple[int, int] | None:
-    """Calls done and planned, once the Run tab shows them."""
+NOT_SHOWN = (0, -1)
+
+
+def asked(page) -> tuple[int, int]:
+    """Calls done and planned on the Run tab, NOT_SHOWN until it shows them."""
     text = page.locator("#eh-run-finding").inner_text()
     found = re.search(r"([\d,]+) of ([\d,]+) calls done", text)
     if not found:
-        return None
+        return NOT_SHOWN
     done, planned = (int(part.replace(",", "")) for part in found.groups())
     return done, planned
 
@@ -120,7 +123,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     until(lambda: "calls" in page.locator("#eh-run").inner_text())
     page.locator("#eh-run").click()
     until(lambda: "From the form" in page.locator("#eh-run-finding").inner_text())
-    done, planned = until(lambda: (n := asked(page)) and n[0] == n[1] and n)
+    done, planned = until(lambda: (n := asked(page))[0] == n[1] and n)
     assert done == planned > 20
     page.wait_for_selector("#eh-live-share .main-svg")
     page.wait_for_selector("#eh-live-elo .main-svg")
@@ -136,7 +139,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
 
 def test_running_a_finished_study_again_asks_nothing(visit, app):
     page = visit("study=From the form&tab=run")
-    done, planned = until(lambda: asked(page))
+    done, planned = until(lambda: (n := asked(page)) != NOT_SHOWN and n)
     assert done == planned
     assert not page.locator("#eh-start").is_visible()
     store = Store(app.store)
