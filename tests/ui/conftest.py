@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.samples import ALL
 from tests.waiting import free_port
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -72,7 +73,13 @@ class App:
         self.log.close()
 
 
-@pytest.fixture(scope="module")
+def share_in_make_test(fixture_name: str, config: pytest.Config) -> str:
+    """Scope of the app: the few browser tests of `make test` share one. In `make test-all` each
+    file has its own, so that it finds the store of a newcomer."""
+    return "module" if ALL else "session"
+
+
+@pytest.fixture(scope=share_in_make_test)
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running = App(tmp_path_factory.mktemp("page") / "evenhand.db")
     yield running
@@ -96,6 +103,12 @@ def choose(page, door: str, *files: Path) -> None:
     with page.expect_file_chooser() as chooser:
         page.locator(f"#eh-door-{door}").click()
     chooser.value.set_files([str(file) for file in files])
+
+
+def address(page) -> str:
+    """The address as the page has it now: `page.url` changes only while Playwright is called, so
+    a loop that waits for it may wait in vain."""
+    return str(page.evaluate("location.href"))
 
 
 def open_view(page, name: str) -> None:

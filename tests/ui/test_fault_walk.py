@@ -21,9 +21,8 @@ from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
-from tests.ui.conftest import free_port
 from tests.ui.test_page import asked
-from tests.waiting import until
+from tests.waiting import free_port, until
 
 pytestmark = [
     pytest.mark.browser,

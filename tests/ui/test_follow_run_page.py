@@ -11,6 +11,7 @@ from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.conftest import address
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -53,4 +54,4 @@ def test_results_follow_a_run_to_its_end(visit, study):
     page.locator("#eh-see-results").click()
     page.locator("#eh-over-ranking").get_by_role("button", name="Ranking and Elo").click()
     page.wait_for_selector("#eh-leaders table")
-    until(lambda: "view=Ranking" in page.url and "tab=results" in page.url)
+    until(lambda: "view=Ranking" in address(page) and "tab=results" in address(page))

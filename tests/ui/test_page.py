@@ -8,7 +8,7 @@ import pytest
 
 from judges.models.weights import WeightsMissing, find_weights
 from studies.store.store import Store
-from tests.ui.conftest import open_filters, open_view, show_settings, use_judge
+from tests.ui.conftest import address, open_filters, open_view, show_settings, use_judge
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -79,7 +79,7 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     page.locator("#eh-matrix table.wide tbody tr").first.locator("td button").first.click()
     page.wait_for_selector(".eh-inspect-open .eh")
     until(lambda: "judges item" in page.locator(".eh-inspect-open").first.inner_text())
-    assert "tab=inspect" in page.url
+    assert "tab=inspect" in address(page)
     page.locator(".eh-inspect-open h3").first.click(trial=True)  # nothing lies over it
     tab(page, "Results")
     page.wait_for_selector("#eh-flips .eh-btn")
@@ -92,7 +92,7 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     selected = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
     until(lambda: page.locator(selected).inner_text() == "Results")
     page.locator("#eh-matrix td button").first.wait_for(state="visible")
-    assert "tab=results" in page.url
+    assert "tab=results" in address(page)
     page.go_forward()
     until(lambda: page.locator(selected).inner_text() == "Inspect")
 
@@ -130,8 +130,8 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
     tab(page, "Results")
     open_view(page, "Position bias")
     page.wait_for_selector("#eh-matrix td button")
-    link = until(lambda: "study=From" in page.url and "tab=results" in page.url and page.url)
-    other = visit(link.split("?", 1)[1].replace("__theme=light&", ""))
+    until(lambda: "study=From" in address(page) and "tab=results" in address(page))
+    other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
     other.wait_for_selector("#eh-matrix td button")
     assert other.locator("#eh-study input").input_value() == "From the form"
     assert "judges are simulated" in other.locator(".eh-src").last.inner_text()
@@ -173,7 +173,7 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
     until(lambda: asked(page)[0] >= 3, 180)
     page.wait_for_selector("#eh-live-elo .main-svg")
     before = asked(page)[0]
-    assert "tab=run" in page.url
+    assert "tab=run" in address(page)
     page.reload()
     page.wait_for_selector("#eh-run-finding h1", state="attached")
     assert until(lambda: asked(page)[0] >= before and page.locator("#eh-stop").is_visible())
@@ -214,4 +214,4 @@ def test_a_view_chosen_in_the_first_second_stays(visit):
     page.wait_for_selector("#eh-leaders table")
     page.wait_for_timeout(3000)
     assert page.get_by_test_id("Ranking-radio-label").locator("input").is_checked()
-    assert "view=Ranking" in page.url
+    assert "view=Ranking" in address(page)

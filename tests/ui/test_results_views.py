@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from studies.store.store import Store
-from tests.ui.conftest import open_view
+from tests.ui.conftest import address, open_view
 from tests.voted_studies import six_items
 from tests.waiting import until
 
@@ -55,9 +55,9 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
     until(lambda: "between first and good" in told.inner_text())
     page.get_by_test_id("Quality-radio-label").click()
     page.wait_for_url(re.compile("family=Quality"))
-    asked = parse_qs(urlsplit(page.url).query)
+    asked = parse_qs(urlsplit(address(page)).query)
     assert (asked["left"], asked["right"]) == (["first"], ["good"])
-    other = visit(page.url.split("?", 1)[1].replace("__theme=light&", ""))
+    other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
     other.wait_for_selector("#eh-contrasts tbody tr")
     until(lambda: other.locator("#eh-left input").input_value() == "first")
     said = other.locator("#eh-contrasts").inner_text()

@@ -12,6 +12,7 @@ from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, always, at, containing
 from tests.judges.small_studies import endpoint, study_plan
+from tests.ui.conftest import address
 from tests.ui.test_page import asked
 from tests.waiting import until
 
@@ -46,10 +47,6 @@ def study(app, judge, tmp_path_factory) -> Path:
 
 def text(page, selector: str) -> str:
     return " ".join(page.locator(selector).inner_text().split())
-
-
-def address(page) -> str:
-    return str(page.evaluate("location.href"))
 
 
 @pytest.mark.core

@@ -11,7 +11,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
 from tests.judges.small_studies import run_text
-from tests.ui.conftest import choose, show_file, show_settings
+from tests.ui.conftest import address, choose, show_file, show_settings
 from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -147,7 +147,7 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     choose(page, "verdicts", file)
     until(lambda: page.locator("#eh-study input").input_value() == "battles")
     page.wait_for_selector("#eh-over-bias h2")
-    until(lambda: "tab=results" in page.url)
+    until(lambda: "tab=results" in address(page))
 
 
 def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):

@@ -40,7 +40,7 @@ class BatchServer(ThreadingHTTPServer):
         self.crash_after_create = False
         self.random = random.Random(7)
         self.headers_seen: list[dict[str, str]] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=[0.02], daemon=True).start()
 
     @property
     def url(self) -> str:

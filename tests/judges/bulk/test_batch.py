@@ -28,8 +28,9 @@ from tests.judges.bulk.batch_stand_in import (
 )
 from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_plan, written_study
 from tests.page_words import pattern
+from tests.samples import ALL
 
-ASKS = 2_000
+ASKS = 2_000 if ALL else 500
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_a_batch_gives_the_store_that_a_live_run_gives(
         assert running.start(plan, live, settings=QUICK).wait(120)
     batches.shuffle, batches.repeat_share = True, 0.1
     batches.expire_share, batches.lose_share = 0.1, 0.05
-    through_the_batch_api(plan, batched, tmp_path / "first", batches, most_lines=700)
+    through_the_batch_api(plan, batched, tmp_path / "first", batches, most_lines=ASKS * 7 // 20)
     pending = batched.counts("small")["pending"]
     assert 0.05 * ASKS < pending < 0.3 * ASKS  # expired and lost lines stay pending
     batches.expire_share = batches.lose_share = 0.0

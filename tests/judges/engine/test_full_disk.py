@@ -17,7 +17,7 @@ import pytest
 
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess
+from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
 from tests.judges.small_studies import endpoint, study_plan
 from tests.samples import sample
@@ -83,18 +83,18 @@ def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Trouble, Pa
 
 def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tmp_path):
     make, path, words = trouble
-    with JudgeProcess("--latency", "0.02") as server:
+    with JudgeServer(latency=0.02) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], ASKS, concurrency=IN_FLIGHT)
         child = asking(study_file(tmp_path, plan), path)
         told = Told(child)
-        until(lambda: judged(path) >= 20, 60)
+        until(lambda: judged(path) >= 20, 240)
         with make(child, path):
-            until(lambda: told.holds(words), 30)
+            until(lambda: told.holds(words), 240)
             stored = judged(path)
-            calls = server.bill()["totals"]["calls"]
+            calls = server.books()["totals"]["calls"]
             assert calls <= stored + 2 * IN_FLIGHT, "nothing more is asked that cannot be kept"
-        out, _ = child.communicate(timeout=60)
-        bill = server.bill()
+        out, _ = child.communicate(timeout=240)
+        bill = server.books()
     assert child.returncode == 0, out
     assert bill["totals"]["billed"] == ASKS
     assert bill["paid_twice"] == {}
@@ -104,23 +104,23 @@ def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tm
 @pytest.mark.extra
 def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_completes_it(tmp_path):
     make, path, words = limited_files, tmp_path / "store.db", REFUSED
-    with JudgeProcess("--latency", "0.02") as server:
+    with JudgeServer(latency=0.02) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], ASKS, concurrency=IN_FLIGHT)
         file = study_file(tmp_path, plan)
         child = asking(file, path)
         told = Told(child)
-        until(lambda: judged(path) >= 20, 60)
+        until(lambda: judged(path) >= 20, 240)
         with make(child, path):
-            until(lambda: told.holds(words), 30)
+            until(lambda: told.holds(words), 240)
             child.send_signal(signal.SIGINT)
-            out, _ = child.communicate(timeout=60)
+            out, _ = child.communicate(timeout=240)
             stored = judged(path)
         assert child.returncode == 1
         assert f"small: failed: {words}" in out.decode()
         child = asking(file, path)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=240)
         assert child.returncode == 0, err
-        again = server.bill()["totals"]["billed"] - ASKS
+        again = server.books()["totals"]["billed"] - ASKS
     assert 0 <= again <= IN_FLIGHT, "at most what was in flight is paid twice"
     store = check(path, stored)
     assert again <= len(list_maybe_paid_twice(store)) <= IN_FLIGHT, "and it is listed"

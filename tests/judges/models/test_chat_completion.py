@@ -50,7 +50,7 @@ def answering(body: dict[str, Any]) -> Iterator[tuple[str, list[int]]]:
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", calls
     finally:

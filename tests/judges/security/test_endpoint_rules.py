@@ -34,6 +34,7 @@ from tests.judge_server import Fault, JudgeServer, always
 from tests.judges.security.tls_judge import NAME, TlsJudge, make_certificate, tls_judge
 from tests.judges.small_studies import endpoint, engine, study_plan
 from tests.page_words import pattern
+from tests.samples import each
 
 ANYWHERE = EndpointRules(strict=True)
 LISTED = EndpointRules(strict=True, hosts=provider_hosts(), ports=(443,))
@@ -107,7 +108,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("url", HOSTILE)
+@each("url", HOSTILE)
 def test_a_hostile_url_is_refused_before_anything_is_looked_up(url):
     for rules in (ANYWHERE, LISTED):
         with pytest.raises(EndpointRefused) as refused:
@@ -168,7 +169,7 @@ def test_a_user_in_a_url_is_refused_everywhere_and_not_repeated():
     assert "canary" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     ["127.0.0.1", "127.8.9.1", "0.0.0.0", "0.1.2.3", "10.1.2.3", "172.16.0.1", "192.168.0.1",
      "100.64.0.1", "100.100.100.200", "100.127.255.255", "169.254.169.254", "168.63.129.16",
