@@ -953,7 +953,7 @@
   const visible = (node) => node.getClientRects().length > 0;
 
   evenhand.ballot = (element, trigger, watch) => {
-    let sent = 0, came = 0, place = null, side = 0, read = new Set();
+    let sent = 0, came = 0, place = null, side = 0, read = new Set(), levels = [];   // levels: of a rubric, by criterion
     const root = () => element.querySelector(".eh-vote"), all = (selector) => [...element.querySelectorAll(selector)];
     const send = (act) => {
       if (sent && Date.now() - sent < SENT) return;            // one act at a time: the next ballot is on its way
@@ -962,11 +962,19 @@
       sent = Date.now();
       went = "";
       element.classList.add("sent");
-      trigger("select", {...act, ballot: state ? JSON.parse(state) : null, comment, harmful, voter: voter()});
+      const rubric = act.act === "vote" && element.querySelector("[data-level]") ? {levels} : {};
+      trigger("select", {...act, ...rubric, ballot: state ? JSON.parse(state) : null, comment, harmful, voter: voter()});
     };
     // On a phone the buttons open when every answer has been on screen.
     const show = () => {
-      const boxes = all(".box"), open = !narrow.matches || boxes.length < 2 || read.size >= boxes.length;
+      const criteria = all(".criterion").length, next = Array.from({length: criteria}, (_, k) => levels[k]).findIndex(level => level === undefined);
+      all("[data-level]").forEach(button => {                    // digits choose a level of the first criterion without one
+        const own = Number(button.dataset.criterion);
+        button.setAttribute("aria-pressed", String(levels[own] === Number(button.dataset.level)));
+        if (own === next && button.dataset.key) button.dataset.vkeys = button.dataset.key; else delete button.dataset.vkeys;
+      });
+      all(".criterion").forEach((row, k) => row.classList.toggle("next", k === next));
+      const boxes = all(".box"), open = criteria ? next < 0 : !narrow.matches || boxes.length < 2 || read.size >= boxes.length;
       boxes.forEach((box, k) => box.classList.toggle("on", k === side));
       all("[data-side]").forEach(button => button.setAttribute("aria-pressed", String(Number(button.dataset.side) === side)));
       all(".choice").forEach(button => { button.disabled = !open; });
@@ -978,6 +986,8 @@
       const state = root()?.dataset.ballot ?? "";
       if (state !== place) {                                    // Gradio changes attributes; what a reader typed or scrolled is a property
         place = state; came = Date.now(); side = 0; read = new Set([0]);
+        levels = [];
+        all("[data-given]").forEach(button => { levels[Number(button.dataset.criterion)] = Number(button.dataset.level); });
         all(".eh-txt").forEach(node => { node.scrollTop = 0; });
         all("[data-comment]").forEach(node => { node.value = node.defaultValue = node.textContent; });
         all("[data-harmful]").forEach(node => { node.checked = node.hasAttribute("checked"); });
@@ -986,7 +996,8 @@
       show();
     };
     element.addEventListener("click", (event) => {
-      const turn = event.target.closest("[data-side]"), act = event.target.closest("[data-act]"), log = event.target.closest("[data-log]");
+      const turn = event.target.closest("[data-side]"), act = event.target.closest("[data-act]"), log = event.target.closest("[data-log]"), level = event.target.closest("[data-level]");
+      if (level) { levels[Number(level.dataset.criterion)] = Number(level.dataset.level); show(); }
       if (log) logInOrOut(log.dataset.log);
       if (turn) { side = Number(turn.dataset.side); read.add(side); show(); }
       else if (act && !act.disabled) {

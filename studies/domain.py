@@ -76,7 +76,8 @@ class AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLabel:
-    """The right verdict on one answer: "pass", "fail" or a score, with its source."""
+    """The right verdict on one answer: "pass", "fail", a score, or the levels of a rubric's
+    criteria, with its source."""
 
     contestant: str
     value: float | Literal["pass", "fail"]
@@ -85,6 +86,8 @@ class AnswerLabel:
     time: float = 0.0
     policy: str = ""
     """Name of the rules by which the label was given."""
+    levels: tuple[tuple[str, float], ...] = ()
+    """Criterion and level of a filled-in rubric; `value` is then their mean."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,8 @@ ORDER = {
     ),
     "components/results": (
         "view injection",
-        "controls bias agreement cards contrasts pass_fail remedies",
+        "pass_fail",
+        "controls bias agreement cards contrasts remedies",
         "protocol ranking",
         "wins overview",
         "view_drawing",

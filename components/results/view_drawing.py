@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from components.filtering.filtered_study import FilteredStudy
@@ -23,27 +24,67 @@ from components.results.injection.effect_on_numbers import suspects_notice
 from components.results.overview import tab as overview_tab
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.scores.computed import verdict_kinds
+from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
 from components.results.protocol import tab as protocol_tab
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
-from components.results.view.result_view import View
+from components.results.view.result_view import PanelGroup, View
 from components.results.wins import tab as wins_tab
 from studies.store.ballot_queries import verification_stamp
 from studies.store.store import Store
 
+INSTEAD: Final = {
+    overview_tab.NAME: "the order of the options, labels and models",
+    bias_tab.NAME: "the effect of the order of options and criteria",
+    agreement_tab.NAME: "agreement with labels and with people's verdicts",
+    wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
+    protocol_tab.NAME: "verdicts on single answers",
+}
+"""For views on comparisons: the subject for which a study of single answers has another view."""
+
+
+def for_comparisons(view: View) -> View:
+    """Return a view whose panels are replaced by a statement in a study of single answers only."""
+
+    def finding(filtered: FilteredStudy) -> tuple[str, str]:
+        if has_comparisons(filtered):
+            return view.finding(filtered)
+        where = " or ".join(point_views(filtered))
+        return (
+            f"{view.name}: nothing to show, as each answer is judged alone, not in comparisons.",
+            f"For {INSTEAD[view.name]}, open {where}.",
+        )
+
+    group = PanelGroup(
+        view.layout,
+        row=False,
+        css="eh-kind",
+        name=f"{view.name} panels",
+        visible=has_comparisons,
+        starts_visible=True,
+    )
+    return replace(view, layout=(group,), finding=finding)
+
+
+def point_views(filtered: FilteredStudy) -> list[str]:
+    """Names of the views on single answers that a study has verdicts for."""
+    kinds = verdict_kinds(filtered)
+    found = [pass_fail_tab.NAME] if kinds.pass_fail else []
+    return found + ([scores_tab.NAME] if kinds.scores else [])
+
+
 VIEWS: Final[dict[str, View]] = {
     view.name: view
     for view in (
-        overview_tab.VIEW,
-        bias_tab.VIEW,
+        for_comparisons(overview_tab.VIEW),
+        for_comparisons(bias_tab.VIEW),
         ranking_tab.VIEW,
-        agreement_tab.VIEW,
+        for_comparisons(agreement_tab.VIEW),
         remedies_tab.VIEW,
-        wins_tab.VIEW,
+        for_comparisons(wins_tab.VIEW),
         contrasts_tab.VIEW,
         cards_tab.VIEW,
-        protocol_tab.VIEW,
+        for_comparisons(protocol_tab.VIEW),
         pass_fail_tab.VIEW,
         scores_tab.VIEW,
     )
@@ -52,6 +93,13 @@ POINT_VIEWS: Final = (pass_fail_tab.NAME, scores_tab.NAME)
 """Views of verdicts on single answers."""
 PAIR_VIEWS: Final = tuple(name for name in VIEWS if name not in POINT_VIEWS)
 """Views of studies whose judges compare answers."""
+SHARED_VIEWS: Final = (
+    ranking_tab.NAME,
+    remedies_tab.NAME,
+    contrasts_tab.NAME,
+    cards_tab.NAME,
+)
+"""Views that apply to comparisons and to verdicts on single answers."""
 _DRAW_SLOTS: Final = threading.BoundedSemaphore(2)
 """At most two views are drawn at once: more threads would only delay each other."""
 
@@ -81,13 +129,23 @@ def render_panels(
     one = VIEWS[view]
     panels = one.render(filtered_study, controls)
     title, lead = one.finding(filtered_study)
-    kpis = (one.kpis or default_kpis)(filtered_study)
+    kpis = _view_kpis(one, filtered_study)
     return {
         "finding": finding_html(title, lead) if title else EMPTY,
         "kpis": suspects_notice(filtered_study) + kpis,
         **panels,
         "data": show_data_note(filtered_study),
     }
+
+
+def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
+    """Key numbers above a view; of a study of single answers those of its first view."""
+    if one.name in POINT_VIEWS or has_comparisons(filtered_study):
+        return (one.kpis or default_kpis)(filtered_study)
+    if one.name not in SHARED_VIEWS or one.kpis:
+        return EMPTY
+    first = VIEWS[point_views(filtered_study)[0]]
+    return first.kpis(filtered_study) if first.kpis else EMPTY
 
 
 def study_finding(store: Store, name: str) -> str:
@@ -103,16 +161,16 @@ def default_kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
-    """Names of the views that have data to show: pass/fail verdicts have no pairs, and pairs have
-    no labels.
+    """Names of the views that have data to show: a study of single answers has no pairs, and pairs
+    have no labels.
 
+    A view without data is offered if the address names it; it then states where to look instead.
     Protocol is offered only with a preset, or if the address names it.
     """
-    kinds = verdict_kinds(whole)
-    points = [pass_fail_tab.NAME] if kinds.pass_fail else []
-    points += [scores_tab.NAME] if kinds.scores else []
-    if kinds.only_points:
-        return points
+    points = point_views(whole)
+    if verdict_kinds(whole).only_points:
+        addressed = [asked] if asked in INSTEAD else []
+        return [*points, *SHARED_VIEWS, *addressed]
     protocol = bool(whole.study.preset) or asked == protocol_tab.NAME
     pairs = [name for name in PAIR_VIEWS if name != protocol_tab.NAME or protocol]
     return [*pairs, *points]

@@ -341,8 +341,14 @@ def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     return data_note(note)
 
 
-POINT_VIEWS: Final = (pass_fail_tab.VIEW, scores_tab.VIEW)
-"""Views of verdicts on single answers."""
+POINT_VIEWS: Final = (
+    pass_fail_tab.VIEW,
+    scores_tab.VIEW,
+    ranking_tab.VIEW,
+    remedies_tab.VIEW,
+    cards_tab.VIEW,
+)
+"""Views that apply to verdicts on single answers."""
 REPORTED_VIEWS: Final = (
     pass_fail_tab.VIEW,
     scores_tab.VIEW,

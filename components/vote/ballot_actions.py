@@ -54,7 +54,7 @@ def handle_action(
         session = open_vote_session(store, study, voter, load_ballot_form(store, study).mode)
     except StudyError as error:
         return show_start(store, study, str(error))
-    if not session.votable:
+    if not session.votable or _lacks_rubric(store, study, session.mode):
         return show_nothing(store, study, session.mode)
     try:
         return _respond(session, request, bool(account), login_error)
@@ -124,11 +124,15 @@ def show_start(store: Store, study: str, name_error: str = "", login_error: str 
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
-    if not units:
+    if not units or _lacks_rubric(store, study, mode):
         return show_nothing(store, study, mode)
     origin = form.origin if mode == form.mode else "as the organiser chose"
     start = StartScreen(f"{FORM_NAMES[mode]}, {origin}", name_error, login_error, can_log_in())
     return name_form(rules.each or len(units), mode, start)
+
+
+def _lacks_rubric(store: Store, study: str, mode: BallotMode) -> bool:
+    return mode == "rubric" and not load_ballot_form(store, study).rubric
 
 
 def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
@@ -140,6 +144,12 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
             "This study has no texts to vote on.",
             "The study has verdicts without questions and answers. Open the verdicts together "
             "with their items.",
+        )
+    if _lacks_rubric(store, study, mode):
+        return nothing_to_vote_html(
+            "This study has no rubric.",
+            "No prompt of the study lists criteria. Choose Score in the voting rules, or add the "
+            "prompt rubric to the study.",
         )
     compares = mode not in SINGLE_MODES
     if compares and not any(len(names - {REFERENCE}) > 1 for names in lengths):
@@ -166,8 +176,11 @@ def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[B
     position, stamp = _ballot_position(request.get("ballot"))
     comment = str(request.get("comment") or "")
     if what == "vote":
-        verdict = _parse_verdict(request, session.ballot_at(position), _ballot_form(session).scale)
-        cast = session.vote(position, stamp, verdict, comment)
+        ballot, form = session.ballot_at(position), _ballot_form(session)
+        verdict = _parse_verdict(request, ballot, form)
+        rubric = form.rubric if ballot and ballot.mode == "rubric" else ()
+        criteria = tuple(name for name, _ in rubric)
+        cast = session.vote(position, stamp, verdict, comment, criteria)
         return _next_ballot(session, position, stamp), reveal_text(
             cast
         ) if session.rules.reveal else ""
@@ -219,13 +232,13 @@ def _ballot_position(value: Any) -> tuple[int, float]:
     return (position, stamp) if math.isfinite(stamp) else (-1, 0.0)
 
 
-def _parse_verdict(
-    request: Mapping[str, Any], ballot: Ballot | None, scale: tuple[str, ...]
-) -> Verdict:
+def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: BallotForm) -> Verdict:
     """The verdict in a request; values that no button of this ballot sends are refused."""
     mode = ballot.mode if ballot else "verify"
+    if mode == "rubric":
+        return _parse_levels(request.get("levels"), form)
     if mode in ("pass", "score"):
-        return _parse_score(request.get("score"), vote_buttons(mode, 1, scale))
+        return _parse_score(request.get("score"), vote_buttons(mode, 1, form.scale))
     pick, margin = request.get("pick"), request.get("margin")
     if pick == "tie" and mode in ("pair", "levels"):
         return Verdict("tie", 0)
@@ -236,6 +249,16 @@ def _parse_verdict(
             "this vote does not fit the ballot shown; nothing was saved. Reload the page"
         )
     return Verdict(pick, margin)  # type: ignore[arg-type]
+
+
+def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
+    """The levels of a filled-in rubric, with their mean first; one level for each criterion is
+    required."""
+    if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
+        raise StudyError("choose a level for each criterion; nothing was saved")
+    buttons = vote_buttons("score", 1, form.scale)
+    given = [_parse_score(level, buttons).scores[0] for level in levels]
+    return Verdict(scores=(sum(given) / len(given), *given))
 
 
 def _parse_score(score: Any, buttons: Sequence[VoteButton]) -> Verdict:
@@ -311,6 +334,8 @@ def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None
     cast = session.store.judgement(session.study, ballot.key)
     if cast is None or cast.verdict is None:
         return None
+    if ballot.mode == "rubric":
+        return {"levels": cast.verdict.scores[1:]}
     if ballot.mode in ("pass", "score"):
         return {"score": cast.verdict.scores[0]} if cast.verdict.scores else None
     return {"pick": cast.verdict.pick, "margin": cast.verdict.margin}

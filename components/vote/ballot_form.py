@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Final
 
 from components.inspect.load_comparison import ItemImage, item_images
+from judges.rendering.point_arrangements import rubric_criteria
 from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
-from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
+from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import REFERENCE, Item
 from studies.errors import EvenhandError
 from studies.spec.presets import PRESETS
@@ -28,6 +29,7 @@ FORM_NAMES: Final[Mapping[BallotMode, str]] = MappingProxyType(
         "verify": "Verification",
         "pass": "Pass or fail",
         "score": "Score",
+        "rubric": "Rubric",
     }
 )
 UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
@@ -38,6 +40,7 @@ UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
         "verify": "answer",
         "pass": "answer",
         "score": "answer",
+        "rubric": "answer",
     }
 )
 FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
@@ -49,6 +52,7 @@ FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
         "verify": "Does this answer correctly follow the instruction?",
         "pass": "Is this answer good enough by the criteria?",
         "score": "Which score does this answer get by the criteria?",
+        "rubric": "Which level does this answer reach on each criterion?",
     }
 )
 
@@ -66,6 +70,8 @@ class BallotForm:
     """Options of the form "score", from the lowest to the highest."""
     criteria: str = ""
     """Criteria of the study, for forms that judge one answer."""
+    rubric: tuple[tuple[str, str], ...] = ()
+    """Name and description of each criterion of the form "rubric"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,9 @@ class VoterView:
     criteria: str = ""
     reference: str = ""
     scale: tuple[str, ...] = ()
-    """Options of the form "score"."""
+    """Options of the forms "score" and "rubric"."""
+    rubric: tuple[tuple[str, str], ...] = ()
+    """Name and description of each criterion of the form "rubric"."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
@@ -93,15 +101,29 @@ def load_ballot_form(store: Store, study: str) -> BallotForm:
 def _with_scale(store: Store, study: str) -> BallotForm:
     """The kind of ballot, with the scale and criteria of the study's prompts for single answers."""
     prompts = _load_prompts(store, study)
-    scale = next((prompt.scale for prompt in prompts if prompt.scale), DEFAULT_SCALE)
-    criteria = store.study(study).criteria or next(
-        (_criteria_text(prompt) for prompt in prompts if prompt.rubric), ""
-    )
-    return replace(_compute_form(store, study), scale=scale, criteria=criteria)
+    form, own = _compute_form(store, study), store.study(study).criteria
+    with_rubric = next((prompt for prompt in prompts if prompt.rubric), None)
+    scaled = with_rubric if form.mode == "rubric" else None
+    scale = next((one.scale for one in (scaled, *prompts) if one and one.scale), DEFAULT_SCALE)
+    rubric = _rubric(with_rubric, own) if with_rubric else ()
+    criteria = own or (_criteria_text(with_rubric) if with_rubric else "")
+    return replace(form, scale=scale, criteria=criteria, rubric=rubric)
+
+
+def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
+    """Criteria of the study, or those of the prompt if the study's have no names."""
+    try:
+        return tuple(rubric_criteria(prompt, criteria).items())
+    except EvenhandError:
+        return prompt.rubric
 
 
 def _criteria_text(prompt: Prompt) -> str:
     return "\n".join(f"{name}: {text}" for name, text in prompt.rubric)
+
+
+_POINT_MODES: Final[Mapping[str, BallotMode]] = {PASS_FAIL_FORMAT: "pass", RUBRIC_FORMAT: "rubric"}
+"""Form of people by the verdict format of judges that see one answer; otherwise "score"."""
 
 
 def _compute_form(store: Store, study: str) -> BallotForm:
@@ -117,8 +139,7 @@ def _compute_form(store: Store, study: str) -> BallotForm:
     if protocols & {"pairwise", "choice"}:
         return BallotForm("pair", because, shows)
     if offered := [prompt for prompt in prompts if prompt.options]:
-        mode: BallotMode = "pass" if offered[0].verdict == PASS_FAIL_FORMAT else "score"
-        return BallotForm(mode, because, shows)
+        return BallotForm(_POINT_MODES.get(offered[0].verdict, "score"), because, shows)
     return _form_from_verdicts(store, study)
 
 
@@ -161,7 +182,8 @@ def build_voter_view(
         _context_text(item),
         criteria,
         "" if hidden else item.reference,
-        form.scale if ballot.mode == "score" else (),
+        form.scale if ballot.mode in ("score", "rubric") else (),
+        form.rubric if ballot.mode == "rubric" else (),
     )
 
 

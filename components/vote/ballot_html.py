@@ -299,6 +299,8 @@ def _answer_switch(names: Sequence[str]) -> Markup:
 
 def _vote_controls(view: BallotView) -> Markup:
     ballot = view.ballot
+    if ballot.mode == "rubric":
+        return _rubric_controls(view)
     made = vote_buttons(ballot.mode, len(ballot.shown), view.voter_view.scale)
     act = "check" if ballot.mode == "verify" else "vote"
     buttons = join(_vote_button(one, act, view.earlier_vote) for one in made)
@@ -312,6 +314,70 @@ def _vote_controls(view: BallotView) -> Markup:
         _harmful_checkbox(view),
         _comment_box(ballot),
         _footnote(view),
+    )
+
+
+def _rubric_controls(view: BallotView) -> Markup:
+    """HTML with one row of levels for each criterion, and the button that saves them together.
+
+    assets/page.js collects the levels; digits choose that of the first criterion without one.
+    """
+    values = option_values(tuple(view.voter_view.scale))
+    given = list((view.earlier_vote or {}).get("levels", ()))
+    rows = join(
+        _criterion_row(place, name, text, values, given[place] if place < len(given) else None)
+        for place, (name, text) in enumerate(view.voter_view.rubric)
+    )
+    save = attributes(
+        {
+            "type": "button",
+            "class": "choice",
+            "data-act": json.dumps({"act": "vote"}),
+            "data-vkeys": "Enter",
+            "data-needs-levels": "",
+        }
+    )
+    lowest, *_, highest = values
+    return fill(
+        '<p class="eh-small eh-mute">{} is the lowest level, {} the highest.</p>'
+        '<div class="rubric">{}</div><div class="choices c1 k-rubric">'
+        "<button{}><kbd>Enter</kbd><span>Save these levels</span></button>"
+        '<p class="unread eh-small">Choose a level for each criterion.</p></div>'
+        '<div class="below">{}{}</div>',
+        lowest,
+        highest,
+        rows,
+        save,
+        _comment_box(view.ballot),
+        _footnote(view),
+    )
+
+
+def _criterion_row(
+    place: int, name: str, text: str, values: Mapping[str, float], given: float | None
+) -> Markup:
+    buttons = []
+    for key, (level, value) in enumerate(values.items(), start=1):
+        made = attributes(
+            {
+                "type": "button",
+                "class": "level",
+                "data-criterion": place,
+                "data-level": value,
+                "data-key": str(key) if key < 10 else None,
+                "data-given": "true" if value == given else None,
+                "aria-pressed": "true" if value == given else "false",
+                "aria-label": f"{name}: {level}",
+            }
+        )
+        buttons.append(fill("<button{}>{}</button>", made, level))
+    return fill(
+        '<div class="criterion" role="group" aria-label="{}"><div><b>{}</b>'
+        '<p class="eh-small">{}</p></div><div class="levels">{}</div></div>',
+        name,
+        name,
+        text,
+        join(buttons),
     )
 
 

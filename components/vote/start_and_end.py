@@ -81,6 +81,7 @@ def _task_text(mode: BallotMode) -> str:
         "verify": "You read a question and one answer, and say whether it follows the instruction.",
         "pass": "You read a question and one answer, and say whether it is good enough.",
         "score": "You read a question and one answer, and give it a score.",
+        "rubric": "You read a question and one answer, and give it a level on each criterion.",
     }[mode]
 
 

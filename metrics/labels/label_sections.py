@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,8 @@ RATE_NAMES: Final = (
     "sensitivity", "specificity", "precision", "agreement", "kappa", "youden", "base_rate",
     "observed_pass_rate",
 )  # fmt: skip
+PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
+"""Columns by which the rates are also given, where there are several values."""
 MAX_ERRORS_P: Final = 0.05
 """Below this p-value the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
@@ -53,7 +55,7 @@ class PassFailResult:
 def pass_fail_results(frame: pd.DataFrame) -> dict[tuple[str, str], PassFailResult]:
     """Compute the pass/fail measures for each judge and prompt."""
     return {
-        cell: _result(rows, _rows_by_contestant(frame, cell))
+        cell: _result(rows, rows_by_contestant(frame, cell))
         for cell, rows in pass_fail_cells(frame).items()
     }
 
@@ -65,12 +67,27 @@ def _result(rows: PassFailRows, by_contestant: dict[str, PassFailRows]) -> PassF
     return PassFailResult(rates, true_pass_rate(rows, rates), power_tuned_rate(rows), errors_p)
 
 
-def _rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
+def rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, PassFailRows]:
+    """Return the pass/fail verdicts of one judge and prompt on each contestant's answers, without
+    noise-floor repeats."""
+    return _rows_by(frame, cell, "first")
+
+
+def rates_by(
+    frame: pd.DataFrame, cell: tuple[str, str], column: Literal["contestant", "category"]
+) -> dict[str, PassFailRates]:
+    """Compute the rates of one judge and prompt for each contestant or category; rows without a
+    category are left out."""
+    found = _rows_by(frame, cell, "first" if column == "contestant" else column)
+    return {name: pass_fail_rates(rows) for name, rows in found.items() if name}
+
+
+def _rows_by(frame: pd.DataFrame, cell: tuple[str, str], column: str) -> dict[str, PassFailRows]:
     judge, prompt = (frame[name].astype(str).to_numpy() for name in ("judge", "prompt"))
     noise = frame["noise"].to_numpy(np.bool_)
     mask = pass_fail_rows(frame) & ~noise & (judge == cell[0]) & (prompt == cell[1])
     rows = row_selection.select_rows(frame, mask)
-    who = rows["first"].astype(str).to_numpy()
+    who = rows[column].astype(str).to_numpy()
     return {
         name: pass_fail_codes(row_selection.select_rows(rows, who == name))
         for name in sorted(set(who))
@@ -95,8 +112,17 @@ def pass_fail_section(frame: pd.DataFrame) -> Json:
         if found.errors_p is not None:
             note = {"note": REVERSAL_NOTE} if found.may_reverse else {}
             values["errors_by_contestant"] = {"p": found.errors_p, **note}
+        for column in PARTS:
+            parts = rates_by(frame, (judge, prompt), column)
+            if len(parts) > 1:
+                values[f"by_{column}"] = {name: _part_values(one) for name, one in parts.items()}
         nested.setdefault(judge, {})[prompt] = values
     return nested
+
+
+def _part_values(rates: PassFailRates) -> Json:
+    values: Json = {name: getattr(rates, name) for name in RATE_NAMES}
+    return values | {"confusion": asdict(rates.confusion), "unusable": rates.unusable}
 
 
 def scores_section(frame: pd.DataFrame) -> Json:

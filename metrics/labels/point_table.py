@@ -10,18 +10,26 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.labels.labelled_rows import usable_scores
 from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
-from studies.frames.point_columns import EXPECTED_COLUMN, GOLD_COLUMN, arrangement_of
+from studies.frames.point_columns import (
+    CRITERION_LABEL_PREFIX,
+    EXPECTED_COLUMN,
+    GOLD_COLUMN,
+    SPREAD_COLUMN,
+    arrangement_of,
+)
 
-ANSWER: Final = ("item", "who")
-"""Columns that identify one answer: item and contestant."""
+ANSWER: Final = ("item", "entry", "who")
+"""Columns that identify one answer: unit of resampling (the question that several items may share),
+item, contestant."""
 NO_CRITERION: Final = ""
 
 
 def point_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per usable verdict on one answer, noise-floor repeats included.
 
-    Columns: judge, prompt, item, who (contestant), options and criteria (their orders as texts),
-    noise, score, expected, label, row (number in the frame of single answers).
+    Columns: judge, prompt, item (unit of resampling), entry (item), who (contestant), options and
+    criteria (their orders as texts), noise, score, expected and its spread, label, row (number in
+    the frame of single answers).
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     codes = rows["labels"].cat.codes.to_numpy()
@@ -31,6 +39,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "judge": rows["judge"].astype(str).to_numpy(),
             "prompt": rows["prompt"].astype(str).to_numpy(),
             "item": row_selection.item_codes(rows),
+            "entry": rows["item"].cat.codes.to_numpy(),
             "who": rows["first"].astype(str).to_numpy(),
             "options": _texts([option_text(one) for one in parsed], codes),
             "criteria": _texts([" ".join(one.criteria) for one in parsed], codes),
@@ -38,6 +47,7 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
             "noise": rows["noise"].to_numpy(np.bool_),
             "score": usable_scores(rows),
             "expected": _numbers(rows, EXPECTED_COLUMN),
+            "spread": _numbers(rows, SPREAD_COLUMN),
             "label": _numbers(rows, GOLD_COLUMN),
             "row": np.arange(len(rows)),
         }
@@ -48,8 +58,8 @@ def point_table(frame: pd.DataFrame) -> pd.DataFrame:
 def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row per chosen option: the columns of `point_table`, the criterion and its place.
 
-    A verdict without a rubric has one row, a rubric one for each criterion, with its level as
-    score.
+    A verdict without a rubric has one row, a rubric one for each criterion, with its level as score
+    and people's mean level as label.
     """
     rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
     table = point_table(frame)
@@ -61,9 +71,12 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
     most = max((len(one.criteria) for one in parsed), default=0)
     for place in range(most if len(own) else 0):
         names = [one.criteria[place] if len(one.criteria) > place else "" for one in parsed]
-        level = rows[f"{LEVEL_PREFIX}{place}"].to_numpy(np.float64)[own["row"].to_numpy()]
+        at = own["row"].to_numpy()
         part = own.assign(
-            criterion=_texts(names, own["labels"].to_numpy()), place=place, score=level
+            criterion=_texts(names, own["labels"].to_numpy()),
+            place=place,
+            score=_numbers(rows, f"{LEVEL_PREFIX}{place}")[at],
+            label=_numbers(rows, f"{CRITERION_LABEL_PREFIX}{place}")[at],
         )
         found.append(part[part["score"].notna() & (part["criterion"] != "")])
     return pd.concat(found, ignore_index=True)

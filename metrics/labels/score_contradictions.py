@@ -1,8 +1,9 @@
-"""Contradictions between a judge's scores and its comparisons of the same answers."""
+"""Contradictions between a judge's scores and its comparisons of the same answers, and of the
+comparisons with each other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,11 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
+from metrics.labels.intransitive_triples import (
+    IntransitiveTriples,
+    intransitive_triples,
+    triples_values,
+)
 from metrics.labels.point_table import point_table
 from studies.domain import Estimate
 from studies.frames.frame import TIE
@@ -29,6 +35,8 @@ class ScoreContradictions:
     """Pairs with a winner but equal scores; they are left out of the share."""
     ties: int
     """Pairs without a winner; they are left out of the share."""
+    triples: IntransitiveTriples | None = None
+    """Circular triples among the comparisons; None if no three answers to an item were compared."""
 
 
 def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
@@ -51,7 +59,13 @@ def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
         scores.rename(columns={"who": "other", "score": "score_other"}),
         on=["judge", "prompt", "item", "other"],
     )
-    return {str(judge): _contradictions(own) for judge, own in both.groupby("judge", sort=True)}
+    compared = {str(judge): own for judge, own in verdicts.groupby("judge")}
+    return {
+        str(judge): replace(
+            _contradictions(own), triples=intransitive_triples(compared[str(judge)])
+        )
+        for judge, own in both.groupby("judge", sort=True)
+    }
 
 
 def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
@@ -94,8 +108,14 @@ def _contradictions(both: pd.DataFrame) -> ScoreContradictions:
 
 
 def score_contradictions_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on contradictions, as judge -> share and numbers of pairs left out."""
+    """Build the section on contradictions, as judge -> share, numbers of pairs left out, and
+    intransitive triples."""
     return {
-        judge: {"share": one.share, "equal_scores": one.equal_scores, "ties": one.ties}
+        judge: {
+            "share": one.share,
+            "equal_scores": one.equal_scores,
+            "ties": one.ties,
+            **({"triples": triples_values(one.triples)} if one.triples else {}),
+        }
         for judge, one in score_contradictions(frame).items()
     }

@@ -38,6 +38,15 @@ class ArrangementScores:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedScores:
+    """Expected scores of verdicts with probabilities of the options."""
+
+    mean: Estimate
+    spread: Estimate
+    """Mean over verdicts of the standard deviation of the score under these probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreDistribution:
     """Scores of one judge with one prompt, by arrangement."""
 
@@ -47,6 +56,8 @@ class ScoreDistribution:
     mean: Estimate
     effective_values: float
     """exp(entropy) of the values: how many would give this spread if all were equally frequent."""
+    expected: ExpectedScores | None = None
+    """Scores expected from the probabilities of the options; None where none were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,20 @@ def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistributio
     )
     counts = chosen["score"].value_counts(normalize=True).to_numpy()
     effective = math.exp(-float((counts * np.log(counts)).sum()))
-    return ScoreDistribution(values, arrangements, _mean_score(table), effective)
+    return ScoreDistribution(
+        values, arrangements, _mean_score(table), effective, _expected_scores(table)
+    )
+
+
+def _expected_scores(table: pd.DataFrame) -> ExpectedScores | None:
+    rows = table[table["expected"].notna() & table["spread"].notna()]
+    if not len(rows):
+        return None
+    item = rows["item"].to_numpy()
+    return ExpectedScores(
+        mean_estimate(rows["expected"].to_numpy(np.float64), item),
+        mean_estimate(rows["spread"].to_numpy(np.float64), item, bounds=(0.0, math.inf)),
+    )
 
 
 def _mean_score(rows: pd.DataFrame) -> Estimate:
@@ -105,6 +129,11 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
         nested.setdefault(judge, {})[prompt] = {
             "mean": found.mean,
             "effective_values": found.effective_values,
+            **(
+                {"expected": found.expected.mean, "expected_spread": found.expected.spread}
+                if found.expected
+                else {}
+            ),
             "arrangements": {
                 one.name: {
                     "mean": one.mean,

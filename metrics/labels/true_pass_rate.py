@@ -66,7 +66,7 @@ def true_pass_rate(rows: PassFailRows, rates: PassFailRates | None = None) -> Es
     pooled = combine_independent(
         [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
     )
-    return _clip(pooled)
+    return clip_share(pooled)
 
 
 def refusal_reason(rates: PassFailRates) -> str:
@@ -109,7 +109,7 @@ def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Est
         0.95,
         CORRECTED_METHOD,
     )
-    return _clip(found)
+    return clip_share(found)
 
 
 def _share_and_size(successes: np.ndarray, item: Ints) -> tuple[float, float]:
@@ -143,7 +143,7 @@ def _lang_reiczigel_limits(
     return centre + shift - half, centre + shift + half
 
 
-def _clip(estimate: Estimate) -> Estimate:
+def clip_share(estimate: Estimate) -> Estimate:
     """Limit value and interval to 0 … 1; add a note if the value was outside."""
     value, low, high = (
         None if one is None else min(1.0, max(0.0, one))
@@ -180,7 +180,7 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     variance = fitted * (residual_items**2).sum() / n**2 + (other_items**2).sum() / others**2
     low, high = _wilson_limits(value, float(variance), n)
     items = len(np.unique(usable.item))
-    return _clip(
+    return clip_share(
         Estimate(value, min(low, value), max(high, value), n + others, items, "share", 0.95,
                  "labels corrected by verdicts (PPI++), Wilson at the effective n, by items",
                  "valid if the labelled answers are a random sample")

@@ -23,6 +23,8 @@ from studies.domain import Estimate
 
 REPETITIONS: Final = 20
 COIN: Final = 0.5
+SAME_PRICE: Final = 1e-9
+"""Prices closer than this are equal."""
 
 
 @dataclass(frozen=True)
@@ -115,38 +117,67 @@ def held_out_gains(
     if len(rules) < 2 or not grid.size:
         return ()
     totals = credit_totals(grid, rules)
-    credit, count = np.asfortranarray(totals[:, :-1]), totals[:, -1]
-    halves = _random_halves(len(count), rng)
+    prices = [rule.price for rule in rules]
+    return tuple(
+        PriceGain(price, rules[place], gain)
+        for price, place, gain in gains_by_price(totals[:, :-1], totals[:, -1], prices, rng)
+    )
+
+
+def gains_by_price(
+    credits: Floats,
+    count: Floats,
+    prices: Sequence[float],
+    rng: np.random.Generator,
+    unit: str = "share",
+    bounds: tuple[float, float] = (-1.0, 1.0),
+) -> list[tuple[float, int, Estimate]]:
+    """Return, for each price with a choice of rules, the column of the best rule up to it and the
+    gain on held-out items over column 0.
+
+    `credits`: [item, rule], sums over the cases of an item, whose number is `count`.
+    """
+    found = []
+    for price, place, held in held_out_credits(credits, prices, rng):
+        if sum(one <= price + SAME_PRICE for one in prices) > 1:
+            sums = np.stack([held - credits[:, 0], count], axis=1)
+            n = round(float(count.sum()))
+            gain = jackknife_estimate(sums, first_over_last, n, unit, bounds, effect=1.0)
+            found.append((price, place, gain))
+    return found
+
+
+def held_out_credits(
+    credits: Floats, prices: Sequence[float], rng: np.random.Generator
+) -> list[tuple[float, int, Floats]]:
+    """Return, for each price, the column of the best rule up to it, and the credit of each item by
+    the rule that was best on other items (mean over random halves)."""
+    credit = np.asfortranarray(credits)
+    halves = random_halves(len(credit), rng)
     chosen_on = np.concatenate([halves @ credit, (1 - halves) @ credit])
     held_out = np.concatenate([1 - halves, halves])
     found = []
-    for price in sorted({rule.price for rule in rules}):
-        allowed = np.flatnonzero([rule.price <= price + 1e-9 for rule in rules])
-        if len(allowed) < 2:
-            continue
+    for price in sorted(set(prices)):
+        allowed = np.flatnonzero([one <= price + SAME_PRICE for one in prices])
         best = allowed[chosen_on[:, allowed].argmax(axis=1)]
-        gain = _held_out_gain(credit, count, best, held_out)
-        overall = rules[int(allowed[credit[:, allowed].sum(axis=0).argmax()])]
-        found.append(PriceGain(price, overall, gain))
-    return tuple(found)
+        overall = int(allowed[credit[:, allowed].sum(axis=0).argmax()])
+        found.append((price, overall, _held_out_credit(credit, best, held_out)))
+    return found
 
 
-def _random_halves(items: int, rng: np.random.Generator) -> Floats:
+def random_halves(items: int, rng: np.random.Generator) -> Floats:
     """Draw random halves of the items, as rows of zeros and ones."""
     rows = [rng.permutation(items) < items // 2 for _ in range(REPETITIONS)]
     return np.stack(rows).astype(np.float64)
 
 
-def _held_out_gain(credit: Floats, count: Floats, best: Ints, held_out: Floats) -> Estimate:
-    """Estimate the mean gain over column 0 (one call) on held-out items.
+def _held_out_credit(credit: Floats, best: Ints, held_out: Floats) -> Floats:
+    """Return the mean credit of each item over the random halves that did not contain it.
 
     `best` is, for each random half, the column that was best on the other items.
     """
-    gained = np.zeros(len(count))
+    found = np.zeros(len(credit))
     for column in np.unique(best):
         weight = held_out[best == column].sum(axis=0) / REPETITIONS
-        gained += weight * (credit[:, column] - credit[:, 0])
-    sums = np.stack([gained, count], axis=1)
-    return jackknife_estimate(
-        sums, first_over_last, round(float(count.sum())), "share", (-1.0, 1.0), effect=1.0
-    )
+        found += weight * credit[:, column]
+    return found

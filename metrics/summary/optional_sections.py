@@ -13,8 +13,11 @@ from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.labels.criteria_order import criteria_order_section
+from metrics.labels.criterion_agreement import criterion_agreement_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.option_order import option_order_section
+from metrics.labels.point_ranking import point_ranking_section
+from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
 from metrics.labels.score_contradictions import score_contradictions_section
 from metrics.labels.score_distribution import point_repeats_section, score_distribution_section
@@ -307,12 +310,15 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "ratings": _without_people(creation_levels.single_ratings),
     "pass_fail": _without_people(pass_fail_section),
     "scores": _without_people(scores_section),
+    "criteria": _without_people(criterion_agreement_section),
     "option_order": _without_people(option_order_section),
     "criteria_order": _without_people(criteria_order_section),
     "score_distribution": _without_people(score_distribution_section),
     "score_contradictions": _without_people(score_contradictions_section),
     "point_repeats": _without_people(point_repeats_section),
     "reliability": _without_people(reliability_section),
+    "point_ranking": _without_people(point_ranking_section),
+    "point_remedies": _without_people(point_remedies_section),
     "creation": _without_people(_creation),
     "accuracies": _without_people(_accuracies),
     "agreement": _agreement,

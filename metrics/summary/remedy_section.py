@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation.intervals import unknown_estimate
+from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.effective_votes import effective_votes
 from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell
@@ -59,7 +60,23 @@ def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
     section["identity"] = _identities(study)
     section["juries"] = _juries(study, inputs)
     section["recommendations"], section["recommendation"] = _recommendations(study)
+    if (plan := plan_budget(study, inputs.prices)) is not None:
+        section["plan"] = _plan(plan)
     return section
+
+
+def _plan(plan: BudgetPlan) -> Json:
+    """Convert the plan for a budget to JSON types: its steps from the cheapest to the dearest."""
+    steps = []
+    for step in plan.steps:
+        values: Json = {
+            "rule": step.rule.id,
+            "judges": [judge for judge, _ in step.rule.members],
+            plan.currency: round(step.cost, 8),
+            "agreement": step.agreement,
+        }
+        steps.append(values if step.gain is None else {**values, "gain": step.gain})
+    return {"currency": plan.currency, "steps": steps, "unpriced": list(plan.unpriced)}
 
 
 def _truth(study: RemedyStudy) -> Json:

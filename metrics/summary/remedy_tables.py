@@ -25,6 +25,8 @@ def render_remedies(section: Json) -> Iterator[str]:
         yield f"left out, because both orders exist on less than half of the comparisons: {name}"
     if "recommendation" in section:
         yield section["recommendation"]["sentence"]
+    if "plan" in section:
+        yield from _plan_lines(section["plan"])
     for judge, prompts in section["rules"].items():
         for prompt, rules in prompts.items():
             yield f"\n{judge} / {prompt}"
@@ -39,6 +41,17 @@ def render_remedies(section: Json) -> Iterator[str]:
         }
         yield from (_rule_row(id, name.split(" + "), line) for id, line in lines.items())
         yield f"effective votes {_number(jury['effective_votes'], 2)}"
+
+
+def _plan_lines(plan: Json) -> Iterator[str]:
+    """Yield the best rule of any judge by its cost per comparison, the cheapest first."""
+    yield f"\nbest rule by {plan['currency']} per comparison, on items not used to choose it"
+    for step in plan["steps"]:
+        title = words_of_id(step["rule"], step["judges"]).title
+        cost = f"{step[plan['currency']]:g}"
+        yield f"{cost:>10}  {_number(step['agreement'])}  {title}: {', '.join(step['judges'])}"
+    if plan["unpriced"]:
+        yield f"left out, price unknown: {', '.join(plan['unpriced'])}"
 
 
 def _rule_row(id: str, judges: list[str], line: Json) -> str:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from metrics.remedies.known_winners import DESIGN, PEOPLE, TruthSource
+from metrics.remedies.order_grid import Cell
 from metrics.summary.remedy_section import RemedyInputs
 from studies.domain import BY_DESIGN
-from studies.store.queries.judge_spending import mean_call_dollars, mean_call_tokens
+from studies.store.queries.judge_spending import (
+    mean_call_dollars,
+    mean_call_tokens,
+    mean_token_parts,
+)
 from studies.store.store import Store
+
+TOKENS_PER_PRICE: Final = 1e6
+"""Prices are per million tokens."""
 
 
 def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()) -> RemedyInputs:
@@ -18,9 +27,22 @@ def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = (
         judges,
         stored_truth_source(store, name),
         tuple(juries),
-        mean_call_dollars(store, name),
+        {**_declared_dollars(store, name), **mean_call_dollars(store, name)},
         mean_call_tokens(store, name),
     )
+
+
+def _declared_dollars(store: Store, name: str) -> dict[Cell, float]:
+    """Return (judge, prompt) -> dollars of a call, from the judge's price in the study file and the
+    mean tokens of its calls."""
+    prices = {judge.name: judge.price for judge in store.study(name).judges if judge.price}
+    if not prices:
+        return {}
+    found: dict[Cell, float] = {}
+    for cell, (prompt, completion) in mean_token_parts(store, name).items():
+        if price := prices.get(cell[0]):
+            found[cell] = (prompt * price.input + completion * price.output) / TOKENS_PER_PRICE
+    return found
 
 
 def stored_truth_source(store: Store, name: str) -> TruthSource | None:

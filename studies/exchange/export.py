@@ -158,7 +158,9 @@ def _flat_row(judgement: Judgement, flags: InjectionFlags, category: str) -> dic
         "" if verdict is None else " | ".join(str(s) for s in verdict.scores),
         judgement.rule, judgement.usage.prompt, judgement.usage.completion, judgement.cost,
         judgement.seconds, judgement.model, judgement.reply, judgement.detail, ask.key,
-        int(bool(found)), format_suspects(found), category,
+        int(bool(found)), format_suspects(found), category, ask.orders, judgement.time,
+        json.dumps(verdict.label_probabilities) if verdict and verdict.label_probabilities else "",
+        "" if verdict is None or verdict.label_mass is None else verdict.label_mass,
     )  # fmt: skip
     return dict(zip(FLAT_COLUMNS, values, strict=True))
 
@@ -336,7 +338,9 @@ EXPORT_FORMATS: Final[dict[str, ExportFormat]] = {
     ),
     "parquet": ExportFormat(".parquet", "the same as Parquet; lossless", _write_parquet),
     "csv": ExportFormat(
-        ".csv", "one flat row per judgement, safe in a spreadsheet", _write_flat_csv
+        ".csv",
+        "one flat row per judgement, safe in a spreadsheet; can be imported again",
+        _write_flat_csv,
     ),
     "arena": ExportFormat(".csv", "battles in the format of Chatbot Arena", _write_arena),
     "mt-bench": ExportFormat(".jsonl", "MT-Bench pair judgements, both games", _write_mt_bench),

@@ -32,21 +32,30 @@ def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> 
     if not isinstance(policy, str):
         raise _error(where, "policy", "text", policy)
     given: Any = value.get("value")
+    levels = _parse_levels(given, where) if isinstance(given, dict) else ()
+    if levels:
+        given = sum(level for _, level in levels) / len(levels)
     if given not in (PASS, FAIL) and not _is_number(given):
-        raise _error(where, "value", "'pass', 'fail' or a number", given)
+        raise _error(where, "value", "'pass', 'fail', a number or levels by criterion", given)
     time = value.get("time", 0.0)
     if not _is_number(time):
         raise _error(where, "time", "seconds since 1970", time)
-    return AnswerLabel(
-        contestant, given if given in (PASS, FAIL) else float(given), source, float(time), policy
-    )
+    known = given if given in (PASS, FAIL) else float(given)
+    return AnswerLabel(contestant, known, source, float(time), policy, levels)
+
+
+def _parse_levels(given: dict[Any, Any], where: str) -> tuple[tuple[str, float], ...]:
+    """Parse the levels of a rubric: criterion -> number."""
+    if not given or not all(_is_number(level) for level in given.values()):
+        raise _error(where, "value", "a number for each criterion", given)
+    return tuple((str(name), float(level)) for name, level in given.items())
 
 
 def dump_label(label: AnswerLabel) -> dict[str, Any]:
     """Convert a label to the file format; time and policy are written only if known."""
     values: dict[str, Any] = {
         "contestant": label.contestant,
-        "value": label.value,
+        "value": dict(label.levels) or label.value,
         "source": label.source,
     }
     return values | {

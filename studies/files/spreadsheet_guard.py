@@ -18,17 +18,21 @@ _GUARDED_FORMULA: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 FLAT_COLUMNS: Final = (
     "item", "judge", "prompt", "shown", "labels", "repeat", "noise", "status", "picked", "slot",
     "margin", "scores", "rule", "prompt_tokens", "completion_tokens", "cost", "seconds", "model",
-    "reply", "detail", "key", "injection_suspect", "suspects", "category",
+    "reply", "detail", "key", "injection_suspect", "suspects", "category", "orders", "time",
+    "probabilities", "label_mass",
 )  # fmt: skip
-_EARLIER_FLAT_HEADERS: Final = (FLAT_COLUMNS[:-1], FLAT_COLUMNS[:-3])
-"""Headers of older exports: without the category, and without the injection flags."""
+FLAT_HEADERS: Final = frozenset(
+    {FLAT_COLUMNS, FLAT_COLUMNS[:-4], FLAT_COLUMNS[:-5], FLAT_COLUMNS[:-7]}
+)
+"""Headers of flat tables: that of today, and those of older exports without the number of orders,
+without the category, and without the injection flags."""
 BATTLE_COLUMNS: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
     "order",
 )  # fmt: skip
 OWN_BATTLE_HEADERS: Final = frozenset({BATTLE_COLUMNS, BATTLE_COLUMNS[:-1]})
 """Headers of exported battles, in which `prompt` is the judge's prompt, not a question."""
-OWN_CSV_HEADERS: Final = frozenset({FLAT_COLUMNS, *_EARLIER_FLAT_HEADERS, *OWN_BATTLE_HEADERS})
+OWN_CSV_HEADERS: Final = FLAT_HEADERS | OWN_BATTLE_HEADERS
 """Headers of the CSV files that Evenhand writes; only in these files does the import remove an
 apostrophe."""
 

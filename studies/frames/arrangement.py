@@ -2,7 +2,9 @@
 
 `Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
 the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
-options and criteria contain neither sign.
+options and criteria contain neither sign. In a frame an option that is no number also has its rank
+on the prompt's scale, such as "good:3" (`with_ranks`), because its place in a request does not give
+it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from studies.domain import PASS_FAIL_OPTIONS
 
 CRITERION_PREFIX: Final = "criterion:"
 LETTER_SIGN: Final = "="
+RANK_SIGN: Final = ":"
 LEVEL_PREFIX: Final = "level_"
 """Prefix of the frame's columns with the levels of a rubric, numbered by the criterion's place."""
 
@@ -28,6 +31,9 @@ class Arrangement:
     letters: tuple[str, ...] = ()
     """Letter of each option; empty if a reply names the options themselves."""
     criteria: tuple[str, ...] = ()
+    ranks: tuple[float, ...] = ()
+    """Rank of each named option on the scale, from 1 for the lowest; empty if it is unknown or the
+    options are numbers."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,7 +59,9 @@ class Arrangement:
     @property
     def scores(self) -> tuple[float, ...]:
         """Score of each option in the order offered: 1 for pass and 0 for fail, or the number it
-        states; empty for named levels, as their order is not stored."""
+        states, or its rank; empty for named levels of unknown rank."""
+        if self.ranks:
+            return self.ranks
         if self.is_pass_fail:
             return tuple(float(PASS_FAIL_OPTIONS.index(option)) for option in self.options)
         try:
@@ -78,11 +86,33 @@ def parse_arrangement(labels: tuple[str, ...]) -> Arrangement:
         for label in labels
         if label.startswith(CRITERION_PREFIX)
     ]
+    letters, options = _split_letters(offered)
+    parts = [option.rpartition(RANK_SIGN) for option in options]
+    ranks: tuple[float, ...] = ()
+    if parts and all(sign and rank.isdigit() for _, sign, rank in parts):
+        options = tuple(option for option, _, _ in parts)
+        ranks = tuple(float(rank) for *_, rank in parts)
+    return Arrangement(options, letters, tuple(criteria), ranks)
+
+
+def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the letters (none without letters) and the options of option labels."""
     parts = [label.partition(LETTER_SIGN) for label in offered]
     if parts and all(sign for _, sign, _ in parts):
-        letters = tuple(letter for letter, _, _ in parts)
-        return Arrangement(tuple(option for *_, option in parts), letters, tuple(criteria))
-    return Arrangement(tuple(offered), (), tuple(criteria))
+        return tuple(letter for letter, _, _ in parts), tuple(option for *_, option in parts)
+    return (), tuple(offered)
+
+
+def with_ranks(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]:
+    """Add to each named option its rank on the scale (listed from the lowest to the highest).
+
+    Labels stay unchanged if their options are numbers, pass and fail, or not those of the scale.
+    """
+    one = parse_arrangement(labels)
+    if one.scores or set(one.options) != set(scale) or len(one.options) < 2:
+        return labels
+    ranked = tuple(f"{name}{RANK_SIGN}{scale.index(name) + 1}" for name in one.options)
+    return Arrangement(ranked, one.letters, one.criteria).labels
 
 
 def rotations(names: Sequence[str]) -> list[tuple[str, ...]]:

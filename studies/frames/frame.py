@@ -18,7 +18,14 @@ from studies.domain import (
 )
 from studies.frames.columns import SEP as SEP
 from studies.frames.columns import JudgementColumns, NumberListColumn
-from studies.frames.point_columns import GOLD_COLUMN, add_point_numbers, gold_column
+from studies.frames.point_columns import (
+    GOLD_COLUMN,
+    ScaleLookup,
+    add_criterion_labels,
+    add_point_numbers,
+    gold_column,
+    ranked_labels,
+)
 from studies.frames.truth import best_answer, best_answers
 from studies.texts.injection import INSTRUCTION
 
@@ -47,10 +54,13 @@ def frame_from_rows(
     study: str,
     families: Mapping[str, str] | None = None,
     judge_families: Mapping[str, str] | None = None,
+    scale_of: ScaleLookup | None = None,
 ) -> pd.DataFrame:
     """Build the frame of a study from `Store.frame_rows` and `Store.item_facts`.
 
     This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
+    `scale_of`: prompt -> its options from the lowest to the highest, which gives named levels their
+    ranks; empty if unknown.
     """
     columns = JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
@@ -70,7 +80,7 @@ def frame_from_rows(
             "judge": judge,
             "prompt": _sorted_categorical(columns.codes("prompt"), columns.names("prompt")),
             "shown": _categorical(shown_codes, arrangements),
-            "labels": _sorted_categorical(columns.codes("labels"), columns.names("labels")),
+            "labels": _sorted_categorical(*ranked_labels(columns, scale_of)),
             "comparison": comparison,
             "options": _values_by_code(shown_codes, [len(names) for names in parts], np.int8),
             "orders": columns.integers("orders"),
@@ -100,6 +110,7 @@ def frame_from_rows(
     labels = [facts.get("labels") or {} for facts in narrow]
     if (gold := gold_column(frame, labels)) is not None:
         frame[GOLD_COLUMN] = gold
+    add_criterion_labels(frame, [facts.get("levels") or {} for facts in narrow])
     if slots.width > 2:
         _add_right(frame, item_codes, narrow)
     return frame

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from studies.domain import FAIL, HUMAN_PREFIX, PASS
-from studies.frames.arrangement import LEVEL_PREFIX, Arrangement, parse_arrangement
+from studies.frames.arrangement import LEVEL_PREFIX, Arrangement, parse_arrangement, with_ranks
 from studies.frames.columns import SEP, JudgementColumns
 
 GOLD_COLUMN: Final = "gold"
@@ -19,6 +19,46 @@ label. The frame has this column only if an answer of the study has a label or a
 EXPECTED_COLUMN: Final = "expected"
 """Column: expected score of the one answer shown, from the probabilities of the options. The frame
 has this column only if a verdict on one answer has probabilities."""
+
+SPREAD_COLUMN: Final = "expected_spread"
+"""Column beside `expected`: standard deviation of the score under the probabilities of the
+options."""
+
+CRITERION_LABEL_PREFIX: Final = "gold_level_"
+"""Prefix of the columns with the right level of the criterion at each place of a rubric: its label,
+or the mean of people's levels; NaN without either. The frame has them only if a rubric has a label
+or was filled in by a person."""
+
+ScaleLookup = Callable[[str], Sequence[str]]
+"""Prompt -> its options from the lowest to the highest; empty if they are unknown."""
+
+
+def ranked_labels(
+    columns: JudgementColumns, scale_of: ScaleLookup | None
+) -> tuple[np.ndarray, list[str]]:
+    """Return codes and names of the column `labels`, with the ranks of named levels added.
+
+    Ranks depend on the prompt's scale, so equal labels of two prompts may get different names.
+    """
+    codes, names = columns.codes("labels"), list(columns.names("labels"))
+    alone = np.asarray([SEP not in name for name in columns.names("shown")], bool)
+    single = alone[columns.codes("shown")] if len(alone) else np.zeros(len(codes), bool)
+    unranked = {code for code in np.unique(codes[single]) if _needs_ranks(names[code])}
+    if scale_of is None or not unranked:
+        return codes, names
+    prompts, found = columns.codes("prompt"), codes.copy()
+    scales = [tuple(scale_of(name)) for name in columns.names("prompt")]
+    for prompt, code in np.unique(np.stack([prompts[single], codes[single]]), axis=1).T:
+        if code in unranked and scales[prompt]:
+            labels = tuple(names[code].split(SEP))
+            found[single & (prompts == prompt) & (codes == code)] = len(names)
+            names.append(SEP.join(with_ranks(labels, scales[prompt])))
+    return found, names
+
+
+def _needs_ranks(labels: str) -> bool:
+    one = arrangement_of(labels)
+    return len(one.options) > 1 and not one.scores
 
 
 def arrangement_of(labels: object) -> Arrangement:
@@ -55,8 +95,11 @@ def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np
         for row, one in enumerate(parsed):
             values[row, : len(one.options)] = one.ascending_scores
         expected = np.nansum(shares * values[codes], axis=1)
+        squares = np.nansum(shares * values[codes] ** 2, axis=1)
         known = single & usable & np.isfinite(shares[:, 0])
         frame[EXPECTED_COLUMN] = np.where(known, expected, np.nan)
+        spread = np.sqrt(np.maximum(squares - expected**2, 0))
+        frame[SPREAD_COLUMN] = np.where(known, spread, np.nan)
 
 
 def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
@@ -79,9 +122,7 @@ def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.
     if not single.any():
         return None
     passes = pass_fail_rows(frame)
-    judge = frame["judge"].cat
-    people = np.asarray([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
-    voted = single & people[judge.codes.to_numpy()] if len(people) else np.zeros(len(frame), bool)
+    voted = single & _people_rows(frame)
     if not any(labels) and not voted.any():
         return None
     gold = np.where(single, _labels_of_rows(frame, labels, passes), np.nan)
@@ -125,3 +166,59 @@ def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray)
     found = mean.reindex(answer).to_numpy()
     even = passes & (np.abs(found - 0.5) < 1e-9)
     return np.where(passes, np.where(even, np.nan, np.round(found)), found)
+
+
+def _people_rows(frame: pd.DataFrame) -> np.ndarray:
+    judge = frame["judge"].cat
+    people = np.asarray([str(name).startswith(HUMAN_PREFIX) for name in judge.categories], bool)
+    return people[judge.codes.to_numpy()] if len(people) else np.zeros(len(frame), bool)
+
+
+def add_criterion_labels(
+    frame: pd.DataFrame, labels: Sequence[Mapping[str, Mapping[str, float]]]
+) -> None:
+    """Add the right level of the criterion at each place of a judge's rubric.
+
+    It is the criterion's label, or people's mean level.
+
+    `labels`: contestant -> criterion -> level of each item, by item code. Nothing is added if no
+    rubric has a label and no person filled one in.
+    """
+    single = (frame["options"] == 1).to_numpy()
+    voted = single & _people_rows(frame)
+    places = sum(str(name).startswith(LEVEL_PREFIX) for name in frame)
+    if not places or not (voted.any() or any(labels)):
+        return
+    criterion, names = _criterion_codes(frame, places)
+    contestants = [str(name) for name in frame["first"].cat.categories]
+    item, who = frame["item"].cat.codes.to_numpy(np.int64), frame["first"].cat.codes.to_numpy()
+    keys = (item * (len(contestants) + 1) + who)[:, None] * max(len(names), 1) + criterion
+    levels = np.stack([frame[f"{LEVEL_PREFIX}{k}"].to_numpy(np.float64) for k in range(places)], 1)
+    given = voted[:, None] & (criterion >= 0) & np.isfinite(levels)
+    known = pd.Series(levels[given]).groupby(keys[given]).mean().to_dict()
+    for code, by_contestant in enumerate(labels):
+        for contestant, by_criterion in by_contestant.items():
+            if contestant in contestants:
+                answer = code * (len(contestants) + 1) + contestants.index(contestant)
+                for name in by_criterion.keys() & set(names):
+                    known[answer * len(names) + names.index(name)] = by_criterion[name]
+    if not known:
+        return
+    wanted = (single & ~voted)[:, None] & (criterion >= 0)
+    right = pd.Series(known, dtype=np.float64)
+    for place in range(places):
+        found = right.reindex(keys[:, place]).to_numpy()
+        frame[f"{CRITERION_LABEL_PREFIX}{place}"] = np.where(wanted[:, place], found, np.nan)
+
+
+def _criterion_codes(frame: pd.DataFrame, places: int) -> tuple[np.ndarray, list[str]]:
+    """Return the code of the criterion at each place of each row (−1: none), and the names by
+    code."""
+    labels = frame["labels"].cat
+    parsed = [arrangement_of(name) for name in labels.categories]
+    names = sorted({name for one in parsed for name in one.criteria})
+    table = np.full((len(parsed), places), -1, np.int64)
+    for row, one in enumerate(parsed):
+        listed = one.criteria[:places]
+        table[row, : len(listed)] = [names.index(name) for name in listed]
+    return table[labels.codes.to_numpy()], names

@@ -91,6 +91,23 @@ def _compare_ranks(rank_x: int | None, rank_y: int | None, x: str, y: str) -> st
     return "tie" if rank_x == rank_y else x if rank_x < rank_y else y
 
 
+def right_levels(labels: Sequence[AnswerLabel]) -> dict[str, dict[str, float]]:
+    """Return contestant -> criterion -> right level, for answers with a labelled rubric.
+
+    Gold labels take precedence over people's; of several levels the mean counts.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for contestant in dict.fromkeys(label.contestant for label in labels if label.levels):
+        own = [one for one in labels if one.contestant == contestant and one.levels]
+        own = [one for one in own if one.source == GOLD] or own
+        given: dict[str, list[float]] = {}
+        for one in own:
+            for name, level in one.levels:
+                given.setdefault(name, []).append(level)
+        found[contestant] = {name: sum(levels) / len(levels) for name, levels in given.items()}
+    return found
+
+
 def right_verdicts(labels: Sequence[AnswerLabel]) -> dict[str, float | str]:
     """Return contestant -> right verdict on its answer, for all labelled answers.
 

@@ -102,8 +102,15 @@ class VoteSession:
 
     # ---- actions -------------------------------------------------------------------------------
 
-    def vote(self, position: int, stamp: float, verdict: Verdict, comment: str = "") -> Ballot:
-        """Store a new or changed vote.
+    def vote(
+        self,
+        position: int,
+        stamp: float,
+        verdict: Verdict,
+        comment: str = "",
+        criteria: tuple[str, ...] = (),
+    ) -> Ballot:
+        """Store a new or changed vote; `criteria`: those of a rubric, in the order of its levels.
 
         `stamp` is the ballot's time `done` when it was shown. If the ballot was voted on in another
         window since then, StaleBallot is raised.
@@ -111,7 +118,7 @@ class VoteSession:
 
         def work(connection: sqlite3.Connection) -> Ballot:
             ballot = self._require_unchanged(connection, position, stamp)
-            done = self._mark_done(ballot, comment)
+            done = replace(self._mark_done(ballot, comment), criteria=criteria)
             item = read_items_by_id(connection, self.study, {ballot.item}).get(ballot.item)
             ask = ask_for_ballot(self.study, done, item) if item else None
             if ask is None:
@@ -241,7 +248,9 @@ class VoteSession:
         return replace(ballot, state="voted", comment=text, done=self.clock())
 
     def _reopen(self, ballot: Ballot) -> Ballot:
-        return replace(ballot, state="open", key="", answer=None, done=0.0, seen=self.clock())
+        return replace(
+            ballot, state="open", key="", answer=None, done=0.0, seen=self.clock(), criteria=()
+        )
 
     def _judgement(self, ballot: Ballot, ask: Ask, verdict: Verdict, why: str) -> Judgement:
         seconds = max(0.0, ballot.done - ballot.seen) if self.rules.timed else 0.0

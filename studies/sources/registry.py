@@ -28,6 +28,7 @@ from studies.sources.formats import (
     llmbar,
     mt_bench,
     oasst,
+    own_flat_rows,
     own_judgements,
     own_shards,
     own_votes,
@@ -73,6 +74,12 @@ SOURCE_FORMATS: Final[dict[str, SourceFormat]] = {
             "Evenhand's judgements, as exported",
             own_judgements.matches_judgements_table,
             own_judgements.read_judgements,
+        ),
+        SourceFormat(
+            "evenhand-csv",
+            "Evenhand's flat table of judgements, as exported",
+            own_flat_rows.matches_table,
+            own_flat_rows.read,
         ),
         SourceFormat(
             "evenhand-votes",

@@ -17,25 +17,29 @@ from typing import Any, Final, Literal, get_args
 from studies.domain import HUMAN_PREFIX, PASS_FAIL_OPTIONS, REFERENCE, AnswerCheck, Ask, Item
 from studies.errors import StudyError
 from studies.files.items import parse_stored_item
+from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP
 from studies.recorded_keys import recorded_key
 from studies.sources.builder import VOTE_PROMPT, slot_labels
 from studies.store.rows import STUDY_ID
 
-BallotMode = Literal["pair", "levels", "options", "verify", "pass", "score"]
+BallotMode = Literal["pair", "levels", "options", "verify", "pass", "score", "rubric"]
 SelectionRule = Literal["random", "flipped", "split"]
 SelectionReason = Literal["random", "flipped", "split", "repeat"]
 BallotState = Literal["open", "voted", "skipped"]
 BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
-SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score")
+SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score", "rubric")
 """Modes in which a ballot shows one answer: nothing is compared, and no order can be repeated."""
 SCORE_LABELS: Final = ("score",)
-"""`Ask.labels` of a vote that scores one answer; its score is on the scale of the study."""
+"""`Ask.labels` of a vote that scores one answer; its score is on the scale of the study. A rubric
+adds its criteria."""
 SELECTION_RULES: Final[tuple[SelectionRule, ...]] = get_args(SelectionRule)
 
 BALLOT_COLUMNS: Final = (
     "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
 )
+CRITERIA_KEY: Final = "criteria"
+"""Key in the column `answer` of a filled-in rubric; the column holds an answer check otherwise."""
 REASON_PREFIX: Final = "chosen: "
 """Prefix of the selection reason in the detail of a vote."""
 RULES_ROW_VOTER: Final = ""
@@ -65,6 +69,8 @@ class Ballot:
     seen: float = 0.0
     """Time when the ballot was last shown."""
     done: float = 0.0
+    criteria: tuple[str, ...] = ()
+    """Criteria of a rubric that was filled in, in the order of its levels."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -125,9 +131,12 @@ def read_ballots(connection: sqlite3.Connection, study: str, voter: str = "") ->
 
 def ballot_from_row(row: Sequence[Any]) -> Ballot:
     voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done = row
+    stored = json.loads(answer) if answer else {}
+    criteria = tuple(stored.get(CRITERIA_KEY, ()))
     return Ballot(
         voter, position, item, tuple(shown.split(SEP)), mode, chosen, state, key or "",
-        AnswerCheck(**json.loads(answer)) if answer else None, comment, seen or 0.0, done or 0.0,
+        AnswerCheck(**stored) if stored and not criteria else None, comment, seen or 0.0,
+        done or 0.0, criteria,
     )  # fmt: skip
 
 
@@ -170,7 +179,7 @@ def verification_stamp(connection: sqlite3.Connection, study: str) -> tuple[int,
     """Return the number of verifications made on the page and the time of the last one."""
     number, last = connection.execute(
         "SELECT count(*), COALESCE(max(done), 0) FROM ballots "
-        f"WHERE study={STUDY_ID} AND answer IS NOT NULL AND state='voted'",
+        f"WHERE study={STUDY_ID} AND mode='verify' AND answer IS NOT NULL AND state='voted'",
         (study,),
     ).fetchone()
     return int(number), float(last)
@@ -203,6 +212,8 @@ def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
 
 def put_ballot(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
     answer = json.dumps(asdict(ballot.answer)) if ballot.answer else None
+    if ballot.criteria:  # a vote stores no answer check, so the column is free
+        answer = json.dumps({CRITERIA_KEY: ballot.criteria})
     connection.execute(
         f"INSERT OR REPLACE INTO ballots(study, {BALLOT_COLUMNS}) "
         f"VALUES ({STUDY_ID},?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -271,6 +282,8 @@ def ask_for_ballot(study: str, ballot: Ballot, item: Item, orders: int = 1) -> A
 def _vote_labels(ballot: Ballot) -> tuple[str, ...]:
     if ballot.mode == "pass":
         return PASS_FAIL_OPTIONS
+    if ballot.mode == "rubric":
+        return Arrangement(SCORE_LABELS, (), ballot.criteria).labels
     return SCORE_LABELS if ballot.mode == "score" else slot_labels(len(ballot.shown))
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from studies.domain import QUESTION_META, Ask, Item, Judgement, Status, Usage, Verdict
 from studies.files.items import dump_item
 from studies.frames.frame import NO_PICK, SEP, TIE
-from studies.frames.truth import right_verdicts
+from studies.frames.truth import right_levels, right_verdicts
 from studies.spec.study import Study, dump_study
 from studies.texts.injection import suspect_places
 
@@ -110,6 +110,7 @@ def item_facts(item: Item) -> dict[str, Any]:
         "suspects": suspect_places(item),
         **({"question": item.meta[QUESTION_META]} if QUESTION_META in item.meta else {}),
         **({"labels": right_verdicts(item.labels)} if item.labels else {}),
+        **({"levels": levels} if (levels := right_levels(item.labels)) else {}),
     }
 
 

@@ -206,6 +206,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
             study=name,
             families=spec.families,
             judge_families={judge.name: judge.family for judge in spec.judges},
+            scale_of=lambda prompt: self.scale_of_prompt(name, prompt),
         )
 
     def _only_study(self) -> str:

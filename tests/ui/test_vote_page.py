@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from studies.domain import Ask, Item, Judgement, Verdict
+from studies.frames.arrangement import Arrangement
 from studies.spec.study import Study
 from studies.store.ballot_queries import VotingRules, read_ballots, read_voting_rules
 from studies.store.store import Store
@@ -35,12 +36,26 @@ def study_of(store: Store, name: str, items: int = 12) -> None:
     store.save_study(Study(name), made, (), recorded=rows, only_recorded=True)
 
 
+def rubric_study(store: Store) -> None:
+    """Three answers of one model, judged by the built-in rubric."""
+    items = [Item(f"q{k}", f"question {k}", {NAMES[0]: f"answer {k}"}) for k in range(3)]
+    labels = Arrangement(("1", "2", "3"), (), ("Correctness", "Completeness", "Clarity")).labels
+    rows = [
+        Judgement(Ask(f"r{k}", f"q{k}", "okapi-judge", "rubric", NAMES[:1], labels), "ok",
+                  Verdict(scores=(2.0, 3.0, 2.0, 1.0)))
+        for k in range(3)
+    ]  # fmt: skip
+    study = Study("rubric", prompts=("rubric",))
+    store.save_study(study, items, (), recorded=rows, only_recorded=True)
+
+
 @pytest.fixture(scope="module")
 def app(app: App) -> App:
     """The app, with studies to vote on in its store."""
     store = Store(app.store)
     for name in (STUDY, "two at once", "phone", "rules"):
         study_of(store, name)
+    rubric_study(store)
     store.set_voting_rules("two at once", VotingRules(votes=1, repeats=0.0))
     store.close()
     return app
@@ -241,3 +256,21 @@ def test_the_whole_page_shows_rules_people_and_results(sit, store: Store) -> Non
     page.wait_for_function(
         "document.querySelector('#eh-agree')?.textContent.toLowerCase().includes('people')"
     )
+
+
+def test_a_rubric_is_filled_in_by_keys_or_clicks_and_saved_when_complete(sit, store: Store) -> None:
+    page = sit("rubric", voter="ann")
+    save = page.locator(".choices button")
+    assert save.is_disabled() and page.locator(".criterion").count() == 3
+    page.wait_for_timeout(300)
+    page.keyboard.press("2")  # a level of the first criterion without one
+    page.keyboard.press("3")
+    assert page.locator(".criterion.next").get_attribute("aria-label") == "Clarity"
+    assert page.locator(".level[aria-pressed=true]").count() == 2 and save.is_disabled()
+    page.get_by_role("button", name="Clarity: 1").click()
+    press(page, "Enter")
+    assert page.locator(".level[aria-pressed=true]").count() == 0, "a new answer, no level yet"
+    press(page, "b")
+    assert page.locator(".level[aria-pressed=true]").count() == 3 and save.is_enabled()
+    (vote,) = [j for j in store.judgements("rubric") if j.ask.judge == "human:ann"]
+    assert vote.verdict is not None and vote.verdict.scores == (2.0, 2.0, 3.0, 1.0)

@@ -34,6 +34,12 @@ from components.html.table import TableCell, TableRow
 from components.results.cards.accuracy_table import show_accuracies
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures
+from components.results.cards.point_card import (
+    PointCard,
+    point_how_text,
+    point_measures_html,
+    point_sentences_html,
+)
 from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from metrics.estimation import row_selection
@@ -52,7 +58,9 @@ def show_card(raters: Raters, rater: str) -> Markup:
             "Verdicts by people are under People.",
         )
     card = ReportCard(raters, rater)
-    parts = [_card_head(card), _sentences_html(card), show_measures(card)]
+    if (card.rows["options"] == 1).all():
+        return _show_point_card(card)
+    parts = [_card_head(card, _orders_text(card)), _sentences_html(card), show_measures(card)]
     if card.facts["read"]:
         slots = fill("<section><h3>Positions chosen</h3>{}</section>", _slot_bars(card))
         left = fill("<div>{}{}</div>", slots, _category_table(card))
@@ -64,11 +72,28 @@ def show_card(raters: Raters, rater: str) -> Markup:
     )
 
 
-def _card_head(card: ReportCard) -> Markup:
+def _show_point_card(card: ReportCard) -> Markup:
+    """Report card of a rater that judges single answers."""
+    points = PointCard(card.rows)
+    shown = count(points.arrangements, "arrangement")
+    parts = [
+        _card_head(card, shown),
+        point_sentences_html(points),
+        point_measures_html(points),
+        _cost_html(card),
+    ]
+    made = wrap(fill('<article class="eh-report">{}</article>', join(parts)))
+    return made + how_computed(point_how_text(points))
+
+
+def _orders_text(card: ReportCard) -> str:
+    orders = int(card.facts["orders"] or 0)
+    return "one order" if orders == 1 else "both orders" if card.pairs else f"{orders} orders"
+
+
+def _card_head(card: ReportCard, shown: str) -> Markup:
     filtered = card.raters.filtered_study
     items = count(card.rows["item"].nunique(), "item")
-    orders = int(card.facts["orders"] or 0)
-    shown = "one order" if orders == 1 else "both orders" if card.pairs else f"{orders} orders"
     words = ["Report card of a judge", card.prompt, filtered.name, f"{items} in {shown}"]
     if filtered.filter.category != "all":
         words.append(f"category {filtered.filter.category}")

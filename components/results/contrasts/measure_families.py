@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from components.results.contrasts.point_measures import (
+    MEAN_LEVEL,
+    NEAR_LABEL,
+    PASS_RATE,
+    RIGHT_BY_LABEL,
+)
 from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
@@ -111,6 +117,21 @@ LONGER_PREFERENCE: Final = ComparedMeasure(
     "Picks the longer", "% of verdicts for the longer answer, ties left out", LONGER_SHARE
 )
 
+POINT_MEASURES: Final = (
+    ComparedMeasure("Pass rate", "% of single answers that pass", PASS_RATE),
+    ComparedMeasure(
+        "Same as the label", "% of pass/fail verdicts equal to the label", RIGHT_BY_LABEL
+    ),
+    ComparedMeasure(
+        "Mean score, % of the scale", "0 is the lowest option, 100 the highest", MEAN_LEVEL
+    ),
+    ComparedMeasure(
+        "Within one step of the label", "% of scores at most one from the label", NEAR_LABEL
+    ),
+)
+SINGLE_ANSWERS: Final = "Single answers"
+"""Family of the measures of verdicts on single answers."""
+
 FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     "Behaviour": (
         CONSISTENCY,
@@ -134,12 +155,14 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     ),
     "Quality": (SAME_AS_PEOPLE, DECISIVE_AGREEMENT, KAPPA_WITH_PEOPLE, KNOWN_ACCURACY, CONSISTENCY),
     "Win rates": (),
+    SINGLE_ANSWERS: POINT_MEASURES,
 }
 """The measures of each family. "Win rates" has one measure per model, built by
 `family_measures`."""
 
-CATEGORY_MEASURES: Final = {one.label: one for one in FAMILIES["Behaviour"]}
+CATEGORY_MEASURES: Final = {one.label: one for one in (*FAMILIES["Behaviour"], *POINT_MEASURES)}
 """Measures available by category and by item, by label."""
+POINT_LABELS: Final = tuple(one.label for one in POINT_MEASURES)
 
 
 def family_measures(

@@ -11,7 +11,12 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import finding_html, panel_heading, wrap
 from components.results.contrasts.computed import PairedSides
 from components.results.contrasts.item_differences import show_items
-from components.results.contrasts.measure_families import CATEGORY_MEASURES, FAMILIES
+from components.results.contrasts.measure_families import (
+    CATEGORY_MEASURES,
+    FAMILIES,
+    POINT_LABELS,
+    SINGLE_ANSWERS,
+)
 from components.results.contrasts.panels import (
     contrast_finding,
     family_subtitle,
@@ -24,6 +29,8 @@ from components.results.contrasts.sides import (
     list_sides,
     sides_in_other_studies,
 )
+from components.results.pass_fail.scores.computed import has_comparisons, verdict_kinds
+from components.results.view.address_choices import pick_choice
 from components.results.view.result_view import (
     Body,
     Control,
@@ -77,6 +84,32 @@ def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> Contr
     return ControlState(wanted if wanted in names and wanted != default else "", offered)
 
 
+def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    """The families of measures that apply to the verdicts of a study."""
+    return _kinds_state(filtered, wanted, tuple(FAMILIES), (SINGLE_ANSWERS,))
+
+
+def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    """The measures by category that apply to the verdicts of a study."""
+    return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
+
+
+def _kinds_state(
+    filtered: FilteredStudy, wanted: str | None, known: tuple[str, ...], points: tuple[str, ...]
+) -> ControlState:
+    """Offer the choices of comparisons, those of single answers (`points`), or both."""
+    kinds = verdict_kinds(filtered)
+    pairs = [] if kinds.only_points else [name for name in known if name not in points]
+    single = [name for name in known if name in points and (kinds.pass_fail or kinds.scores)]
+    offered = [*pairs, *single]
+    return ControlState(pick_choice(wanted, offered), offered)
+
+
+def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
+    """The choice, or in a study of single answers the first that applies to them."""
+    return chosen if chosen in known or has_comparisons(filtered) else known[0]
+
+
 @share_in_drawing
 def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
     """The two chosen sides; an empty or unknown name selects the default side."""
@@ -93,10 +126,12 @@ def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
 
 
 def draw_headline(filtered: FilteredStudy, left: str, right: str, family: str) -> Markup:
+    family = applied_choice(filtered, family, (SINGLE_ANSWERS,))
     return finding_html(*contrast_finding(find_pair(filtered, left, right), family))
 
 
 def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> Drawn:
+    family = applied_choice(filtered, family, (SINGLE_ANSWERS,))
     pair = find_pair(filtered, left, right)
     title = (
         "Paired differences" if pair.problem else f"Paired differences, {_difference_label(pair)}"
@@ -106,6 +141,7 @@ def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> 
 
 
 def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
+    within = applied_choice(filtered, within, POINT_LABELS)
     pair = find_pair(filtered, left, right)
     points = (
         f"difference in points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, adjusted for the "
@@ -116,6 +152,7 @@ def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str)
 
 
 def draw_items(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
+    within = applied_choice(filtered, within, POINT_LABELS)
     compared = CATEGORY_MEASURES[within]
     heading = panel_heading(ITEMS_TITLE, f"{within.lower()}: {compared.description}")
     items = show_items(find_pair(filtered, left, right), compared)
@@ -145,7 +182,7 @@ FAMILY: Final = Panel(
     "Paired differences",
     heading_changes=True,
     legend=wrap(INTERVAL_LEGEND),
-    controls=(Control("family", "Family of measures", list(FAMILIES)),),
+    controls=(Control("family", "Family of measures", list(FAMILIES), state=family_state),),
     how=HOW_FAMILY,
 )
 CATEGORIES: Final = Panel(
@@ -155,7 +192,14 @@ CATEGORIES: Final = Panel(
     "By category",
     heading_changes=True,
     controls=(
-        Control("within", "Measure by category", list(CATEGORY_MEASURES), "menu", "eh-within"),
+        Control(
+            "within",
+            "Measure by category",
+            list(CATEGORY_MEASURES),
+            "menu",
+            "eh-within",
+            state=within_state,
+        ),
     ),
     how=HOW_CATEGORIES,
     head_css="eh-panel-head eh-one-filter",

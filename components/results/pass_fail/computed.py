@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
-from metrics.labels.label_sections import PassFailResult, pass_fail_results
+from metrics.labels.label_sections import PARTS, PassFailResult, pass_fail_results, rates_by
 from metrics.labels.option_order import OptionOrder, option_order_effects
+from metrics.labels.pass_fail import PassFailRates
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from studies.frames.point_columns import pass_fail_rows
 
@@ -19,6 +20,8 @@ class PassFailView:
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
+    parts: dict[str, dict[str, PassFailRates]]
+    """Rates of the combination shown, by contestant and by category; only those with several."""
 
     @property
     def cell(self) -> tuple[str, str] | None:
@@ -34,9 +37,13 @@ class PassFailView:
 def load_pass_fail(filtered: FilteredStudy) -> PassFailView:
     """Compute the pass/fail results of the judges in a filtered study."""
     rows = filtered.machines.loc[pass_fail_rows(filtered.machines)]
-    return PassFailView(
-        pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows)
+    found = PassFailView(
+        pass_fail_results(rows), option_order_effects(rows), reliability_curves(rows), {}
     )
+    if found.cell is None:
+        return found
+    parts = {column: rates_by(rows, found.cell, column) for column in PARTS}
+    return replace(found, parts={name: one for name, one in parts.items() if len(one) > 1})
 
 
 def has_pass_fail(filtered: FilteredStudy) -> bool:

@@ -237,6 +237,33 @@ def judges_table(view: PassFailView) -> Markup:
     return wrap(value_table(heads, rows, label="Judges"))
 
 
+def parts_table(view: PassFailView) -> Markup | None:
+    """HTML table of the rates by model and by category; None if there is one of each."""
+    if not view.parts or view.cell is None:
+        return None
+    judge, prompt = view.cell
+    heads = [
+        ColumnHead("Model or category", numeric=False),
+        *(ColumnHead(text) for text in ("Sensitivity", "Specificity", "κ", "Observed")),
+        ColumnHead("False passes"),
+        ColumnHead("False fails"),
+    ]
+    rows = [
+        [
+            name_cell(name, {"judge": judge, "prompt": prompt, column: name}, note=column),
+            value_cell(one.sensitivity, PERCENT, who=name),
+            value_cell(one.specificity, PERCENT, who=name),
+            value_cell(one.kappa, SCORE, who=name),
+            value_cell(one.observed_pass_rate, PERCENT, who=name, n=True),
+            fill("{}", count(one.confusion.pass_bad)),
+            fill("{}", count(one.confusion.fail_good)),
+        ]
+        for column, parts in view.parts.items()
+        for name, one in parts.items()
+    ]
+    return wrap(value_table(heads, rows, label="Rates by model and category"))
+
+
 def order_panel(view: PassFailView) -> Markup:
     """HTML on the effect of offering "pass" or "fail" first, if both orders were used."""
     found = view.order.get(view.cell or ("", ""))

@@ -10,10 +10,19 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail import panels, pass_fail_report
 from components.results.pass_fail.computed import load_pass_fail
-from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View
+from components.results.view.result_view import (
+    Body,
+    Drawn,
+    Panel,
+    PanelGroup,
+    ReportPanel,
+    View,
+)
 
 NAME: Final = "Pass or fail"
 AREAS_TITLE: Final = "Where the judge is wrong"
+PARTS_TITLE: Final = "By model and category"
+PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; a name opens its replies"
 RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
@@ -61,6 +70,16 @@ def draw_judges(filtered: FilteredStudy) -> Markup | None:
     return panels.judges_table(view) if several else None
 
 
+def draw_parts(filtered: FilteredStudy) -> Markup | None:
+    """Rates by model and category, where there are several."""
+    return panels.parts_table(load_pass_fail(filtered))
+
+
+def report_parts(filtered: FilteredStudy) -> ReportPanel | None:
+    made = draw_parts(filtered)
+    return None if made is None else ReportPanel(PARTS_TITLE, PARTS_SUBTITLE, made)
+
+
 def draw_order(filtered: FilteredStudy) -> Markup:
     view = load_pass_fail(filtered)
     return EMPTY if view.shown is None else panels.order_panel(view)
@@ -96,4 +115,13 @@ JUDGES: Final = Panel(
 ORDER: Final = Panel(
     "order", draw_order, (Body("order", "eh-pass-order"),), "Does the order of the options matter?"
 )
-VIEW: Final = View(NAME, (PanelGroup((AREAS, RATES)), JUDGES, ORDER), finding, kpis)
+PARTS_PANEL: Final = Panel(
+    "pass_parts",
+    draw_parts,
+    (Body("pass_parts", "eh-pass-parts", clickable=True),),
+    PARTS_TITLE,
+    PARTS_SUBTITLE,
+    visibility="hidden",
+    report=report_parts,
+)
+VIEW: Final = View(NAME, (PanelGroup((AREAS, RATES)), PARTS_PANEL, JUDGES, ORDER), finding, kpis)

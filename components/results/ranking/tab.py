@@ -11,7 +11,8 @@ from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import LegendMark, panel_heading, wrap
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import low_consistency_warning
-from components.results.ranking import panels, ranking_report
+from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.ranking import panels, point_ranking_panel, ranking_report
 from components.results.ranking.computed import Ranking, load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
 from components.results.ranking.sentences import ranking_finding
@@ -57,6 +58,8 @@ HOW_ORDERS: Final = (
 
 
 def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
+    if not has_comparisons(filtered_study):
+        return point_ranking_panel.point_ranking_finding(filtered_study)
     title, lead = ranking_finding(load_ranking(filtered_study))
     return title, f"{low_consistency_warning(load_bias(filtered_study))} {lead}".strip()
 
@@ -167,9 +170,28 @@ ORDERS: Final = Panel(
     ORDER_KEYS,
     how=HOW_ORDERS,
 )
+POINTS: Final = Panel(
+    "point_ranking",
+    point_ranking_panel.point_ranking_html,
+    (Body("point_ranking", "eh-point-ranking", clickable=True),),
+    point_ranking_panel.TITLE,
+    point_ranking_panel.SUBTITLE,
+    how=point_ranking_panel.HOW_POINTS,
+    visibility="hidden",
+    report=point_ranking_panel.point_ranking_report,
+)
+PAIRS: Final = PanelGroup(
+    (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),
+    row=False,
+    css="eh-kind",
+    name="ranking_of_pairs",
+    visible=has_comparisons,
+    starts_visible=True,
+)
+"""Panels that need comparisons of answers."""
 VIEW: Final = View(
     NAME,
-    (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),
+    (PAIRS, POINTS),
     finding,
     report=ranking_report.report_headline,
 )

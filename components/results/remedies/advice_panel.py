@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from components.html.format import NARROW_SPACE, count
-from components.html.markup import EMPTY, Markup, fill, inline_markup, join
-from components.results.remedies.budget_text import budget_text, once_text
+from components.html.markup import EMPTY, Markup, fill, join
+from components.results.remedies.budget_panel import once_text
 from components.results.remedies.computed import RemedyView
 from components.results.remedies.panel_pieces import (
     button,
@@ -77,10 +77,9 @@ def recommendation_panel(view: RemedyView) -> Markup:
     figures.append(_figure("Agreement of one call", percent_text(single), "", chance))
     return wrapped(
         fill(
-            '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div>{}</section>',
+            '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div></section>',
             join(figures),
             _apply_buttons(view, rules),
-            fill('<p class="eh-small budget">{}</p>', inline_markup(budget_text(view, rules))),
         )
     )
 

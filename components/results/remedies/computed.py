@@ -9,6 +9,7 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
+from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.order_identity import OrderPatterns, order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
@@ -96,6 +97,16 @@ class RemedyView:
         return next((one for one in later if _gain(one) > _gain(chosen) + 0.005), None)
 
     @cached_property
+    def plan(self) -> BudgetPlan | None:
+        """Best rule of any judge by its cost per comparison."""
+        return plan_budget(self.study, self.inputs.prices)
+
+    @property
+    def all_comparisons(self) -> int:
+        """Comparisons of the study, also those without a known better answer."""
+        return self.study.grid.size + sum(self.study.left_out.values())
+
+    @cached_property
     def others(self) -> list[RuleEstimate]:
         """Agreement of one call, for this judge and then for every other judge with the same
         prompt."""
@@ -113,14 +124,42 @@ class RemedyView:
             return [], ""
         points = graded_curve(self.study.grid, self.cell)
         if points:
-            return points, "margin that the mean score must reach for a decision, 0 to 1"
+            return points, (
+                "from right to left, a verdict counts only if the mean score of both orders "
+                "reaches a higher margin; else undecided"
+            )
         panel = [self.cell, *self.study.partners(self.cell)[:2]]
         if len(panel) < 2:
-            caption = "orders that must choose the same answer: one or both"
+            caption = "right: a win and a tie decide; left: both orders must name the same winner"
             return votes_curve(self.study.grid, panel), caption
-        votes = votes_curve(self.study.grid, panel)
-        most = 2 * len(panel)
-        return votes, f"margin of votes of {len(panel)} judges needed to decide: 1 to {most}"
+        names = join_names([self.study.cells[cell][0] for cell in panel])
+        return votes_curve(self.study.grid, panel), (
+            f"{names} in both orders give {2 * len(panel)} votes; from right to left, the winner "
+            f"must lead by 1 to {2 * len(panel)} votes, else undecided"
+        )
+
+    @property
+    def missing_rules(self) -> dict[str, str]:
+        """Rules that the stored replies do not allow, by title, with the reason."""
+        grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
+        found: dict[str, str] = {}
+        if "graded" not in known:
+            found["Graded rules and one call, calibrated"] = (
+                "no probabilities, margins or scores are stored"
+            )
+        if "repeats" not in known:
+            found["Repeats"] = "no comparison was judged three times in the same order"
+        if "ask-people" not in known:
+            found["Both orders, and people for a share"] = (
+                "no votes of people are stored; collect them in Vote"
+                if grid.votes is None
+                else "too few of these comparisons have votes; collect more in Vote"
+            )
+        if len(self.others) < 2:
+            found["Juries"] = "no other judge was asked with this prompt"
+        elif not any(len(line.rule.members) > 1 for line in self.table):
+            found["Juries"] = "the other judges are significantly better alone"
+        return found
 
     def dollars(self, line: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""

@@ -15,6 +15,7 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.results.remedies.computed import RemedyView, line_dollars
 from components.results.remedies.mark_layout import (
     RADIUS,
+    Box,
     NamePlace,
     circle_box,
     place_marks,
@@ -202,13 +203,30 @@ def _names(canvas: Canvas, drawn: Sequence[tuple[_Spot, Point]], y: Scale) -> li
     for spot, mark in sorted(drawn, key=lambda pair: pair[0].cost):
         if not spot.best:
             continue
-        got, title = spot.line.agreement, rule_words(spot.line.rule).title
+        title = rule_words(spot.line.rule).title
         value = number(100 * spot.agreement, 1)
-        ends = (y(known_or(got.high, got.value)), y(known_or(got.low, got.value)))
-        place = place_name(f"{value} {title}", mark, ends, taken, canvas)
+        text, ends = f"{value} {title}", _whisker_ends(spot, y)
+        # A name crosses an interval only if there is no place beside all of them.
+        free = [*taken, *(_whisker_box(one, at, y) for one, at in drawn if one is not spot)]
+        place = place_name(text, mark, ends, free, canvas)
+        if place is not None:
+            taken.append(free[-1])
+        else:
+            place = place_name(text, mark, ends, taken, canvas)
         if place is not None:
             parts.append(_name(place, value, title))
     return parts
+
+
+def _whisker_ends(spot: _Spot, y: Scale) -> tuple[float, float]:
+    """Upper and lower end of the interval of a mark."""
+    got = spot.line.agreement
+    return y(known_or(got.high, got.value)), y(known_or(got.low, got.value))
+
+
+def _whisker_box(spot: _Spot, at: Point, y: Scale) -> Box:
+    upper, lower = _whisker_ends(spot, y)
+    return Box(at[0] - 2, upper, at[0] + 2, lower)
 
 
 def _name(place: NamePlace, value: str, title: str) -> Markup:

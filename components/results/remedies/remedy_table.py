@@ -40,6 +40,9 @@ def rules_table(view: RemedyView) -> Markup:
             _pilot_row(view, one, place, axis)
             for place, one in enumerate(view.pilot_lines, start=1)
         ]
+    if view.missing_rules:
+        rows.append(_divider(view, MISSING_PART))
+        rows += [_missing_row(view, *one) for one in view.missing_rules.items()]
     return fill(
         '<div class="eh-tbl-box"><table class="{}"><thead><tr>{}</tr></thead>'
         "<tbody>{}</tbody></table></div>",
@@ -51,6 +54,7 @@ def rules_table(view: RemedyView) -> Markup:
 
 PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted)"
 FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not adjusted)"
+MISSING_PART: Final = "Not computed from the stored replies"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
@@ -87,6 +91,16 @@ def _columns(view: RemedyView) -> int:
     return 9 + view.priced + bool(view.inputs.tokens)
 
 
+PUBLISHED: Final = {
+    "agree": "published: +0.7 to +4.7 points on MT-Bench, −1.5 to −11.1 on LLMBar (arXiv "
+    "2604.23178)",
+    "graded": "published: small judges from 56.7 to 73.1 % (arXiv 2503.03064)",
+    "calibrated": "published method: PriDe (arXiv 2309.03882)",
+    "jury-both": "published: nine judges carry about two effective votes (arXiv 2605.29800)",
+}
+"""Published effects of rules, for their hover text."""
+
+
 def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: bool) -> Markup:
     words = rule_words(line.rule)
     chosen = view.advice.chosen if view.advice else None
@@ -96,15 +110,31 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
     note = line.agreement.note
     return fill(
         '<tr class="{}" data-rule="{}"><td class="l c1"><span class="no{}">{}</span></td>'
-        '<td class="l c2"><b>{}</b><small>{}</small></td>{}<td class="op">{}</td></tr>',
+        '<td class="l c2"{}><b>{}</b><small>{}</small></td>{}<td class="op">{}</td></tr>',
         "pick" if picked else "",
         place,
         fill(" f") if best else EMPTY,
         place,
+        _published(line),
         words.title,
         f"{detail}; {note}" if note else detail,
         _number_cells(view, line, axis, view.inputs),
         _open_link(view, line),
+    )
+
+
+def _published(line: RuleEstimate) -> Markup:
+    known = PUBLISHED.get(line.rule.id)
+    return fill(' data-tip="{}"', known) if known else EMPTY
+
+
+def _missing_row(view: RemedyView, title: str, reason: str) -> Markup:
+    return fill(
+        '<tr class="none"><td class="l c1"></td><td class="l c2" colspan="{}"><b>{}</b>'
+        "<small>{}</small></td></tr>",
+        _columns(view) - 1,
+        title,
+        reason,
     )
 
 

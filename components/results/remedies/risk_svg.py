@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from components.html.format import number
 from components.html.markup import Markup, fill
 from components.results.remedies.computed import RemedyView
+from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
 from components.results.remedies.svg_pieces import (
     CHARACTER_WIDTH,
     LEFT,
+    RIGHT,
     Canvas,
     Point,
     Scale,
@@ -26,6 +29,8 @@ from metrics.remedies.risk_coverage import CoveragePoint
 
 CLOSE: Final = 20.0
 """Distance of marks, in pixels, below which their texts would cover each other."""
+LINE_PARTS: Final = 6
+"""Parts of the line between two points whose boxes texts must not cover."""
 MIN_DECIDED: Final = 0.05
 """The curve ends where a smaller share is decided: too few comparisons for an interval."""
 
@@ -56,10 +61,53 @@ def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> 
         for line in alone
     ]
     parts += _curve(points, x, y)
-    parts += _end_values(points, x, y, [place for place, _ in marks])
     parts += [_diamond(place) for place, _ in marks]
-    parts += _diamond_names(marks, canvas)
+    taken = _drawn_boxes(points, x, y, [place for place, _ in marks])
+    parts += _diamond_names(marks, taken, canvas)
+    parts += _end_values(points, x, y, taken, canvas)
     return svg(canvas, parts)
+
+
+def _drawn_boxes(
+    points: Sequence[CoveragePoint], x: Scale, y: Scale, marks: Sequence[Point]
+) -> list[Box]:
+    """Boxes of the marks, the points of the curve and the line between them, which texts must not
+    cover."""
+    at = [(x(p.decided.value or 0), y(p.right_when_decided.value or 0)) for p in points]
+    between = [
+        (px + (qx - px) * step / LINE_PARTS, py + (qy - py) * step / LINE_PARTS)
+        for (px, py), (qx, qy) in pairwise(at)
+        for step in range(1, LINE_PARTS)
+    ]
+    return [
+        *(_square(place, 9) for place in marks),
+        *(_square(place, 5) for place in at),
+        *(_square(place, 2) for place in between),
+    ]
+
+
+def _square(place: Point, half: float) -> Box:
+    px, py = place
+    return Box(px - half, py - half, px + half, py + half)
+
+
+def _free_text_place(
+    text: str, mark: Point, taken: list[Box], canvas: Canvas
+) -> tuple[float, float] | None:
+    """Find the left end and the line of a text near a mark where it covers nothing; None if there
+    is no such place. The box of the text is added to those taken."""
+    px, py = mark
+    width = CHARACTER_WIDTH * len(text)
+    for rise in (18, -12, 34, -28, 50, -44, 66, -60):
+        for left in (px - width / 2, px + 8, px - width - 8, px + 24, px - width - 24):
+            start = min(max(left, LEFT + 2), canvas.width - RIGHT - width)
+            line = py + rise
+            box = Box(start, line - TEXT_HEIGHT + 3, start + width, line + 3)
+            inside = box.top >= 0 and box.bottom <= canvas.floor
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                return start, line
+    return None
 
 
 def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
@@ -84,14 +132,16 @@ def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
 
 
 def _end_values(
-    points: Sequence[CoveragePoint], x: Scale, y: Scale, marks: Sequence[Point]
+    points: Sequence[CoveragePoint], x: Scale, y: Scale, taken: list[Box], canvas: Canvas
 ) -> list[Markup]:
-    """SVG of the values at both ends of the curve; none where a rule's mark is close."""
+    """SVG of the values at both ends of the curve; one without room is left out."""
     at = sorted((x(p.decided.value or 0), p.right_when_decided.value or 0) for p in points)
     found = []
-    for (px, value), below in ((at[0], -10), (at[-1], 20)) if len(at) > 1 else ():
-        if not any(_are_close((px, y(value)), mark) for mark in marks):
-            found.append(svg_text(px, y(value) + below, number(100 * value, 1), "b"))
+    for px, value in (at[0], at[-1]) if len(at) > 1 else ():
+        text = number(100 * value, 1)
+        place = _free_text_place(text, (px, y(value)), taken, canvas)
+        if place is not None:
+            found.append(svg_text(*place, text, "b", "start"))
     return found
 
 
@@ -119,8 +169,11 @@ def _diamond(place: Point) -> Markup:
     )
 
 
-def _diamond_names(marks: Sequence[tuple[Point, str]], canvas: Canvas) -> list[Markup]:
-    """SVG names of the marks: one text for marks close together, above them near the axis."""
+def _diamond_names(
+    marks: Sequence[tuple[Point, str]], taken: list[Box], canvas: Canvas
+) -> list[Markup]:
+    """SVG names of the marks, one text for marks close together; a name covers neither marks, curve
+    nor another name."""
     groups: list[tuple[Point, list[str]]] = []
     for place, id in marks:
         near = next((names for other, names in groups if _are_close(place, other)), None)
@@ -129,10 +182,9 @@ def _diamond_names(marks: Sequence[tuple[Point, str]], canvas: Canvas) -> list[M
         else:
             near.append(SHORT_NAMES[id])
     found = []
-    for (px, py), names in groups:
+    for mark, names in groups:
         text = ", ".join(names)
-        line = py + 19 if py + 24 < canvas.floor else py - 10
-        fits = px - 13 - CHARACTER_WIDTH * len(text) > LEFT
-        at, anchor = (px - 13, "end") if fits else (px + 13, "start")
-        found.append(svg_text(at, line, text, "n", anchor))
+        free = _free_text_place(text, mark, taken, canvas)
+        if free is not None:
+            found.append(svg_text(*free, text, "n", "start"))
     return found

@@ -8,7 +8,16 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, panel_heading
+from components.results.pass_fail.scores.computed import has_comparisons
+from components.results.remedies import point_remedies_panel
 from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
+from components.results.remedies.budget_panel import (
+    BUDGETS,
+    HOW_BUDGET,
+    budget_html,
+    budget_title,
+    parse_budget,
+)
 from components.results.remedies.computed import RemedyView, load_remedies
 from components.results.remedies.frontier_svg import frontier_chart
 from components.results.remedies.panel_pieces import wrapped
@@ -17,7 +26,16 @@ from components.results.remedies.reason_panels import other_judges_panel, patter
 from components.results.remedies.remedies_report import remedies_report, remedies_table
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
-from components.results.view.result_view import Body, Control, Drawn, Panel, PanelGroup, View
+from components.results.view.address_choices import pick_choice
+from components.results.view.result_view import (
+    Body,
+    Control,
+    ControlState,
+    Drawn,
+    Panel,
+    PanelGroup,
+    View,
+)
 
 NAME: Final = "Remedies"
 CALLS, DOLLARS = "Calls", "Dollars"
@@ -27,6 +45,7 @@ NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
 )
+BUDGET_SUBTITLE: Final = "best rule of any judge in this study that the budget pays for"
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
     'best at its price, joined</span><span class="eh-key"><i class="ring"></i>other rules, '
@@ -49,6 +68,8 @@ HOW_RULES: Final = (
 
 
 def finding(filtered: FilteredStudy) -> tuple[str, str]:
+    if not has_comparisons(filtered):
+        return point_remedies_panel.point_remedies_finding(filtered)
     return remedy_finding(load_remedies(filtered))
 
 
@@ -61,6 +82,22 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup:
             NO_REMEDIES,
         )
     return recommendation_panel(view)
+
+
+def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
+    """The budget that the address names, or the default one."""
+    amounts = [amount for _, amount in BUDGETS]
+    return ControlState(pick_choice(wanted, amounts), list(BUDGETS))
+
+
+def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
+    """The best use of a budget; None without a known better answer."""
+    view = load_remedies(filtered)
+    if view.cell is None or view.plan is None:
+        return None
+    money = parse_budget(budget)
+    heading = panel_heading(budget_title(view, money), BUDGET_SUBTITLE)
+    return Drawn({"budget_plan": budget_html(view, money)}, heading)
 
 
 def draw_frontier(filtered: FilteredStudy, cost: str) -> Drawn:
@@ -128,6 +165,21 @@ def draw_lower(filtered: FilteredStudy) -> Markup:
 RECOMMENDATION: Final = Panel(
     "recommendation", draw_recommendation, (Body("recommendation", "eh-remedy-advice"),), css=""
 )
+BUDGET: Final = Panel(
+    "budget_plan",
+    draw_budget,
+    (Body("budget_plan", "eh-budget-plan"),),
+    "What to do with a budget",
+    BUDGET_SUBTITLE,
+    heading_changes=True,
+    controls=(
+        Control(
+            "budget", "Budget", BUDGETS, "menu", "eh-budget", searchable=False, state=budget_state
+        ),
+    ),
+    how=HOW_BUDGET,
+    visibility="hidden",
+)
 FRONTIER: Final = Panel(
     "frontier",
     draw_frontier,
@@ -151,9 +203,34 @@ RULES: Final = Panel(
     table=remedies_table,
 )
 LOWER: Final = Panel("lower", draw_lower, (Body("lower", "eh-remedy-lower"),), css="")
+POINTS: Final = Panel(
+    "point_remedies",
+    point_remedies_panel.point_remedies_html,
+    (Body("point_remedies", "eh-point-remedies"),),
+    point_remedies_panel.TITLE,
+    point_remedies_panel.SUBTITLE,
+    how=point_remedies_panel.HOW_POINTS,
+    visibility="hidden",
+    report=point_remedies_panel.point_remedies_report,
+)
+PAIRS: Final = PanelGroup(
+    (
+        RECOMMENDATION,
+        PanelGroup((FRONTIER, RISK), css="eh-pair eh-remedy-charts"),
+        BUDGET,
+        RULES,
+        LOWER,
+    ),
+    row=False,
+    css="eh-kind",
+    name="remedies_of_pairs",
+    visible=has_comparisons,
+    starts_visible=True,
+)
+"""Panels that need comparisons of answers."""
 VIEW: Final = View(
     NAME,
-    (RECOMMENDATION, PanelGroup((FRONTIER, RISK), css="eh-pair eh-remedy-charts"), RULES, LOWER),
+    (PAIRS, POINTS),
     finding,
     kpis=lambda _: EMPTY,
     report=remedies_report,

@@ -36,13 +36,17 @@ def read_items(source: OpenSource) -> SourceBuilder:
 
 def read_judgements(source: OpenSource) -> SourceBuilder:
     """Read judgements; without an items file in `data.files`, their items have only ids."""
+    return build_from_judgements(source, parse_judgements(source.rows))
+
+
+def build_from_judgements(source: OpenSource, all_judgements: Sequence[Judgement]) -> SourceBuilder:
+    """Add the judgements of a file of our own and their items, with notes on what is missing."""
     table, files = source.rows, source.spec.files
     if unknown := sorted(set(files) - {ITEMS_KEY}):
         raise SourceError(
             f"data.files: {unknown[0]!r} is not used with judgements; name their items as "
             f"{ITEMS_KEY}: items.jsonl"
         )
-    all_judgements = parse_judgements(table)
     judgements = first_per_ask(all_judgements)
     items = (
         parse_items(source.read_other_file(files[ITEMS_KEY]), texts_required=False) if files else []

@@ -69,11 +69,18 @@ def mean_call_tokens(store: StoreFile, study: str) -> dict[tuple[str, str], floa
 
     A judge without such replies, or whose replies all report none, is left out.
     """
+    return {cell: sum(parts) for cell, parts in mean_token_parts(store, study).items()}
+
+
+def mean_token_parts(store: StoreFile, study: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Mean tokens of the prompt and of the reply of a call, by (judge, prompt); over replies that
+    report both."""
     rows = store.read(
-        "SELECT p.judge, p.prompt, avg(j.prompt_tokens + j.completion_tokens) AS tokens "
+        "SELECT p.judge, p.prompt, avg(j.prompt_tokens), avg(j.completion_tokens) "
         "FROM plan p JOIN judgements j USING(key) "
         "WHERE p.study=(SELECT id FROM studies WHERE name=?) "
-        "GROUP BY p.judge, p.prompt HAVING tokens > 0",
+        "AND j.prompt_tokens IS NOT NULL AND j.completion_tokens IS NOT NULL "
+        "GROUP BY p.judge, p.prompt HAVING sum(j.prompt_tokens + j.completion_tokens) > 0",
         (study,),
     ).fetchall()
-    return {(judge, prompt): float(tokens) for judge, prompt, tokens in rows}
+    return {(judge, prompt): (float(sent), float(written)) for judge, prompt, sent, written in rows}

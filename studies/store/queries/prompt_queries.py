@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import yaml
+
+from studies.spec.yaml_text import BoundedYamlLoader
 from studies.store.rows import STUDY_ID
 from studies.store.store_file import StoreFile
 
@@ -40,3 +45,19 @@ class PromptQueries(StoreFile):
             (study,),
         )
         return [text for (text,) in rows]
+
+    def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
+        """Return the options that a prompt declares, from the lowest to the highest; empty if the
+        store does not have its text."""
+        text = self.prompt_of(study, prompt) or self.recorded_prompt(study, prompt)
+        return declared_scale(text) if text else ()
+
+
+def declared_scale(text: str) -> tuple[str, ...]:
+    """Return the key `scale` of a prompt's YAML as texts; empty without one."""
+    try:
+        read: Any = yaml.load(text, BoundedYamlLoader)
+    except yaml.YAMLError:
+        return ()
+    scale = read.get("scale") if isinstance(read, dict) else None
+    return tuple(str(option) for option in scale) if isinstance(scale, list) else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,7 @@ from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
 from metrics.labels.criteria_order import criteria_order_effects
 from metrics.labels.option_order import option_order_effects
+from metrics.labels.score_distribution import point_repeats
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.spec.study import parse_study
@@ -205,4 +207,80 @@ def test_a_simulated_effect_of_the_criteria_order_is_recovered(tmp_path: Path) -
     assert found.overall.changed.value < 0.05, "one criterion in three is lowered in each order"
     for places in found.by_place.values():
         assert covers(places[0], -1.0)
+    store.close()
+
+
+WEIGHTS = (0.1, 0.2, 0.7)
+NAMED_PROMPT = """
+name: named
+version: 1
+source: ours
+protocol: single
+messages:
+  - system: |
+      Judge by these criteria: $criteria
+      The options are: $options
+      $closing
+  - user: |
+      $instruction
+      $first
+verdict: score-scale
+scale: [poor, fair, good]
+"""
+
+
+@pytest.mark.parametrize("prompt", ["rubric", "named"])
+def test_simulated_slot_weights_are_recovered(prompt: str, tmp_path: Path) -> None:
+    """With probability `first_bias` the judge takes the option at a place drawn by its weights;
+    otherwise the content decides, whose option is at each place in one of three rotations."""
+    write_scored_items(tmp_path, 80)
+    (tmp_path / "named.yaml").write_text(NAMED_PROMPT, encoding="utf-8")
+    judge = f", first_bias: {FIRST_BIAS}, slot_weights: {list(WEIGHTS)}, score_noise: 0.2"
+    store = run(
+        tmp_path,
+        study_text("rubric" if prompt == "rubric" else "named.yaml", judge, "options: rotations\n"),
+    )
+    (found,) = option_order_effects(store.frame("s")).values()
+    assert len(found.places) == 3
+    for place, weight in zip(found.places, WEIGHTS, strict=True):
+        assert covers(place.share, FIRST_BIAS * weight + (1 - FIRST_BIAS) / 3)
+        assert place.expected.value == pytest.approx(1 / 3, abs=0.03)
+    store.close()
+
+
+def test_simulated_slot_weights_of_pass_and_fail_are_recovered(tmp_path: Path) -> None:
+    write_items(tmp_path, 200)
+    judge = f", first_bias: {FIRST_BIAS}, slot_weights: [0.1, 0.9]"
+    store = run(tmp_path, study_text("pass-fail", judge, "options: rotations\n"))
+    found = option_order_effects(store.frame("s"))["sim", "pass-fail"]
+    first, second = found.places
+    assert covers(first.share, FIRST_BIAS * 0.1 + (1 - FIRST_BIAS) / 2)
+    assert covers(second.share, FIRST_BIAS * 0.9 + (1 - FIRST_BIAS) / 2)
+    store.close()
+
+
+def test_the_expected_score_has_its_spread(tmp_path: Path) -> None:
+    write_items(tmp_path, 40)
+    store = run(tmp_path, study_text("score-scale", ", read: probabilities"))
+    frame = store.frame("s")
+    assert frame["expected_spread"].between(0, 2).all() and frame["expected_spread"].max() > 0
+    store.close()
+
+
+def test_simulated_noise_is_recovered_from_repeats(tmp_path: Path) -> None:
+    """Steps of a fine scale have the variance noise² + 1/12 (rounding); two repeats give
+    √(2/π) of a standard deviation on average."""
+    write_scored_items(tmp_path, 1)
+    lines = [
+        {"id": f"q{k}", "instruction": f"question {k}", "responses": {"m": f"answer {k}"},
+         "labels": [{"contestant": "m", "value": 10}]}
+        for k in range(150)
+    ]  # fmt: skip
+    text = "\n".join(json.dumps(line) for line in lines)
+    (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
+    fine = NAMED_PROMPT.replace("[poor, fair, good]", str(list(range(1, 20))))
+    (tmp_path / "named.yaml").write_text(fine, encoding="utf-8")
+    store = run(tmp_path, study_text("named.yaml", ", score_noise: 1.5", "repeats: 2\n"))
+    (found,) = point_repeats(store.frame("s")).values()
+    assert covers(found.deviation, math.sqrt(2 / math.pi * (1.5**2 + 1 / 12)))
     store.close()

@@ -23,6 +23,7 @@ def frame_of(
     rows: list[tuple[str, str, Arrangement | None, object, bool]],
     labels: dict[str, object] | None = None,
     probabilities: str | None = None,
+    scale: tuple[str, ...] = (),
 ) -> pd.DataFrame:
     """Frame of (item, shown, arrangement, scores or pick, noise); no arrangement: a pair."""
     made = [
@@ -33,7 +34,7 @@ def frame_of(
         for k, (item, shown, one, value, noise) in enumerate(rows)
     ]  # fmt: skip
     facts = {item: {"labels": {"m": value}} for item, value in (labels or {}).items()}
-    return frame_from_rows(made, facts, study="s")
+    return frame_from_rows(made, facts, study="s", scale_of=lambda _: scale)
 
 
 def test_distribution_by_arrangement_leaves_unusable_replies_out() -> None:
@@ -126,3 +127,45 @@ def test_contradictions_leave_ties_and_equal_scores_apart() -> None:
     assert (found.share.value, found.share.n) == (0.5, 2)
     assert (found.equal_scores, found.ties) == (1, 1)
     assert score_contradictions(frame_of(rows[:8])) == {}
+
+
+def named(options: tuple[str, ...], letters: tuple[str, ...] = ()) -> Arrangement:
+    return Arrangement(options, letters)
+
+
+def test_named_levels_have_shares_by_place_if_the_scale_is_known() -> None:
+    # Always the level offered first, whichever it is: rank 1 poor, 2 fair, 3 good.
+    scale = ("poor", "fair", "good")
+    orders = [named(scale[k:] + scale[:k]) for k in range(3)]
+    rows = [(f"q{k}", "m", one, [float(scale.index(one.options[0]) + 1)], False)
+            for k in range(8) for one in orders]  # fmt: skip
+    made = frame_of(rows, scale=scale)
+    found = option_order_effects(made)["j", "p"]
+    assert [one.share.value for one in found.places] == [1.0, 0.0, 0.0]
+    assert [one.expected.value for one in found.places] == pytest.approx([1 / 3] * 3)
+    assert found.place_entropy == 0.0
+    assert set(found.shift) == {" ".join(one.options) for one in orders}, "names without ranks"
+    unknown = option_order_effects(frame_of(rows))["j", "p"]
+    assert unknown.places == () and unknown.first_place.value is None
+    assert unknown.changed.value == found.changed.value == 1.0
+
+
+def test_named_levels_with_letters_keep_both() -> None:
+    scale = ("poor", "good")
+    offered = [named(options, letters) for options in (scale, scale[::-1])
+               for letters in (("A", "B"), ("B", "A"))]  # fmt: skip
+    rows = [(f"q{k}", "m", one, [float(scale.index(one.options[one.letters.index("A")]) + 1)],
+             False) for k in range(6) for one in offered]  # fmt: skip
+    found = option_order_effects(frame_of(rows, scale=scale))["j", "p"]
+    assert found.letter is not None and found.letter.share.value == 1.0
+    assert [one.share.value for one in found.places] == [0.5, 0.5]
+
+
+def test_spread_of_the_expected_score() -> None:
+    # 1 and 3 with probability 1/4 and 3/4: expected 2.5, standard deviation √0.75.
+    frame = frame_of([("q", "m", UP, [3.0], False)], probabilities="[0.25, 0.0, 0.75]")
+    found = score_distributions(frame)["j", "p"].expected
+    assert found is not None
+    assert found.mean.value == pytest.approx(2.5)
+    assert found.spread.value == pytest.approx(math.sqrt(0.75))
+    assert score_distributions(frame_of([("q", "m", UP, [3.0], False)]))["j", "p"].expected is None

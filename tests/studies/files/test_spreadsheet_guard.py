@@ -106,8 +106,9 @@ def test_the_columns_by_which_our_own_files_are_known_are_those_that_are_written
         )
     assert {row["category"] for row in cells(tmp_path / "csv.csv")} == {"c"}
     assert {
-        FLAT_COLUMNS[:-1],
-        FLAT_COLUMNS[:-3],
+        FLAT_COLUMNS[:-4],
+        FLAT_COLUMNS[:-5],
+        FLAT_COLUMNS[:-7],
         BATTLE_COLUMNS[:-1],
     } <= OWN_CSV_HEADERS  # what earlier versions wrote is still read as ours
     assert write_export(store, "s", "votes", tmp_path / "votes.csv") == 0

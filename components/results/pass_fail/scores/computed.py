@@ -12,12 +12,18 @@ from components.filtering.memo import share_in_drawing
 from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
 from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
+from metrics.labels.criterion_agreement import criterion_agreement
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
 from metrics.labels.score_agreement import ScoreAgreement, score_agreement
 from metrics.labels.score_contradictions import ScoreContradictions, score_contradictions
-from metrics.labels.score_distribution import ScoreDistribution, score_distributions
+from metrics.labels.score_distribution import (
+    PointRepeats,
+    ScoreDistribution,
+    point_repeats,
+    score_distributions,
+)
 from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
 
 
@@ -34,7 +40,10 @@ class ScoresView:
     """Agreement of expected scores, where the judge gave probabilities."""
     reliability: dict[Cell, tuple[ReliabilityPoint, ...]]
     contradictions: dict[str, ScoreContradictions]
+    by_criterion: dict[Cell, dict[str, ScoreAgreement]]
+    """Agreement of each criterion's level with people's, where people filled in the rubric."""
     unusable: dict[Cell, int]
+    repeats: dict[Cell, PointRepeats]
 
     @property
     def cell(self) -> Cell | None:
@@ -68,7 +77,9 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
         },
         reliability_curves(rows),
         score_contradictions(machines.loc[pairs]),
+        criterion_agreement(rows),
         {cell: int(np.isnan(one.score).sum()) for cell, one in cells.items()},
+        point_repeats(rows),
     )
 
 
@@ -92,6 +103,7 @@ class VerdictKinds:
     only_points: bool
 
 
+@share_in_drawing
 def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     """Return the kinds of verdicts of a study. Before the first verdict they follow from the
     prompts of the plan, so that a run opens with the views that its verdicts will have."""
@@ -105,6 +117,12 @@ def verdict_kinds(filtered: FilteredStudy) -> VerdictKinds:
     passing = [prompt for prompt in points if prompt.verdict == PASS_FAIL_FORMAT]
     only = bool(points) and len(points) == len(prompts)
     return VerdictKinds(bool(passing), len(points) > len(passing), only)
+
+
+def has_comparisons(filtered: FilteredStudy) -> bool:
+    """Whether views on comparisons apply: always, unless the study judges single answers only, by
+    its verdicts or by its plan."""
+    return not verdict_kinds(filtered).only_points
 
 
 def has_only_points(filtered: FilteredStudy) -> bool:

@@ -4,10 +4,20 @@ contradictions with comparisons."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from components.html.forest_cells import fit_axis, steps_from
-from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
+from components.html.forest_cells import fit_axis, fit_share_axis, steps_from
+from components.html.format import (
+    NARROW_SPACE,
+    count,
+    decimal,
+    interval,
+    number,
+    percent,
+    share,
+    slot_name,
+)
 from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, notice_html, wrap
@@ -24,17 +34,15 @@ from components.html.value_table import (
     value_table,
 )
 from components.results.pass_fail.scores.computed import ScoresView
-from metrics.labels.option_order import Cell
+from metrics.labels.option_order import Cell, OptionOrder
 from metrics.labels.score_agreement import ScoreAgreement
+from metrics.labels.score_distribution import ExpectedScores
 from studies.domain import Estimate
 
 SHARE_SCALE: Final = ColourScale("Share of verdicts", "b", 0, 1, ("0 %", "100 %"))
 SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
 """Most arrangements that the heatmap shows."""
-NO_LABELS: Final = (
-    "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
-)
 ONE_ORDER: Final = (
     "Options and criteria were listed in one order only. To measure the effect of "
     "their order, set options to rotations or criteria_order to rotations."
@@ -78,6 +86,7 @@ def scores_kpis(view: ScoresView) -> Markup:
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
+        *([_expected_kpi(found.expected)] if found.expected else []),
         *([share_kpi("Changed by option order", order.changed)] if order else []),
         *([share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
         *([share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
@@ -88,6 +97,12 @@ def scores_kpis(view: ScoresView) -> Markup:
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)
+
+
+def _expected_kpi(expected: ExpectedScores) -> Kpi:
+    spread = f"spread within a verdict {number(expected.spread.value, 2)}"
+    note = f"{interval(expected.mean, 2)}, {spread}"
+    return Kpi("Expected score", number(expected.mean.value, 2), note=note)
 
 
 def arrangement_matrix(view: ScoresView) -> Markup:
@@ -130,9 +145,16 @@ def order_tables(view: ScoresView) -> Markup:
     """HTML on the effects of the order of options and criteria, with intervals."""
     cell = view.cell or ("", "")
     order, criteria = view.order.get(cell), view.criteria.get(cell)
-    if order is None and criteria is None:
+    repeats = view.repeats.get(cell)
+    if order is None and criteria is None and repeats is None:
         return notice_html("calm", ONE_ORDER)
     parts = [EMPTY]
+    if repeats is not None:
+        text = (
+            f"Repeated in the same order: {percent(repeats.several)} of answers get more than one "
+            f"score; standard deviation within an answer {decimal(repeats.deviation, 2)}."
+        )
+        parts.append(_texts([text]))
     if order is not None:
         texts = [
             f"Share of scores that change with the order of the options: {percent(order.changed)}.",
@@ -142,13 +164,22 @@ def order_tables(view: ScoresView) -> Markup:
             "expected without an "
             f"order effect: {share(order.expected_first.value)}.",
         ]
+        if order.place_entropy is not None:
+            texts.append(
+                f"Evenness of the chosen positions: {number(order.place_entropy, 2)} (1: all "
+                "positions equally often, 0: always the same)."
+            )
         if order.letter is not None:
             texts.append(
                 f"Share of scores equal to the option with the letter A: "
                 f"{percent(order.letter.share)}; expected without a preference: "
                 f"{share(order.letter.expected.value)}."
             )
-        parts += [_texts(texts), _shift_table("Options in the order", order.shift)]
+        parts += [
+            _texts(texts),
+            places_table(order),
+            _shift_table("Options in the order", order.shift),
+        ]
     if criteria is not None:
         texts = [
             f"Share of scores that change with the order of the criteria: "
@@ -162,6 +193,33 @@ def order_tables(view: ScoresView) -> Markup:
             _place_table(criteria.by_place),
         ]
     return wrap(*parts)
+
+
+def places_table(order: OptionOrder) -> Markup:
+    """HTML table of the share of verdicts for the option at each place, with the share expected
+    without an order effect; empty if the places are unknown."""
+    if not order.places:
+        return EMPTY
+    axis = fit_share_axis([one.share for one in order.places], holds=(0.0,), bounds=(0, 1))
+    heads = [
+        ColumnHead("Option offered", numeric=False),
+        ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
+        ColumnHead("Expected, %"),
+        ColumnHead("", axis=axis),
+    ]
+    rows = []
+    for place, one in enumerate(order.places):
+        name = slot_name(place)
+        own = replace(axis, chance=one.expected.value)
+        rows.append(
+            [
+                name_cell(name),
+                value_cell(one.share, PERCENT, who=name, n=True),
+                fill("{}", number(100 * (one.expected.value or 0.0), 1)),
+                forest_cell(one.share, own, PERCENT, name),
+            ]
+        )
+    return value_table(heads, rows, label="Options chosen by position")
 
 
 def _texts(texts: list[str]) -> Markup:
@@ -199,69 +257,6 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
         for name, places in by_place.items()
     ]
     return value_table(heads, rows, label="Criteria by position")
-
-
-def agreement_table(view: ScoresView) -> Markup:
-    """HTML table of the agreement with labels; a second column for expected scores."""
-    cell = view.cell or ("", "")
-    found, expected = view.agreement.get(cell), view.expected.get(cell)
-    if found is None:
-        return notice_html("calm", NO_LABELS)
-    heads = [ColumnHead("Measure", numeric=False), ColumnHead(f"Score, 95{NARROW_SPACE}% CI")]
-    if expected is not None:
-        heads.append(ColumnHead("Expected score"))
-    rows = [
-        [
-            name_cell(label, note=note),
-            value_cell(getattr(found, name), style, who=label, n=True),
-            *([value_cell(getattr(expected, name), style, who=label)] if expected else []),
-        ]
-        for name, label, note, style in AGREEMENT_ROWS
-    ]
-    return wrap(value_table(heads, rows, label="Agreement with labels"), _reliability_table(view))
-
-
-AGREEMENT_ROWS: Final = (
-    ("mae", "Distance", "mean absolute difference between score and label", SCORE),
-    ("bias", "Too high by", "mean of score − label", SHIFT),
-    ("within_one", "Within one", "% of scores at most one step from the label", PERCENT),
-    ("spearman", "Spearman", "rank correlation", SCORE),
-    ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
-    ("quadratic_kappa", "Quadratic κ", "agreement beyond chance", SCORE),
-)
-"""Field of ScoreAgreement, label, note and style of each row."""
-
-
-def _reliability_table(view: ScoresView) -> Markup:
-    points = view.reliability.get(view.cell or ("", ""), ())
-    if not points:
-        return EMPTY
-    heads = [ColumnHead("Score given", numeric=False), ColumnHead("Mean label")]
-    rows = [[name_cell(f"{one.value:.3g}"), value_cell(one.label, SCORE, n=True)] for one in points]
-    return value_table(heads, rows, label="Mean label by score")
-
-
-def contradictions_table(view: ScoresView) -> Markup:
-    """HTML table of pairs whose lower-scored answer won; empty if no judge both scored and
-    compared."""
-    if not view.contradictions:
-        return EMPTY
-    heads = [
-        ColumnHead("Judge", numeric=False),
-        ColumnHead("Contradicted, %"),
-        ColumnHead("Equal scores"),
-        ColumnHead("Ties"),
-    ]
-    rows = [
-        [
-            name_cell(judge, {"judge": judge}),
-            value_cell(one.share, PERCENT, who=judge, n=True),
-            fill("{}", count(one.equal_scores)),
-            fill("{}", count(one.ties)),
-        ]
-        for judge, one in view.contradictions.items()
-    ]
-    return wrap(value_table(heads, rows, label="Scores against comparisons"))
 
 
 def score_judges_table(view: ScoresView) -> Markup:

@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, panel_heading, wrap
-from components.results.pass_fail.scores import panels
+from components.results.pass_fail.scores import agreement_tables, panels
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import (
     Body,
@@ -62,13 +62,13 @@ def draw_order(filtered: FilteredStudy) -> Markup:
 
 def draw_labels(filtered: FilteredStudy) -> Markup:
     view = load_scores(filtered)
-    return EMPTY if view.shown is None else panels.agreement_table(view)
+    return EMPTY if view.shown is None else agreement_tables.agreement_table(view)
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
     """Contradictions between scores and comparisons, where a judge gave both."""
     view = load_scores(filtered)
-    return panels.contradictions_table(view) if view.contradictions else None
+    return agreement_tables.contradictions_table(view) if view.contradictions else None
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
@@ -102,14 +102,14 @@ def report_labels(filtered: FilteredStudy) -> ReportPanel | None:
     view = load_scores(filtered)
     if view.shown is None:
         return None
-    return ReportPanel(LABELS_TITLE, "", panels.agreement_table(view))
+    return ReportPanel(LABELS_TITLE, "", agreement_tables.agreement_table(view))
 
 
 def report_against(filtered: FilteredStudy) -> ReportPanel | None:
     view = load_scores(filtered)
     if view.shown is None or not view.contradictions:
         return None
-    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, panels.contradictions_table(view))
+    return ReportPanel(AGAINST_TITLE, AGAINST_SUBTITLE, agreement_tables.contradictions_table(view))
 
 
 MATRIX: Final = Panel(

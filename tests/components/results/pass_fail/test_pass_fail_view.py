@@ -17,7 +17,7 @@ from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.panels import AREAS
 from components.results.pass_fail.scores import tab as scores_tab
 from components.results.protocol import tab as protocol_tab
-from components.results.view_drawing import VIEWS, offered_views, render_panels
+from components.results.view_drawing import SHARED_VIEWS, VIEWS, offered_views, render_panels
 from components.share.report import report_html
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -81,7 +81,7 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
 
 
 def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:
-    assert offered_views(FilteredStudy(store, "checks")) == [pass_fail_tab.NAME]
+    assert offered_views(FilteredStudy(store, "checks")) == [pass_fail_tab.NAME, *SHARED_VIEWS]
     pairs = offered_views(FilteredStudy(judged, "two judges"))
     without = {pass_fail_tab.NAME, scores_tab.NAME, protocol_tab.NAME}  # it has no preset
     assert set(pairs) == set(VIEWS) - without

@@ -12,10 +12,10 @@ from components.inspect.replies_html import replies_html
 from components.inspect.url_selection import Selection
 from components.results.controls.mark_selection import mark_selection
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.scores import panels
+from components.results.pass_fail.scores import agreement_tables, panels
 from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
-from components.results.view_drawing import offered_views, render_panels
+from components.results.view_drawing import SHARED_VIEWS, offered_views, render_panels
 from components.share.report import report_html
 from judges.planning.plan import make_plan, save_plan
 from studies.exchange.export import write_export
@@ -79,8 +79,8 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     assert pass_fail_tab.NAME not in offered
     view = load_scores(whole)
     assert view.contradictions["sim"].share.n > 0
-    assert "Contradicted" in str(panels.contradictions_table(view))
-    assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME]
+    assert "Contradicted" in str(agreement_tables.contradictions_table(view))
+    assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME, *SHARED_VIEWS]
 
 
 def test_the_tab_draws_the_view_and_its_sentences_are_short(store: Store) -> None:
@@ -141,4 +141,4 @@ def test_before_the_first_verdict_the_plan_decides_which_views_are_offered(
     text = f"name: planned\ndata: {{count: 1}}\njudges: [{{{JUDGE}}}]\nprompts: [rubric]\n"
     save_plan(make_plan(parse_study(text, "test", tmp_path)), store)
     planned = FilteredStudy(store, "planned")
-    assert not len(planned.unfiltered_frame) and offered_views(planned) == [scores_tab.NAME]
+    assert not len(planned.unfiltered_frame) and offered_views(planned)[0] == scores_tab.NAME

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -15,6 +16,7 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.inspect.url_selection import Selection
 from components.results.remedies import tab
 from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
+from components.results.remedies.budget_panel import budget_html, budget_title
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.frontier_svg import frontier_chart
 from components.results.remedies.mark_layout import (
@@ -30,7 +32,7 @@ from components.results.remedies.reason_panels import other_judges_panel, patter
 from components.results.remedies.remedies_report import remedies_report, remedies_table
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
-from components.results.remedies.svg_pieces import LEFT, Canvas
+from components.results.remedies.svg_pieces import CHARACTER_WIDTH, LEFT, Canvas
 from components.share.paper_text import methods_paragraph
 from judges.planning.plan import asks_of, make_plan
 from studies.errors import StudyError
@@ -114,8 +116,10 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 
 
 def test_every_output_is_filled(prd):
-    parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
-    assert set(parts) == set(tab.VIEW.output_names) and all(parts.values())
+    parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars", "budget": ""})
+    unused = {"point_remedies", "point_remedies_panel"}
+    assert set(parts) - unused == set(tab.VIEW.output_names) - unused
+    assert all(value for name, value in parts.items() if name not in unused)
     assert says(parts["frontier"], "Dollars cannot be shown", "no price")
     assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
@@ -235,28 +239,76 @@ def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert view.advice.chosen.rule.id in ("graded", "calibrated")
     points, caption = view.curve
-    assert len(points) > 10 and says(caption, "margin", "mean score")
+    assert len(points) > 10 and says(caption, "mean score", "margin")
 
 
-def test_a_budget_is_given_in_comparisons(prd):
+def test_a_budget_is_answered_with_a_rule_and_a_number_of_comparisons(prd):
     known = load_remedies(shown(prd, "gpt-4"))
-    prices = dict.fromkeys(known.study.cells, 0.021)
+    prices = {cell: 0.021 if cell[0] == "gpt-4" else 0.001 for cell in known.study.cells}
     view = replace(known, inputs=replace(known.inputs, prices=prices))
-    text = recommendation_panel(view)
-    assert says(text, "952 comparisons", "78", "right")
-    assert says(text, "1,904", "call (76", "right")
-    assert view.priced and "$42" in rules_table(view)
-    unknown = recommendation_panel(known)
-    assert says(unknown, "No price", "known") and says(unknown, "half", "many comparisons")
+    assert view.plan is not None and view.plan.currency == "dollars"
+    assert [step.cost for step in view.plan.steps] == sorted(s.cost for s in view.plan.steps)
+    # 800 comparisons of the study; one call of gpt-4 costs $16.8, both orders $33.6.
+    answer = budget_html(view, 40.0)
+    assert says(answer, "800 comparisons", "gpt-4") and view.all_comparisons == 800
+    dearest = view.plan.steps[-1]
+    assert f"up to {int(40 / dearest.cost):,}" in answer
+    assert answer.count('class="l r0"') == len(view.plan.steps)
+    little = budget_html(view, 0.4)
+    assert says(little, "$0.40", "pays", "400", "800 comparisons")
+    assert "$42" in rules_table(view), "1,000 comparisons in both orders"
+
+
+def test_without_a_price_the_budget_is_counted_in_calls(prd):
+    known = load_remedies(shown(prd, "gpt-4"))
+    assert known.plan is not None and known.plan.currency == "calls"
+    assert says(budget_title(known, 40.0), "1,000 calls")
+    assert says(budget_html(known, 40.0), "No price", "known", "calls")
+    some = replace(known, inputs=replace(known.inputs, prices={("gpt-4", "prd"): 0.021}))
+    assert some.plan is not None and set(some.plan.unpriced) == {
+        judge for judge, _ in known.study.cells
+    } - {"gpt-4"}
+    members = {member for step in some.plan.steps for member in step.rule.members}
+    assert members == {("gpt-4", "prd")}, "an unknown price is never free"
+    assert says(budget_html(some, 40.0), "Left out", "claude-v1")
     tokens = dict.fromkeys(known.study.cells, 500.0)
     counted = replace(known, inputs=replace(known.inputs, tokens=tokens))
-    text = recommendation_panel(counted)
-    assert says(text, "$1 per million tokens")
-    assert says(text, "40,000 comparisons", "rule") and says(text, "80,000", "call")
     assert "<th>Tokens</th>" in rules_table(counted) and "1,000</td>" in rules_table(counted)
     nothing = load_remedies(shown(prd, "vicuna-13b"))
-    free = replace(nothing, inputs=replace(nothing.inputs, prices=prices))
+    dear = dict.fromkeys(known.study.cells, 0.021)
+    free = replace(nothing, inputs=replace(nothing.inputs, prices=dear))
     assert says(remedy_finding(free)[1], "$40", "1,904 comparisons", "one call")
+
+
+def test_a_local_judge_can_judge_any_number(simulated):
+    store = simulated
+    view = load_remedies(FilteredStudy(store, "one judge"))
+    assert view.plan is not None and view.plan.steps[0].cost == 0
+    assert says(budget_html(view, 40.0), "any number")
+
+
+def test_rules_that_cannot_be_computed_have_their_reason(prd, simulated):
+    store = simulated
+    local = load_remedies(FilteredStudy(store, "one judge"))
+    table = rules_table(local)
+    assert says(table, "votes", "people", "Vote") and says(table, "Juries", "no other judge")
+    assert "Graded rules" not in table
+    recorded = rules_table(load_remedies(shown(prd, "gpt-4")))
+    assert "Graded rules" in recorded and says(recorded, "Repeats", "three times")
+
+
+@pytest.mark.parametrize("judge", ["gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b"])
+def test_texts_of_the_risk_chart_do_not_cover_each_other(prd, judge):
+    drawn = risk_chart(load_remedies(shown(prd, judge)))
+    for narrow in drawn.split("<svg")[1:]:
+        boxes = []
+        for x, y, text in re.findall(
+            r'class="[nb]" x="([\d.]+)" y="([\d.]+)" text-anchor="start">([^<]+)<', narrow
+        ):
+            left, line = float(x), float(y)
+            boxes.append(Box(left, line - 12, left + CHARACTER_WIDTH * len(text), line + 3))
+        assert boxes
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_dollars_are_off_with_a_reason(prd, simulated):

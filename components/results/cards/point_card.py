@@ -1,0 +1,267 @@
+"""Report card of a judge that passes, fails or scores single answers: sentences and measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import pandas as pd
+
+from components.html.forest_cells import Axis
+from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
+from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    NumberStyle,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import proportion
+from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
+from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
+from metrics.labels.labelled_rows import score_cells
+from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
+from metrics.labels.score_agreement import ScoreAgreement, score_agreement
+from metrics.labels.score_distribution import ScoreDistribution, score_distributions
+from metrics.labels.true_pass_rate import refusal_reason
+from studies.domain import Estimate
+
+MIN_ORDER_EFFECT: Final = 0.1
+"""Share of verdicts that must change with the order, beyond repeats, for advice against one
+order."""
+MANY_UNUSABLE: Final = 0.2
+FEW_LABELS: Final = 30
+MIN_SHIFT: Final = 0.1
+SHIFT: Final = NumberStyle(2, signed=True)
+
+
+@dataclass(frozen=True)
+class PointCard:
+    """Measures of one judge with one prompt that judges single answers."""
+
+    rows: pd.DataFrame
+
+    @cached_property
+    def planned(self) -> pd.DataFrame:
+        """The rows without the repeats made for the noise floor."""
+        return row_selection.select_rows(self.rows, ~self.rows["noise"])
+
+    @cached_property
+    def passing(self) -> PassFailResult | None:
+        return next(iter(pass_fail_results(self.rows).values()), None)
+
+    @cached_property
+    def scores(self) -> ScoreDistribution | None:
+        return next(iter(score_distributions(self.rows).values()), None)
+
+    @cached_property
+    def order(self) -> OptionOrder | None:
+        return next(iter(option_order_effects(self.rows).values()), None)
+
+    @cached_property
+    def criteria(self) -> CriteriaOrder | None:
+        return next(iter(criteria_order_effects(self.rows).values()), None)
+
+    @cached_property
+    def agreement(self) -> ScoreAgreement | None:
+        """Agreement of scores with labels; None for pass/fail verdicts or without labels."""
+        found = next(iter(score_cells(self.rows).values()), None)
+        if found is None:
+            return None
+        made = score_agreement(found.score, found.label, found.item)
+        return made if made.mae.value is not None else None
+
+    @cached_property
+    def unusable(self) -> Estimate:
+        failed = ~row_selection.evidence_mask(self.planned)
+        return proportion(failed, row_selection.item_codes(self.planned))
+
+    @property
+    def read(self) -> int:
+        return int(row_selection.evidence_mask(self.planned).sum())
+
+    @property
+    def arrangements(self) -> int:
+        return int(self.planned["labels"].nunique())
+
+    # ------------------------------------------------------------------ sentences
+
+    @property
+    def sentences(self) -> list[str]:
+        """Sentences on its verdicts and on the effect of the order, and one piece of advice."""
+        if not self.read:
+            return [
+                f"None of its {count(len(self.planned), 'reply')} has a verdict.",
+                "Read its replies: the verdict format may not suit this judge.",
+            ]
+        return [self._quality_sentence, self._order_sentence, self._advice]
+
+    @property
+    def _quality_sentence(self) -> str:
+        if self.passing is not None:
+            return pass_fail_sentence(self.passing)
+        mean = self.scores.mean if self.scores else Estimate(None)
+        start = f"Its mean score is **{number(mean.value, 2)}** {interval(mean, 2)}"
+        if self.agreement is None:
+            return f"{start}; no score has a label."
+        bias = self.agreement.bias
+        return (
+            f"{start}; it is {number(self.agreement.mae.value, 2)} away from the label on average "
+            f"(mean difference {number(bias.value, 2, signed=True)} {interval(bias, 2)})."
+        )
+
+    @property
+    def _order_sentence(self) -> str:
+        parts = []
+        for what, found in (("options", self.order), ("criteria", self._criteria_effect)):
+            if found is not None and found.changed.value is not None:
+                parts.append(
+                    f"**{share(found.changed.value, 0)}** of its verdicts change with the order of "
+                    f"the {what}"
+                )
+        if not parts:
+            return "Options and criteria were listed in one order, so order effects are unknown."
+        noise = self.order.noise_floor if self.order else None
+        known = noise is not None and noise.value is not None
+        floor = f" ({share(noise.value, 0)} when repeated)" if noise and known else ""
+        return f"{' and '.join(parts)}{floor}."
+
+    @property
+    def _criteria_effect(self) -> OrderEffect | None:
+        return self.criteria.overall if self.criteria else None
+
+    @property
+    def _advice(self) -> str:
+        if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
+            return "Change the prompt's verdict format first, so that replies can be read."
+        if self._labels == 0:
+            return "Label some answers, or let people judge them in Vote, to measure its errors."
+        if self.passing is not None and refusal_reason(self.passing.rates):
+            return "Use another judge or prompt: this one does not tell good from bad reliably."
+        if self._order_matters:
+            return "Judge in every order and combine the verdicts: see Remedies."
+        bias = self.agreement.bias if self.agreement else None
+        if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
+            return "Subtract the mean difference from its scores: see Remedies."
+        if self._labels < FEW_LABELS:
+            return f"Label more answers: {count(self._labels)} labels give wide intervals."
+        if self.passing is not None:
+            return "Report the true pass rate, not the observed one."
+        return "One order of the options is enough for a quick look."
+
+    @property
+    def _labels(self) -> int:
+        if self.passing is not None:
+            return self.passing.rates.confusion.total
+        return self.agreement.mae.n if self.agreement else 0
+
+    @property
+    def _order_matters(self) -> bool:
+        """Whether the order changes more verdicts than repeats do, by their intervals."""
+        for found in (self.order, self._criteria_effect):
+            if found is None or found.changed.low is None:
+                continue
+            floor = found.noise_floor.high
+            if found.changed.low > max(floor if floor is not None else 0.0, MIN_ORDER_EFFECT):
+                return True
+        return False
+
+    # ------------------------------------------------------------------ measures
+
+    @property
+    def measures(self) -> list[tuple[str, str, Estimate, NumberStyle]]:
+        """Label, description, estimate and number format of each measure."""
+        found: list[tuple[str, str, Estimate, NumberStyle]] = []
+        if self.passing is not None:
+            rates = self.passing.rates
+            found += [
+                ("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT),
+                ("Fails bad answers", "specificity, %", rates.specificity, PERCENT),
+                ("Agreement with labels", _base_text(rates.base_rate), rates.agreement, PERCENT),
+                ("κ with labels", "agreement beyond chance; 0 is chance", rates.kappa, SCORE),
+                ("Observed pass rate", "% of all verdicts", rates.observed_pass_rate, PERCENT),
+                ("True pass rate", "corrected for its errors, %", self.passing.true_pass_rate,
+                 PERCENT),
+            ]  # fmt: skip
+        elif self.scores is not None:
+            used = f"{number(self.scores.effective_values, 1)} values in use"
+            found.append(("Mean score", used, self.scores.mean, SCORE))
+            if self.scores.expected is not None:
+                found += [
+                    ("Expected score", "from probabilities", self.scores.expected.mean, SCORE),
+                    ("Spread of the expected score", "standard deviation within a verdict",
+                     self.scores.expected.spread, SCORE),
+                ]  # fmt: skip
+        if self.agreement is not None:
+            found += [
+                ("Distance to the label", "mean absolute difference", self.agreement.mae, SCORE),
+                ("Too high by", "mean of score − label", self.agreement.bias, SHIFT),
+                ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
+            ]
+        for what, effect in (("option", self.order), ("criteria", self._criteria_effect)):
+            if effect is not None:
+                label = f"Changed by {what} order"
+                found.append((label, "% of answers", effect.changed, PERCENT))
+        if self.order is not None:
+            note = f"% of verdicts; {share(self.order.expected_first.value, 0)} expected"
+            found.append(("Option offered first", note, self.order.first_place, PERCENT))
+            repeated = "% of verdicts changed when repeated in the same order"
+            found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
+        found.append(("Unusable replies", "never counted as a verdict, %", self.unusable, PERCENT))
+        return found
+
+
+def _base_text(base: Estimate) -> str:
+    return f"%; always “pass”: {share(base.value, 0)}" if base.value is not None else "%"
+
+
+def _excludes_zero(estimate: Estimate) -> bool:
+    low, high = estimate.low, estimate.high
+    return low is not None and high is not None and not low <= 0 <= high
+
+
+def point_sentences_html(card: PointCard) -> Markup:
+    """HTML of the card's sentences."""
+    parts = [
+        fill("<span{}>{}</span>", attributes({"class": "eh-said"}), inline_markup(text))
+        for text in card.sentences
+    ]
+    return fill('<p class="eh-verdict">{}</p>', join(parts, " "))
+
+
+def point_measures_html(card: PointCard) -> Markup:
+    """HTML table of the measures with a value, then a list of those without."""
+    known = [one for one in card.measures if one[2].value is not None]
+    missing = [one for one in card.measures if one[2].value is None]
+    heads = [
+        ColumnHead("Measure", numeric=False),
+        ColumnHead(f"Value, 95{NARROW_SPACE}% CI"),
+        ColumnHead("", axis=Axis()),
+    ]
+    rows = [
+        [
+            name_cell(label, note=note),
+            value_cell(one, style, who=label, n=True),
+            forest_cell(one, Axis(), style, label) if style is PERCENT else EMPTY,
+        ]
+        for label, note, one, style in known
+    ]
+    listed = "; ".join(f"{label.lower()} ({one.note})" for label, _, one, _ in missing)
+    none = fill('<p class="eh-small eh-mute eh-under">No value: {}.</p>', listed)
+    return value_table(heads, rows, label="Measures of the judge") + (none if missing else EMPTY)
+
+
+def point_how_text(card: PointCard) -> str:
+    """How the numbers of the card are computed."""
+    return (
+        f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
+        f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "
+        f"95{NARROW_SPACE}%, by item. Mean of all verdicts: "
+        f"{decimal(card.scores.mean, 2) if card.scores else '–'}."
+    )

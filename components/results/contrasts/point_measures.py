@@ -1,0 +1,68 @@
+"""Measures of verdicts on single answers, as shares: two judges or prompts are compared by them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
+from metrics.labels.labelled_rows import usable_scores
+from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_rows
+
+NO_PASS_NOTE: Final = "no pass/fail verdicts"
+NO_SCORE_NOTE: Final = "no scores on a declared scale"
+NO_LABEL_NOTE: Final = "no verdict has a label"
+
+
+def _point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
+    """Usable pass/fail verdicts, or usable scores, without noise-floor repeats; with the columns
+    `value` and `right` (the label, nan without one)."""
+    frame = evidence.frame
+    single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
+    score = usable_scores(frame)
+    chosen = single & np.isfinite(score) & (pass_fail_rows(frame) == passes)
+    label = frame[GOLD_COLUMN].to_numpy(np.float64) if GOLD_COLUMN in frame else np.nan
+    return row_selection.select_rows(frame.assign(value=score, right=label), chosen)
+
+
+def _pass_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = _point_rows(evidence, passes=True)
+    return build_tally(rows, rows["value"] >= 0.5, 1)
+
+
+def _right_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = _point_rows(evidence, passes=True)
+    rows = row_selection.select_rows(rows, rows["right"].notna())
+    return build_tally(rows, (rows["value"] >= 0.5) == (rows["right"] >= 0.5), 1)
+
+
+def _level_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = _point_rows(evidence, passes=False)
+    ends = np.asarray([_scale_ends(name) for name in rows["labels"].cat.categories], np.float64)
+    ends = ends.reshape(-1, 2)[rows["labels"].cat.codes.to_numpy()]
+    known = np.asarray(np.isfinite(ends).all(axis=1), np.bool_)
+    rows, ends = row_selection.select_rows(rows, known), ends[known]
+    return build_tally(rows, (rows["value"] - ends[:, 0]) / (ends[:, 1] - ends[:, 0]), 1)
+
+
+def _scale_ends(labels: object) -> tuple[float, float]:
+    """Lowest and highest score of a declared scale; nan without one."""
+    scores = arrangement_of(labels).ascending_scores
+    return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
+
+
+def _near_tally(evidence: GroupedFrame) -> MeasureTally:
+    rows = _point_rows(evidence, passes=False)
+    rows = row_selection.select_rows(rows, rows["right"].notna())
+    return build_tally(rows, (rows["value"] - rows["right"]).abs() <= 1 + 1e-9, 1)
+
+
+PASS_RATE: Final = Measure("point_pass_rate", "share", _pass_tally, empty=NO_PASS_NOTE)
+RIGHT_BY_LABEL: Final = Measure("point_right", "share", _right_tally, empty=NO_LABEL_NOTE)
+MEAN_LEVEL: Final = Measure(
+    "point_level", "share", _level_tally, "mean", (0, 1), empty=NO_SCORE_NOTE
+)
+NEAR_LABEL: Final = Measure("point_near", "share", _near_tally, empty=NO_LABEL_NOTE)

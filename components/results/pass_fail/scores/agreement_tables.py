@@ -1,0 +1,136 @@
+"""Tables of scores against labels, people's levels by criterion, and comparisons."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from components.html.format import NARROW_SPACE, count, number
+from components.html.markup import EMPTY, Markup, fill
+from components.html.panel import notice_html, wrap
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.pass_fail.scores.computed import ScoresView
+from components.results.pass_fail.scores.panels import SHIFT
+from metrics.estimation.intervals import unknown_estimate
+from metrics.labels.intransitive_triples import IntransitiveTriples
+
+NO_LABELS: Final = (
+    "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
+)
+
+
+def agreement_table(view: ScoresView) -> Markup:
+    """HTML table of the agreement with labels; a second column for expected scores."""
+    cell = view.cell or ("", "")
+    found, expected = view.agreement.get(cell), view.expected.get(cell)
+    if found is None:
+        return notice_html("calm", NO_LABELS)
+    heads = [ColumnHead("Measure", numeric=False), ColumnHead(f"Score, 95{NARROW_SPACE}% CI")]
+    if expected is not None:
+        heads.append(ColumnHead("Expected score"))
+    rows = [
+        [
+            name_cell(label, note=note),
+            value_cell(getattr(found, name), style, who=label, n=True),
+            *([value_cell(getattr(expected, name), style, who=label)] if expected else []),
+        ]
+        for name, label, note, style in AGREEMENT_ROWS
+    ]
+    return wrap(
+        value_table(heads, rows, label="Agreement with labels"),
+        _criteria_table(view),
+        _reliability_table(view),
+    )
+
+
+def _criteria_table(view: ScoresView) -> Markup:
+    """HTML table of the agreement with people's levels by criterion; empty if no person filled in
+    the rubric."""
+    found = view.by_criterion.get(view.cell or ("", ""), {})
+    if not found:
+        return EMPTY
+    heads = [
+        ColumnHead("Criterion", numeric=False),
+        *(ColumnHead(text) for text in ("Distance", "Too high by", "Within one, %", "Spearman")),
+    ]
+    rows = [
+        [
+            name_cell(name),
+            value_cell(one.mae, SCORE, who=name, n=True),
+            value_cell(one.bias, SHIFT, who=name),
+            value_cell(one.within_one, PERCENT, who=name),
+            value_cell(one.spearman, SCORE, who=name),
+        ]
+        for name, one in found.items()
+    ]
+    return value_table(heads, rows, label="Agreement with people by criterion")
+
+
+AGREEMENT_ROWS: Final = (
+    ("mae", "Distance", "mean absolute difference between score and label", SCORE),
+    ("bias", "Too high by", "mean of score − label", SHIFT),
+    ("within_one", "Within one", "% of scores at most one step from the label", PERCENT),
+    ("spearman", "Spearman", "rank correlation", SCORE),
+    ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
+    ("quadratic_kappa", "Quadratic κ", "agreement beyond chance", SCORE),
+)
+"""Field of ScoreAgreement, label, note and style of each row."""
+
+
+def _reliability_table(view: ScoresView) -> Markup:
+    points = view.reliability.get(view.cell or ("", ""), ())
+    if not points:
+        return EMPTY
+    heads = [ColumnHead("Score given", numeric=False), ColumnHead("Mean label")]
+    rows = [[name_cell(f"{one.value:.3g}"), value_cell(one.label, SCORE, n=True)] for one in points]
+    return value_table(heads, rows, label="Mean label by score")
+
+
+def contradictions_table(view: ScoresView) -> Markup:
+    """HTML table of pairs whose lower-scored answer won; empty if no judge both scored and
+    compared."""
+    if not view.contradictions:
+        return EMPTY
+    heads = [
+        ColumnHead("Judge", numeric=False),
+        ColumnHead("Contradicted, %"),
+        ColumnHead("Equal scores"),
+        ColumnHead("Ties"),
+        ColumnHead("Circular triples, %", tip=CIRCULAR_TIP),
+        ColumnHead("Expected by chance, %"),
+    ]
+    rows = [
+        [
+            name_cell(judge, {"judge": judge}),
+            value_cell(one.share, PERCENT, who=judge, n=True),
+            fill("{}", count(one.equal_scores)),
+            fill("{}", count(one.ties)),
+            *_triple_cells(judge, one.triples),
+        ]
+        for judge, one in view.contradictions.items()
+    ]
+    return wrap(value_table(heads, rows, label="Scores against comparisons"))
+
+
+CIRCULAR_TIP: Final = (
+    "Three answers to one question of which each wins against the next in a circle.\nExpected: "
+    "winners of each pair of models exchanged at random between items"
+)
+NO_TRIPLES: Final = "no three answers to one item were all compared with a winner"
+
+
+def _triple_cells(judge: str, found: IntransitiveTriples | None) -> list[Markup]:
+    if found is None:
+        none = value_cell(unknown_estimate(NO_TRIPLES), PERCENT, who=judge)
+        return [none, none]
+    low, high = (number(100 * end, 1) for end in (found.expected_low, found.expected_high))
+    expected = fill(
+        '<b>{}</b> <span class="eh-ci">[{}, {}]</span>', number(100 * found.expected, 1), low, high
+    )
+    return [value_cell(found.share, PERCENT, who=judge, n=True), expected]

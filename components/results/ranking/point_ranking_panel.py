@@ -1,0 +1,153 @@
+"""Ranking by verdicts on single answers: models by pass rate or mean score, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import share_in_drawing
+from components.html.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.format import NARROW_SPACE, count, interval, number, share
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import empty_state, notice_html, wrap
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    NumberStyle,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.view.paper_table import rank_cell
+from components.results.view.result_view import ReportPanel
+from metrics.labels.option_order import Cell
+from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankings
+from studies.domain import Estimate
+
+MAX_TABLES: Final = 6
+"""Most judges and prompts with a table; a filter shows the others."""
+TITLE: Final = "Models by verdicts on single answers"
+SUBTITLE: Final = (
+    f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; ranks: the range that the "
+    "differences allow"
+)
+ONE_MODEL: Final = (
+    "The answers of one model were judged, so there is nothing to rank. See Pass or fail or Scores."
+)
+REVERSED: Final = (
+    "The judge's error rates differ between models, so each model is corrected with its own labels."
+)
+UNCORRECTED: Final = (
+    "The judge's error rates differ between models, and not every model can be corrected: this "
+    "order may be wrong. Label more answers of each model."
+)
+HOW_POINTS: Final = (
+    "Pass/fail: models are ranked by the true pass rate if it can be estimated for all, else by "
+    "the observed one. Error rates come from the labels of all models; if they differ between "
+    "models (p < .05), from each model's own labels, because one correction could reverse the "
+    "order. Scores: mean over all arrangements. Differences of mean scores and observed rates are "
+    "paired by item; those of true rates treat the two rates as independent, which makes their "
+    "intervals rather too wide. Ranks use intervals that hold for all pairs together (Bonferroni)."
+)
+
+
+@share_in_drawing
+def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
+    """Rankings by each judge and prompt with verdicts on single answers, the largest first."""
+    found = point_rankings(filtered.machines)
+    sizes = {cell: sum(one.value.n for one in ranking.models) for cell, ranking in found.items()}
+    return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
+
+
+def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
+    """Headline and the sentence below it: the first model and its lead over the second."""
+    found = load_point_rankings(filtered)
+    if not found:
+        return "No ranking yet.", "No usable verdict on an answer passes the filters."
+    cell, ranking = next(iter(found.items()))
+    if len(ranking.models) < 2:
+        (only,) = ranking.models
+        return f"Only {only.name} was judged, so there is no ranking.", ONE_MODEL
+    first, second = ranking.models[:2]
+    values = f"{first.name} {_text(ranking, first)}, {second.name} {_text(ranking, second)}"
+    lead = f"{ranking.basis.capitalize()} by {cell[0]} ({cell[1]}): {values}."
+    if second.lead is not None and (second.lead.low or 0.0) > 0:
+        return f"{first.name} is ahead of {second.name}.", lead
+    return f"No significant difference between {first.name} and {second.name}.", lead
+
+
+def _text(ranking: PointRanking, one: RankedModel) -> str:
+    used = _basis_value(ranking, one)
+    if ranking.basis == "mean score":
+        return f"{number(used.value, 2)} {interval(used, 2)}"
+    return f"{share(used.value, 0)} {interval(used, 0, scale=100)}"
+
+
+def _basis_value(ranking: PointRanking, one: RankedModel) -> Estimate:
+    return one.true_rate if ranking.basis == "true pass rate" and one.true_rate else one.value
+
+
+def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
+    """HTML tables of the rankings; None without verdicts on single answers."""
+    found = load_point_rankings(filtered)
+    if not found:
+        return None
+    several = {cell: one for cell, one in found.items() if len(one.models) > 1}
+    if not several:
+        return empty_state("One model.", ONE_MODEL)
+    shown = list(several.items())[:MAX_TABLES]
+    tables = join(_table(cell, ranking) for cell, ranking in shown)
+    left = len(several) - len(shown)
+    more = fill("<p>{}</p>", f"{count(left, 'more table')}: filter by judge or prompt.")
+    return wrap(tables, more if left else EMPTY)
+
+
+def point_ranking_report(filtered: FilteredStudy) -> ReportPanel | None:
+    made = point_ranking_html(filtered)
+    return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
+
+
+def _table(cell: Cell, ranking: PointRanking) -> Markup:
+    passes = ranking.basis != "mean score"
+    style = PERCENT if passes else SCORE
+    axis = _axis([_basis_value(ranking, one) for one in ranking.models], passes)
+    heads = [
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Rank"),
+        *([ColumnHead("True pass rate, %")] if passes else []),
+        ColumnHead("Observed pass rate, %" if passes else "Mean score"),
+        ColumnHead("Behind the first, points" if passes else "Behind the first"),
+        ColumnHead("", axis=axis),
+    ]
+    rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]
+    title = fill('<h3 class="eh-under">{}</h3>', " · ".join(cell))
+    text = REVERSED if ranking.basis == "true pass rate" else UNCORRECTED
+    warning = notice_html("warn", text) if ranking.may_reverse else EMPTY
+    return title + value_table(heads, rows, label=f"Models by {' · '.join(cell)}") + warning
+
+
+def _row(
+    cell: Cell, ranking: PointRanking, one: RankedModel, style: NumberStyle, axis: Axis
+) -> list[Markup]:
+    select = {"judge": cell[0], "prompt": cell[1], "contestant": one.name}
+    used = _basis_value(ranking, one)
+    true = [value_cell(one.true_rate, PERCENT, who=one.name)] if one.true_rate else []
+    return [
+        name_cell(one.name, select),
+        fill("{}", rank_cell(*one.ranks)),
+        *true,
+        value_cell(one.value, style, who=one.name, n=True),
+        value_cell(one.lead, style, who=one.name) if one.lead else fill("–"),
+        EMPTY if used.value is None else forest_cell(used, axis, style, one.name),
+    ]
+
+
+def _axis(values: Sequence[Estimate], passes: bool) -> Axis:
+    if passes:
+        return fit_share_axis(values, bounds=(0, 1))
+    axis = fit_axis(values, steps_from(0.1), lambda tick: number(tick, 1))
+    return replace(axis, chance=None)

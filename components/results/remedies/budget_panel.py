@@ -1,0 +1,166 @@
+"""Answer to "what should I do with $40?": the rule to use by number of comparisons needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from components.html.format import count, dollars
+from components.html.markup import EMPTY, Markup, fill, inline_markup, join
+from components.results.remedies.computed import RemedyView
+from components.results.remedies.panel_pieces import interval_text, percent_text, wrapped
+from metrics.remedies.budget_plan import BudgetPlan, PlanStep
+from metrics.remedies.recommendation import points
+from metrics.remedies.rule_names import imperative, join_names, rule_words
+
+BUDGETS: Final = tuple((f"${amount:,}", str(amount)) for amount in (40, 10, 100, 400, 1000))
+"""Choices of the control: label and dollars; the first is the default."""
+DEFAULT_BUDGET: Final = 40.0
+CALLS: Final = 1000.0
+"""Budget in calls where no price is known."""
+HOW_BUDGET: Final = (
+    "All judges and rules of this study compete, juries included. Up to each price, the best rule "
+    "is chosen on half of the items and its agreement measured on the other half, both ways, 20 "
+    "times: the expected agreement is free of the luck of choosing. A more expensive rule is "
+    "listed only if it agrees significantly more often than the cheaper one below it. Prices are "
+    "the mean cost of the stored calls, or the judge's price in the study file times the mean "
+    "tokens of a call. A judge without a price is left out, never counted as free."
+)
+
+
+def parse_budget(value: str) -> float:
+    """Dollars of the control's value; the default for any other text."""
+    known = {amount for _, amount in BUDGETS}
+    return float(value) if value in known else DEFAULT_BUDGET
+
+
+def budget_title(view: RemedyView, budget: float) -> str:
+    plan = view.plan
+    if plan is None or plan.currency == "dollars":
+        return f"What to do with ${budget:g}"
+    return f"What to do with {count(int(CALLS))} calls"
+
+
+def budget_html(view: RemedyView, budget: float) -> Markup:
+    """HTML of the answer: one sentence for the study's own comparisons, and a table by number of
+    comparisons; empty without a plan."""
+    plan = view.plan
+    if plan is None or not plan.steps:
+        return EMPTY
+    money = budget if plan.currency == "dollars" else CALLS
+    parts = [
+        fill("<p>{}</p>", inline_markup(answer_text(plan, money, view.all_comparisons))),
+        _table(plan, money),
+        *(fill('<p class="eh-small eh-mute">{}</p>', text) for text in _notes(view, plan)),
+    ]
+    kind = "eh-plan-box eh-in-calls" if plan.currency == "calls" else "eh-plan-box"
+    return wrapped(fill('<div class="{}">{}</div>', kind, join(parts)))
+
+
+def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
+    """Sentence on the best rule that the budget pays for on all comparisons of the study."""
+    paid = _amount(plan, budget)
+    affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
+    if not affordable:
+        cheapest = plan.steps[0]
+        pays = count(int(cheapest.comparisons(budget)))
+        return (
+            f"{paid} pays for **{pays}** of the {count(needed, 'comparison')} of this study. "
+            f"**{imperative(cheapest.rule)}**: expected agreement {_agreement(cheapest)}."
+        )
+    step = affordable[-1]
+    cost = _amount(plan, step.cost * needed) if step.cost else "nothing"
+    return (
+        f"For the {count(needed, 'comparison')} of this study: **{imperative(step.rule)}**. "
+        f"It costs {cost}; expected agreement **{_agreement(step)}**."
+    )
+
+
+def once_text(view: RemedyView) -> str:
+    """Use of the budget where no remedy helps."""
+    price = view.dollars(view.table[0])
+    if not price:
+        return "make one call per comparison, or use another judge"
+    once = count(int(1000 * DEFAULT_BUDGET / price))
+    return (
+        f"with ${DEFAULT_BUDGET:g}, judge {once} comparisons with one call each, or use another "
+        "judge"
+    )
+
+
+def _amount(plan: BudgetPlan, value: float) -> str:
+    return dollars(value) if plan.currency == "dollars" else count(round(value), "call")
+
+
+def _agreement(step: PlanStep) -> str:
+    return f"{percent_text(step.agreement)} {interval_text(step.agreement)}".strip()
+
+
+def _table(plan: BudgetPlan, budget: float) -> Markup:
+    """HTML table from few comparisons and expensive rules to many and cheap ones."""
+    cost = "$ per<br>1,000" if plan.currency == "dollars" else "Calls<br>each"
+    heads = fill(
+        '<th class="l">If you need</th><th class="l">Best rule</th><th>{}</th>'
+        "<th>Expected agreement,<br>95 % CI</th><th>Gain over the<br>line below, points</th>",
+        Markup(cost),
+    )
+    steps = list(reversed(plan.steps))
+    rows = join(_row(plan, steps, place, budget) for place in range(len(steps)))
+    return fill(
+        '<div class="eh-tbl-box"><table class="eh-rules tight eh-plan"><thead><tr>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>",
+        heads,
+        rows,
+    )
+
+
+def _row(plan: BudgetPlan, steps: Sequence[PlanStep], place: int, budget: float) -> Markup:
+    step = steps[place]
+    above = steps[place - 1].comparisons(budget) if place else 0
+    most = step.comparisons(budget)
+    start = f"{count(int(above) + 1)} to " if place else "up to "
+    reach = f"{start}{count(int(most))}" if math.isfinite(most) else _endless(above, place)
+    reach += " comparisons"
+    cost = dollars(1000 * step.cost) if plan.currency == "dollars" else f"{step.cost:g}"
+    gain = "–" if step.gain is None else f"{points(step.gain.value)} {interval_text(step.gain)}"
+    words = rule_words(step.rule)
+    who = join_names([judge for judge, _ in step.rule.members])
+    return fill(
+        '<tr><td class="l r0">{}</td><td class="l c2"><b>{}</b><small>{}</small></td>'
+        '<td class="wide">{}</td><td><b>{}</b> <span class="ci">{}</span></td>'
+        '<td class="wide">{}</td></tr>',
+        reach,
+        words.title,
+        who if who not in words.explanation else words.explanation,
+        cost,
+        percent_text(step.agreement),
+        interval_text(step.agreement),
+        gain,
+    )
+
+
+def _endless(above: float, place: int) -> str:
+    return f"from {count(int(above) + 1)}" if place and math.isfinite(above) else "any number"
+
+
+def _notes(view: RemedyView, plan: BudgetPlan) -> list[str]:
+    notes = []
+    if plan.currency == "calls":
+        names = join_names(list(dict.fromkeys(judge for judge, _ in view.study.cells)))
+        step = _price_step(view, [judge for judge, _ in view.study.cells])
+        notes.append(f"No price is known for {names}, so costs are counted in calls. {step}")
+    elif plan.unpriced:
+        named = join_names(list(plan.unpriced))
+        step = _price_step(view, plan.unpriced)
+        notes.append(f"Left out, as no price is known: {named}. {step}")
+    if plan.currency == "dollars" and any(step.cost == 0 for step in plan.steps):
+        notes.append("A local judge costs nothing, so it can judge any number of comparisons.")
+    return notes
+
+
+def _price_step(view: RemedyView, judges: Sequence[str]) -> str:
+    """Next step towards a price: a price per token helps only if tokens were counted."""
+    if any(judge in judges for judge, _ in view.inputs.tokens):
+        return "Set the price in Study, step Judges."
+    return "Its verdicts have no token counts: multiply calls by your price of a call."

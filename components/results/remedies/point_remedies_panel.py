@@ -1,0 +1,209 @@
+"""Remedies for verdicts on single answers: rules over stored verdicts, compared with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.memo import share_in_drawing
+from components.html.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.format import NARROW_SPACE, count, interval, number, share
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import empty_state, wrap
+from components.html.value_table import (
+    PERCENT,
+    SCORE,
+    ColumnHead,
+    NumberStyle,
+    forest_cell,
+    name_cell,
+    value_cell,
+    value_table,
+)
+from components.results.pass_fail.computed import load_pass_fail
+from components.results.view.result_view import ReportPanel
+from metrics.labels.option_order import Cell
+from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
+
+MAX_TABLES: Final = 6
+"""Most judges and prompts with a table; a filter shows the others."""
+TITLE: Final = "Remedies for verdicts on single answers"
+SUBTITLE: Final = (
+    f"every rule against one call, on the same labelled answers; 95{NARROW_SPACE}% CI by item, "
+    "adjusted for all rules"
+)
+NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
+NO_LABELS: Final = (
+    "Add a column named label to the table, labels to the items, or let people judge answers in "
+    "the Vote tab."
+)
+SHIFT: Final = NumberStyle(2, signed=True)
+SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
+RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "single": ("One call", "one order of the options; the baseline"),
+    "arrangements": ("All orders, combined", "the majority, or the mean score, of all orders"),
+    "expected": ("One call, expected score", "the mean of the options, weighted by probability"),
+    "expected-arrangements": (
+        "All orders, probabilities averaged",
+        "the mean probability of a pass, or the mean expected score",
+    ),
+    "repeats": ("Repeats, combined", "the majority, or the mean score, of calls in one order"),
+    "threshold": (
+        "Pass threshold moved",
+        "chosen on half of the labels, measured on the other half",
+    ),
+    "shift": (
+        "Scores shifted",
+        "by the median difference to half of the labels, measured on the other half",
+    ),
+}
+"""Title and explanation of each rule."""
+HOW_POINTS: Final = (
+    "Pass/fail: a verdict equal to the label earns 1, the opposite 0, no majority ½. Scores: the "
+    "distance between score and label. Each rule is compared with one call on the same answers, "
+    "paired by item; intervals of the gains hold for all rules of a table together (Bonferroni). "
+    "The headline's gain was measured on items that were not used to choose the rule: the best "
+    "rule up to each number of calls is chosen on half of the items and measured on the other "
+    "half, both ways, 20 times.\n\n"
+    "The true pass rate (Rogan–Gladen) corrects the rate, not single verdicts: see Pass or fail."
+)
+
+
+@share_in_drawing
+def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
+    """Remedies of each judge and prompt with labelled single answers, the largest first."""
+    found = point_remedies(filtered.machines)
+    return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
+
+
+def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
+    """Headline and the sentence below it: the recommended rule with its gain on held-out items, or
+    the reason why none is recommended."""
+    found = load_point_remedies(filtered)
+    if not found:
+        return NO_LABELS_TITLE, NO_LABELS
+    (judge, _), remedies = next(iter(found.items()))
+    single = remedies.rules[0].value
+    now = (
+        f"One call agrees with {share(single.value, 0)} {interval(single, 0, scale=100)} of labels"
+        if remedies.kind == "pass"
+        else f"One call is {number(single.value, 2)} {interval(single, 2)} away from the label"
+    )
+    advice = remedies.advice
+    if advice is None:
+        if len(remedies.rules) == 1:
+            return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
+        return f"No remedy helps {judge} here.", f"{now}; no rule is significantly better."
+    title, _ = RULE_WORDS[advice.rule]
+    gain = advice.gain
+    amount = (
+        f"{number(100 * (gain.value or 0), 1, signed=True)} points {interval(gain, 1, scale=100)}"
+        if remedies.kind == "pass"
+        else f"{number(gain.value, 2)} {interval(gain, 2)} nearer to the label"
+    )
+    lead = f"{now}. Gain on items not used to choose the rule: {amount}."
+    return f"Use for {judge}: {title[0].lower()}{title[1:]}, {_calls(advice.calls)}.", lead
+
+
+def _calls(calls: float) -> str:
+    return f"{calls:g} call{'' if calls == 1 else 's'}"
+
+
+def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
+    """HTML tables of the rules by judge and prompt; None without verdicts on single answers."""
+    found = load_point_remedies(filtered)
+    if not found:
+        if not (filtered.machines["options"] == 1).any():
+            return None
+        return empty_state(NO_LABELS_TITLE, NO_LABELS)
+    shown = list(found.items())[:MAX_TABLES]
+    tables = join(_section(filtered, cell, remedies) for cell, remedies in shown)
+    left = len(found) - len(shown)
+    more = fill("<p>{}</p>", f"{count(left, 'more table')}: filter by judge or prompt.")
+    return wrap(tables, more if left else EMPTY)
+
+
+def point_remedies_report(filtered: FilteredStudy) -> ReportPanel | None:
+    """Report panel of the rules; None without labelled answers."""
+    if not load_point_remedies(filtered):
+        return None
+    made = point_remedies_html(filtered)
+    return None if made is None else ReportPanel(TITLE, SUBTITLE, made)
+
+
+def _section(filtered: FilteredStudy, cell: Cell, found: PointRemedies) -> Markup:
+    title = fill('<h3 class="eh-under">{}</h3>', " · ".join(cell))
+    return join([title, _table(cell, found), _missing(found), _corrected(filtered, cell)])
+
+
+def _table(cell: Cell, found: PointRemedies) -> Markup:
+    passes = found.kind == "pass"
+    style, change = (PERCENT, SHIFT_POINTS) if passes else (SCORE, SHIFT)
+    gains = [one.adjusted for one in found.rules if one.adjusted is not None]
+    axis = _axis(found)
+    heads = [
+        ColumnHead("Rule", numeric=False),
+        ColumnHead("Calls"),
+        ColumnHead("Agreement with labels, %" if passes else "Distance to the label"),
+        ColumnHead("Gain over one call, points" if passes else "Nearer than one call by"),
+        *([ColumnHead("", axis=axis)] if gains else []),
+    ]
+    rows = [_row(found, one, style, change, axis if gains else None) for one in found.rules]
+    return value_table(heads, rows, label=f"Remedies of {' · '.join(cell)}")
+
+
+def _axis(found: PointRemedies) -> Axis:
+    gains = [one.adjusted for one in found.rules if one.adjusted is not None]
+    if found.kind == "pass":
+        axis = fit_share_axis(gains, signed=True, holds=(0.0,))
+    else:
+        axis = fit_axis(gains, steps_from(0.1), lambda tick: number(tick, 1), holds=(0.0,))
+    return replace(axis, chance=0.0)
+
+
+def _row(
+    found: PointRemedies,
+    one: PointRule,
+    style: NumberStyle,
+    change: NumberStyle,
+    axis: Axis | None,
+) -> list[Markup]:
+    title, explanation = RULE_WORDS[one.id]
+    advised = found.advice is not None and found.advice.rule == one.id
+    note = f"{explanation}; recommended" if advised else explanation
+    gain = fill("baseline") if one.adjusted is None else value_cell(one.adjusted, change, who=title)
+    row = [
+        name_cell(title, note=note),
+        fill("{}", f"{one.calls:.3g}"),
+        value_cell(one.value, style, who=title, n=True),
+        gain,
+    ]
+    if axis is not None:
+        drawn = one.adjusted is not None and one.adjusted.value is not None
+        row.append(forest_cell(one.adjusted, axis, change, title) if drawn else EMPTY)  # type: ignore[arg-type]
+    return row
+
+
+def _missing(found: PointRemedies) -> Markup:
+    if not found.missing:
+        return EMPTY
+    listed = "; ".join(f"{RULE_WORDS[id][0]}: {why}" for id, why in found.missing.items())
+    return fill('<p class="eh-small eh-mute eh-under">Not computed: {}.</p>', listed)
+
+
+def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
+    """HTML sentence on the true pass rate, which corrects the rate and not the verdicts."""
+    found = load_pass_fail(filtered).results.get(cell)
+    if found is None:
+        return EMPTY
+    observed, true = found.rates.observed_pass_rate, found.true_pass_rate
+    if true.value is None:
+        text = f"The pass rate {share(observed.value, 0)} stays uncorrected: {true.note}."
+    else:
+        text = (
+            f"Corrects the rate, not the verdicts: observed pass rate {share(observed.value, 0)}, "
+            f"true pass rate {share(true.value, 0)} {interval(true, 0, scale=100)}."
+        )
+    return fill('<p class="eh-small eh-under">{}</p>', text)

@@ -1,0 +1,46 @@
+"""Agreement of a rubric's levels with those of people, for each criterion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metrics.labels.label_sections import asdict_estimates
+from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.point_table import chosen_options
+from metrics.labels.score_agreement import ScoreAgreement, score_agreement
+
+
+def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreement]]:
+    """Compare the level of each criterion with people's mean level on the same answer.
+
+    Judges, prompts and criteria without a person's level are left out, and noise-floor repeats are
+    not used.
+    """
+    if not (frame["options"] == 1).any():
+        return {}
+    levels = chosen_options(frame)
+    levels = levels[~levels["noise"] & (levels["criterion"] != "") & levels["label"].notna()]
+    found: dict[Cell, dict[str, ScoreAgreement]] = {}
+    for cell, own in cells_of(levels):
+        found[cell] = {
+            str(name): score_agreement(
+                part["score"].to_numpy(np.float64),
+                part["label"].to_numpy(np.float64),
+                part["item"].to_numpy(np.int64),
+            )
+            for name, part in own.groupby("criterion", sort=True)
+        }
+    return found
+
+
+def criterion_agreement_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on criteria, as judge -> prompt -> criterion -> estimates."""
+    nested: dict[str, Any] = {}
+    for (judge, prompt), criteria in criterion_agreement(frame).items():
+        nested.setdefault(judge, {})[prompt] = {
+            name: asdict_estimates(one) for name, one in criteria.items()
+        }
+    return nested

@@ -1,0 +1,117 @@
+"""Intransitive triples: three answers to one item of which each wins against the next in a circle.
+
+The number expected by chance comes from a permutation: for every pair of models, the winners are
+exchanged at random between the items. This keeps how often a model wins against another, and
+removes what the verdicts on one item have in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import Floats, Ints, proportion
+from studies.domain import Estimate
+
+SEED: Final = 20_24
+MAX_DRAWS: Final = 1000
+MAX_PERMUTED: Final = 20_000_000
+"""Most verdicts that all permutations exchange together; larger studies get fewer permutations."""
+PAIR: Final = ("one", "other")
+"""Columns with the two answers of a pair, in alphabetical order."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntransitiveTriples:
+    """Triples of answers whose three pairs one judge compared."""
+
+    share: Estimate
+    """Share of circular triples among those with a winner in each of their three pairs."""
+    expected: float
+    """Mean share after exchanging the winners of each pair of models between items."""
+    expected_low: float
+    expected_high: float
+    """Range of 95 % of the permuted shares."""
+    p: float
+    """Share of permutations with at most as many circular triples as observed: small if the
+    verdicts on an item fit one order better than by chance."""
+    ties: int
+    """Triples with a pair without a winner; they are left out of the share."""
+
+
+def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
+    """Count circular triples among one judge's pair verdicts; None without a triple of winners.
+
+    `verdicts`: item, one, other (two answers in alphabetical order) and balance (wins of the first
+    minus wins of the second), one row per pair and item.
+    """
+    edges = verdicts.reset_index(drop=True)
+    corners = _triples(edges)
+    sign = np.sign(edges["balance"].to_numpy(np.float64))
+    decided = (sign[corners] != 0).all(axis=1)
+    kept = corners[decided]
+    if not len(kept):
+        return None
+    circular = _circular(sign, kept)
+    item = pd.factorize(edges["item"])[0][kept[:, 0]]
+    permuted = _permuted_shares(sign, _pair_codes(edges), kept)
+    low, high = np.quantile(permuted, (0.025, 0.975))
+    observed = float(circular.mean())
+    at_most = int((permuted <= observed + 1e-12).sum())
+    return IntransitiveTriples(
+        proportion(circular, item),
+        float(permuted.mean()),
+        float(low),
+        float(high),
+        (1 + at_most) / (1 + len(permuted)),
+        int((~decided).sum()),
+    )
+
+
+def _triples(edges: pd.DataFrame) -> Ints:
+    """Return the rows of the pairs (a, b), (b, c) and (a, c) of each triple a < b < c."""
+    rows = edges[["item", *PAIR]].assign(edge=np.arange(len(edges)))
+    first = rows.rename(columns={"one": "a", "other": "b", "edge": "ab"})
+    second = rows.rename(columns={"one": "b", "other": "c", "edge": "bc"})
+    third = rows.rename(columns={"one": "a", "other": "c", "edge": "ac"})
+    found = first.merge(second, on=["item", "b"]).merge(third, on=["item", "a", "c"])
+    return np.asarray(found[["ab", "bc", "ac"]].to_numpy(np.int64))
+
+
+def _circular(sign: Floats, corners: Ints) -> np.ndarray:
+    ab, bc, ac = sign[corners].T
+    found: np.ndarray = (ab == bc) & (ac == -ab)
+    return found
+
+
+def _pair_codes(edges: pd.DataFrame) -> Ints:
+    return np.asarray(edges.groupby([*PAIR], sort=False).ngroup().to_numpy(np.int64))
+
+
+def _permuted_shares(sign: Floats, pair: Ints, corners: Ints) -> Floats:
+    """Return the share of circular triples after each permutation of winners between items."""
+    rng = np.random.default_rng(SEED)
+    decided = np.flatnonzero(sign)
+    codes, values = pair[decided], sign[decided]
+    place = decided[np.argsort(codes, kind="stable")]
+    draws = int(np.clip(MAX_PERMUTED // max(len(decided), 1), 20, MAX_DRAWS))
+    found = np.empty(draws)
+    permuted = sign.copy()
+    for draw in range(draws):
+        permuted[place] = values[np.lexsort((rng.random(len(codes)), codes))]
+        found[draw] = _circular(permuted, corners).mean()
+    return found
+
+
+def triples_values(found: IntransitiveTriples) -> dict[str, Any]:
+    """Convert to the JSON object of a judge's intransitive triples."""
+    return {
+        "share": found.share,
+        "expected": found.expected,
+        "expected_range": [found.expected_low, found.expected_high],
+        "p": found.p,
+        "ties": found.ties,
+    }

@@ -1,0 +1,253 @@
+"""Ranking of models by verdicts on single answers: pass rate (observed and true) or mean score.
+
+Differences of two models are paired by item. Ranks are the ranges that the intervals of all
+differences together allow (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import (
+    join_notes,
+    mean_estimate,
+    paired_difference,
+    simultaneous_interval,
+    unknown_estimate,
+)
+from metrics.labels.label_sections import PassFailResult, pass_fail_results, rows_by_contestant
+from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates
+from metrics.labels.point_table import point_table
+from metrics.labels.true_pass_rate import (
+    POOLED_METHOD,
+    clip_share,
+    corrected_pass_rate,
+    refusal_reason,
+    true_pass_rate,
+)
+from studies.domain import Estimate
+from studies.frames.point_columns import pass_fail_rows
+
+Basis = Literal["true pass rate", "observed pass rate", "mean score"]
+OWN_LABELS_NOTE: Final = "corrected with this model's own labels, as the judge errs differently"
+SHARED_NOTE: Final = "corrected with the labels of all models"
+MOVER_METHOD: Final = "difference of two estimates, from their limits"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedModel:
+    """One model in a ranking by verdicts on single answers."""
+
+    name: str
+    value: Estimate
+    """Observed pass rate, or mean score."""
+    true_rate: Estimate | None
+    """Pass rate corrected for the judge's errors; None for scores."""
+    lead: Estimate | None
+    """The first model's value minus this one's, by the basis of the ranking; None for the first."""
+    ranks: tuple[int, int]
+    """Best and worst rank that the intervals of all differences allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRanking:
+    """Models ranked by one judge with one prompt, the best first."""
+
+    basis: Basis
+    models: tuple[RankedModel, ...]
+    may_reverse: bool = False
+    """Whether the judge's error rates differ between models, so that each needs its own labels."""
+
+
+def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:
+    """Rank the models for each judge and prompt with usable verdicts on single answers."""
+    if not (frame["options"] == 1).any():
+        return {}
+    table = point_table(frame)
+    table = table[~table["noise"]]
+    passing = pass_fail_results(frame) if pass_fail_rows(frame).any() else {}
+    found: dict[Cell, PointRanking] = {}
+    for cell, own in cells_of(table):
+        if cell in passing:
+            found[cell] = _pass_ranking(own, rows_by_contestant(frame, cell), passing[cell])
+        else:
+            found[cell] = _score_ranking(own)
+    return found
+
+
+def _score_ranking(own: pd.DataFrame) -> PointRanking:
+    values = {
+        str(who): mean_estimate(part["score"].to_numpy(np.float64), part["item"].to_numpy())
+        for who, part in own.groupby("who", sort=True)
+    }
+    gaps = _paired_gaps(own, list(values))
+    return PointRanking("mean score", _ranked(values, values, gaps))
+
+
+def _pass_ranking(
+    own: pd.DataFrame, rows: Mapping[str, PassFailRows], whole: PassFailResult
+) -> PointRanking:
+    rates = {who: pass_fail_rates(one) for who, one in rows.items() if len(one.usable.verdict)}
+    observed = {who: one.observed_pass_rate for who, one in rates.items()}
+    if whole.may_reverse:
+        true = {who: _noted(true_pass_rate(rows[who]), OWN_LABELS_NOTE) for who in rates}
+    else:
+        true = _shared_correction({who: rows[who] for who in rates}, whole)
+    if all(one.value is not None for one in true.values()):
+        gaps = {pair: _independent_gap(true[pair[0]], true[pair[1]]) for pair in _pairs(true)}
+        models = _ranked(true, observed, gaps, true)
+        return PointRanking("true pass rate", models, whole.may_reverse)
+    models = _ranked(observed, observed, _paired_gaps(own, list(observed)), true)
+    return PointRanking("observed pass rate", models, whole.may_reverse)
+
+
+def _shared_correction(
+    rows: Mapping[str, PassFailRows], whole: PassFailResult
+) -> dict[str, Estimate]:
+    """Correct each model's verdicts with the labels of all models together."""
+    reason = refusal_reason(whole.rates)
+    labelled = [one.labelled for one in rows.values()]
+    together = PassFailRows(
+        *(np.concatenate([getattr(one, name) for one in labelled])
+          for name in ("verdict", "label", "item"))
+    )  # fmt: skip
+    return {who: _corrected(one, together, reason) for who, one in rows.items()}
+
+
+def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
+    """True pass rate of one model: its labels, and its other verdicts corrected by all labels."""
+    unlabelled = own.usable.select(own.usable.label == UNKNOWN)
+    rates = pass_fail_rates(own)
+    if not len(unlabelled.verdict):
+        return rates.base_rate
+    if reason:
+        return unknown_estimate(reason)
+    corrected = corrected_pass_rate(unlabelled, labelled)
+    if not rates.confusion.total:
+        return _noted(corrected, SHARED_NOTE)
+    part = rates.confusion.total / len(own.usable.verdict)
+    pooled = combine_independent(
+        [(part, rates.base_rate), (1 - part, corrected)], "share", POOLED_METHOD, corrected.note
+    )
+    return _noted(clip_share(pooled), SHARED_NOTE)
+
+
+def _noted(estimate: Estimate, note: str) -> Estimate:
+    if estimate.value is None:
+        return estimate
+    return Estimate(
+        estimate.value, estimate.low, estimate.high, estimate.n, estimate.items, estimate.unit,
+        estimate.level, estimate.method, join_notes(estimate.note, note),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ differences and ranks
+
+Gaps = dict[tuple[str, str], Estimate]
+"""Two models, in alphabetical order -> value of the first minus value of the second."""
+
+
+def _pairs(names: Sequence[str] | Mapping[str, Any]) -> list[tuple[str, str]]:
+    return list(itertools.combinations(sorted(names), 2))
+
+
+def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
+    """Estimate the differences of mean scores on the items that both models answered."""
+    means = own.groupby(["item", "entry", "who"])["score"].mean().unstack("who")
+    item = means.index.get_level_values("item").to_numpy()
+    found: Gaps = {}
+    for one, other in _pairs(names):
+        first, second = means[one].to_numpy(np.float64), means[other].to_numpy(np.float64)
+        both = np.isfinite(first) & np.isfinite(second)
+        found[one, other] = paired_difference(first[both], second[both], item[both], "score")
+    return found
+
+
+def _independent_gap(one: Estimate, other: Estimate) -> Estimate:
+    """Estimate the difference of two corrected rates; the squared distances to their limits add up
+    (Donner and Zou 2012). It ignores what the two have in common, so its interval is rather too
+    wide."""
+    if one.value is None or other.value is None:
+        return unknown_estimate("no corrected pass rate")
+    value = one.value - other.value
+    limits = (one.low, one.high, other.low, other.high)
+    if any(limit is None for limit in limits):
+        return Estimate(value, None, None, one.n + other.n, min(one.items, other.items), "share")
+    low_one, high_one, low_other, high_other = (float(limit or 0.0) for limit in limits)
+    low = value - math.hypot(one.value - low_one, high_other - other.value)
+    high = value + math.hypot(high_one - one.value, other.value - low_other)
+    items = min(one.items, other.items)
+    return Estimate(value, low, high, one.n + other.n, items, "share", 0.95, MOVER_METHOD)
+
+
+def _ranked(
+    by: Mapping[str, Estimate],
+    values: Mapping[str, Estimate],
+    gaps: Gaps,
+    true: Mapping[str, Estimate] | None = None,
+) -> tuple[RankedModel, ...]:
+    """Order the models by the estimates `by`, and add leads and ranges of ranks."""
+    order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
+    wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
+    return tuple(
+        RankedModel(
+            who,
+            values[who],
+            true[who] if true else None,
+            _gap(gaps, order[0], who) if place else None,
+            _rank_range(wide, who, order),
+        )
+        for place, who in enumerate(order)
+    )
+
+
+def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
+    """Difference of two models in either order."""
+    if (one, other) in gaps:
+        return gaps[one, other]
+    found = gaps[other, one]
+    low = None if found.high is None else -found.high
+    high = None if found.low is None else -found.low
+    value = None if found.value is None else -found.value
+    return Estimate(value, low, high, found.n, found.items, found.unit, found.level, found.method,
+                    found.note)  # fmt: skip
+
+
+def _rank_range(gaps: Gaps, who: str, order: Sequence[str]) -> tuple[int, int]:
+    others = [_gap(gaps, other, who) for other in order if other != who]
+    better = sum(gap.low is not None and gap.low > 0 for gap in others)
+    worse = sum(gap.high is not None and gap.high < 0 for gap in others)
+    return 1 + better, len(order) - worse
+
+
+def point_ranking_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on models, as judge -> prompt -> basis and models, the best first.
+
+    Judges and prompts with verdicts on one model only are left out.
+    """
+    nested: dict[str, Any] = {}
+    for (judge, prompt), found in point_rankings(frame).items():
+        if len(found.models) > 1:
+            nested.setdefault(judge, {})[prompt] = {
+                "basis": found.basis,
+                "errors_differ": found.may_reverse,
+                "models": {one.name: _model_values(one) for one in found.models},
+            }
+    return nested
+
+
+def _model_values(one: RankedModel) -> dict[str, Any]:
+    values: dict[str, Any] = {"value": one.value, "ranks": list(one.ranks)}
+    if one.true_rate is not None:
+        values["true_pass_rate"] = one.true_rate
+    if one.lead is not None:
+        values["behind_first"] = one.lead
+    return values

@@ -1,0 +1,323 @@
+"""Remedies for verdicts on single answers, computed from stored verdicts and labels.
+
+A rule combines the stored verdicts on one answer. Pass/fail verdicts earn credit (right 1,
+undecided ½, wrong 0); scores lose their distance to the label. Every rule is compared with one call
+on the same answers, paired by item.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import (
+    Floats,
+    Ints,
+    mean_estimate,
+    proportion,
+    simultaneous_interval,
+    sum_by_item,
+)
+from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
+from metrics.remedies.recommendation import gains_by_price, random_halves
+from studies.domain import Estimate
+
+SEED: Final = 7
+MIN_REPEATS: Final = 3
+"""Fewest calls in one arrangement for a majority of repeats."""
+MIN_VALUES: Final = 3
+"""Fewest different pass probabilities for a threshold to be worth moving."""
+MAX_THRESHOLDS: Final = 50
+MIN_COMPLETE: Final = 0.5
+"""Share of the labelled answers that must have all arrangements; else the rules over arrangements
+are not computed."""
+SINGLE: Final = "single"
+Kind = Literal["pass", "score"]
+MISSING: Final[Mapping[str, str]] = {
+    "arrangements": "the options and criteria were listed in one order only",
+    "expected": "no probabilities of the options are stored",
+    "expected-arrangements": "needs probabilities of the options in several orders",
+    "repeats": f"no answer was judged {MIN_REPEATS} times in the same order",
+    "threshold": "needs probabilities of the options, or verdicts in three orders",
+}
+"""Reasons why a rule cannot be computed, by its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRule:
+    """Estimates of one rule. `value` is the agreement with labels, or the mean distance of scores
+    to them; `gain` is the improvement over one call (positive is better), `adjusted` the same with
+    an interval that holds for all rules together. Both are None for one call."""
+
+    id: str
+    calls: float
+    value: Estimate
+    gain: Estimate | None = None
+    adjusted: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PointAdvice:
+    """Cheapest rule with a significant gain on items that were not used to choose it."""
+
+    rule: str
+    calls: float
+    gain: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PointRemedies:
+    """Rules of one judge with one prompt on its labelled answers; the first is one call."""
+
+    kind: Kind
+    rules: tuple[PointRule, ...]
+    missing: Mapping[str, str]
+    """Rule that cannot be computed -> reason."""
+    advice: PointAdvice | None
+
+
+def point_remedies(frame: pd.DataFrame) -> dict[Cell, PointRemedies]:
+    """Compare the rules for each judge and prompt with labelled answers."""
+    if not (frame["options"] == 1).any():
+        return {}
+    table = point_table(frame)
+    table = table[table["label"].notna()]
+    passes = np.asarray([one.is_pass_fail for one in arrangements_by_code(frame)], bool)
+    found: dict[Cell, PointRemedies] = {}
+    for cell, own in cells_of(table):
+        if (~own["noise"]).any():
+            kind: Kind = "pass" if passes[own["labels"].to_numpy()].all() else "score"
+            found[cell] = _remedies(_CellVerdicts(own, kind))
+    return found
+
+
+class _CellVerdicts:
+    """Verdicts of one judge and prompt on labelled answers, as one table row per answer and
+    arrangement."""
+
+    def __init__(self, own: pd.DataFrame, kind: Kind) -> None:
+        self.kind = kind
+        self.rows = own
+        keys = [*ANSWER, "options", "criteria"]
+        main = own[~own["noise"]]
+        grouped = main.groupby(keys)
+        cells = grouped.agg(
+            score=("score", "mean"), expected=("expected", "mean"), label=("label", "first")
+        )
+        cells["loss"] = self.loss(main["score"], main["label"]).groupby(
+            [main[key] for key in keys]
+        ).mean()  # fmt: skip
+        cells["expected_loss"] = self.loss(main["expected"], main["label"]).groupby(
+            [main[key] for key in keys]
+        ).mean()  # fmt: skip
+        self.orders = len(main[["options", "criteria"]].drop_duplicates())
+        self.cells = self._complete(cells)
+
+    def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
+        """Keep the answers with every arrangement, if there are enough; else arrangements cannot be
+        combined, and `orders` becomes 1."""
+        sizes = cells.groupby(list(ANSWER))["score"].transform("size")
+        whole = (sizes == self.orders).to_numpy()
+        if self.orders == 1 or whole.all():
+            return cells
+        answers = cells[whole].groupby(list(ANSWER)).ngroups
+        if answers >= MIN_COMPLETE * cells.groupby(list(ANSWER)).ngroups:
+            return cells[whole]
+        self.orders = 1
+        return cells
+
+    def loss(self, value: pd.Series, label: pd.Series) -> pd.Series:
+        """Loss of a verdict: 1 − credit for pass/fail, the distance to the label for a score."""
+        if self.kind == "score":
+            distance: pd.Series = (value - label).abs()
+            return distance
+        decided = np.sign(value.round(9) - 0.5)
+        right = np.where(label >= 0.5, 1.0, -1.0)
+        lost: pd.Series = ((1 - decided * right) / 2).where(value.notna())
+        return lost
+
+    @property
+    def answers(self) -> pd.DataFrame:
+        """Means over the arrangements of each answer."""
+        columns = ["score", "expected", "label", "loss", "expected_loss"]
+        return self.cells.groupby(list(ANSWER))[columns].mean()
+
+
+def _remedies(verdicts: _CellVerdicts) -> PointRemedies:
+    answers = verdicts.answers
+    item = _items(answers)
+    losses: dict[str, tuple[float, Floats]] = {SINGLE: (1.0, answers["loss"].to_numpy(np.float64))}
+    probable = bool(answers["expected"].notna().all())
+    orders = float(verdicts.orders)
+    if orders > 1:
+        losses["arrangements"] = (orders, _losses(verdicts, answers, "score"))
+    if probable and verdicts.kind == "score":
+        losses["expected"] = (1.0, answers["expected_loss"].to_numpy(np.float64))
+    if probable and orders > 1:
+        losses["expected-arrangements"] = (orders, _losses(verdicts, answers, "expected"))
+    moved = _held_out_losses(verdicts, answers, item, probable)
+    if moved is not None:
+        losses["threshold" if verdicts.kind == "pass" else "shift"] = (orders, moved)
+    repeats = _repeat_losses(verdicts)
+    tests = len(losses) - 1 + (repeats is not None)
+    rules = [
+        _rule(verdicts.kind, id, calls, loss, losses[SINGLE][1], item, tests)
+        for id, (calls, loss) in losses.items()
+    ]
+    if repeats is not None:
+        calls, loss, single, part = repeats
+        rules.append(_rule(verdicts.kind, "repeats", calls, loss, single, part, tests))
+    known = {rule.id for rule in rules}
+    expected = ("expected",) if verdicts.kind == "score" else ()
+    asked = ("arrangements", *expected, "expected-arrangements", "repeats")
+    asked += ("threshold",) if verdicts.kind == "pass" else ()
+    missing = {id: MISSING[id] for id in asked if id not in known}
+    return PointRemedies(verdicts.kind, tuple(rules), missing, _advice(losses, item, rules))
+
+
+def _items(answers: pd.DataFrame) -> Ints:
+    return np.asarray(answers.index.get_level_values("item").to_numpy(np.int64))
+
+
+def _losses(verdicts: _CellVerdicts, answers: pd.DataFrame, column: str) -> Floats:
+    return np.asarray(verdicts.loss(answers[column], answers["label"]).to_numpy(np.float64))
+
+
+def _rule(
+    kind: Kind, id: str, calls: float, loss: Floats, single: Floats, item: Ints, tests: int
+) -> PointRule:
+    if kind == "pass":
+        value = proportion(1 - loss, item)
+    else:
+        value = mean_estimate(loss, item, bounds=(0.0, math.inf))
+    if id == SINGLE:
+        return PointRule(id, calls, value)
+    if kind == "score":
+        gain = mean_estimate(single - loss, item, "score")
+    else:
+        # Two hard verdicts earn on average exactly what one does, so their gain has no error.
+        exact = id == "arrangements" and calls == 2
+        bounds = (0.0, 0.0) if exact else (-1.0, 1.0)
+        gain = mean_estimate(single - loss, item, "share", bounds)
+    return PointRule(id, calls, value, gain, simultaneous_interval(gain, max(tests, 1)))
+
+
+def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
+    """Return calls, loss of the combined repeats, loss of one call, and items, on the answers that
+    were judged several times in one arrangement; None without such answers."""
+    rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))
+    grouped = rows.groupby([*ANSWER, "options", "criteria"])
+    table = grouped.agg(
+        score=("score", "mean"), label=("label", "first"), loss=("loss", "mean"),
+        calls=("score", "size"),
+    )  # fmt: skip
+    table = table[table["calls"] >= MIN_REPEATS]
+    if table.index.get_level_values("item").nunique() < 2:
+        return None
+    table["combined"] = verdicts.loss(table["score"], table["label"])
+    answers = table.groupby(list(ANSWER))[["combined", "loss", "calls"]].mean()
+    return (
+        float(answers["calls"].mean()),
+        answers["combined"].to_numpy(np.float64),
+        answers["loss"].to_numpy(np.float64),
+        _items(answers),
+    )
+
+
+# ------------------------------------------------------------------ rules fitted on half the labels
+
+
+def _held_out_losses(
+    verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
+) -> Floats | None:
+    """Loss of a threshold (or, for scores, a shift) chosen on half of the items, on the other half.
+
+    Both halves in turn, for several random halves; the mean loss of each answer is returned. None
+    without enough items or different values.
+    """
+    units, code = np.unique(item, return_inverse=True)
+    if len(units) < 4:
+        return None
+    halves = random_halves(len(units), np.random.default_rng(SEED))[:, code] > 0
+    label = answers["label"].to_numpy(np.float64)
+    if verdicts.kind == "score":
+        score = answers["score"].to_numpy(np.float64)
+        return _mean_held_out(
+            halves, lambda fit: np.abs(score + np.median((label - score)[fit]) - label)
+        )
+    value = answers["expected" if probable else "score"].to_numpy(np.float64)
+    if len(np.unique(value.round(6))) < MIN_VALUES:
+        return None
+    cuts = np.unique(np.quantile(value, np.linspace(0, 1, MAX_THRESHOLDS + 1)[1:-1]).round(9))
+    cuts = np.unique(np.append(cuts, 0.5))
+    wrong = (value[:, None] >= cuts) != (label >= 0.5)[:, None]
+    nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equal thresholds the least moved
+
+    def loss(fit: np.ndarray) -> Floats:
+        errors = wrong[fit].sum(axis=0)[nearest]
+        return np.asarray(wrong[:, nearest[int(errors.argmin())]], np.float64)
+
+    return _mean_held_out(halves, loss)
+
+
+def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
+    """Mean loss of each answer over the halves that did not contain it."""
+    total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
+    for half in halves:
+        for fit in (half, ~half):
+            total += np.where(fit, 0.0, loss(fit))
+            count += ~fit
+    return np.asarray(total / count, np.float64)
+
+
+def _advice(
+    losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule]
+) -> PointAdvice | None:
+    """Recommend the cheapest rule with a significant gain on held-out items, if any adjusted gain
+    is significant."""
+    helped = any(
+        one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0
+        for one in rules
+    )
+    if not helped or len(losses) < 2:
+        return None
+    ids = list(losses)
+    columns = np.stack([-losses[id][1] for id in ids] + [np.ones(len(item))], axis=1)
+    _, sums = sum_by_item(columns, item)
+    prices = [losses[id][0] for id in ids]
+    rng = np.random.default_rng(SEED)
+    bounds = (-math.inf, math.inf)
+    for price, place, gain in gains_by_price(sums[:, :-1], sums[:, -1], prices, rng, "", bounds):
+        if place and gain.low is not None and gain.low > 0:
+            return PointAdvice(ids[place], price, gain)
+    return None
+
+
+def point_remedies_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on remedies of single answers, as judge -> prompt -> rules, missing rules
+    and recommendation."""
+    nested: dict[str, Any] = {}
+    for (judge, prompt), found in point_remedies(frame).items():
+        name = "agreement" if found.kind == "pass" else "mae"
+        advice = found.advice
+        nested.setdefault(judge, {})[prompt] = {
+            "rules": {one.id: _rule_values(one, name) for one in found.rules},
+            "missing": dict(found.missing),
+            "recommendation": {"rule": advice.rule, "calls": advice.calls, "gain": advice.gain}
+            if advice
+            else {"rule": None},
+        }
+    return nested
+
+
+def _rule_values(one: PointRule, name: str) -> dict[str, Any]:
+    values: dict[str, Any] = {"calls": round(one.calls, 4), name: one.value}
+    if one.gain is not None and one.adjusted is not None:
+        values |= {"gain": one.gain, "adjusted": one.adjusted}
+    return values

@@ -1,0 +1,186 @@
+"""All views of studies that judge single answers, alone and beside comparisons."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.view_drawing import (
+    INSTEAD,
+    SHARED_VIEWS,
+    VIEWS,
+    offered_views,
+    render_panels,
+)
+from components.share.report import report_html
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from metrics.labels.label_sections import pass_fail_section
+from studies.exchange.recorded_studies import import_verdicts
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.page_words import says
+
+JUDGES = (
+    "{name: keen, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.5, sensitivity: 0.9, "
+    "specificity: 0.8}, {name: dull, model: simulated, seed: 4, score_noise: 1.5, "
+    "sensitivity: 0.6, specificity: 0.6}"
+)
+
+
+def run_study(store: Store, folder: Path, name: str, prompts: str) -> None:
+    text = (
+        f"name: {name}\ndata: {{source: items.jsonl}}\njudges: [{JUDGES}]\n"
+        f"prompts: [{prompts}]\noptions: rotations\n"
+    )
+    engine = Engine()
+    try:
+        plan = make_plan(parse_study(text, "test", folder))
+        save_plan(plan, store)
+        run = engine.start(plan, store)
+        assert run.wait(120) and run.snapshot().state == "done"
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("points")
+    lines = []
+    for k in range(30):
+        good = {"okapi": k % 3 > 0, "tapir": k % 3 == 0}
+        labels = [{"contestant": who, "value": "pass" if one else "fail"}
+                  for who, one in good.items() if k < 20]  # fmt: skip
+        lines.append({"id": f"q{k}", "instruction": f"question {k}",
+                      "responses": {"okapi": f"answer {k}", "tapir": f"other {k}"},
+                      "labels": labels, "category": "even" if k % 2 else "odd",
+                      "human": [{"judge": "by-design", "shown": ["okapi", "tapir"],
+                                 "picked": "okapi" if good["okapi"] else "tapir"}]})  # fmt: skip
+    text = "\n".join(json.dumps(line) for line in lines)
+    (folder / "items.jsonl").write_text(text, encoding="utf-8")
+    made = Store(folder / "store.db")
+    run_study(made, folder, "passes", "pass-fail")
+    run_study(made, folder, "scores", "score-scale")
+    run_study(made, folder, "both", "pass-fail, score-scale, brief-letters")
+    (folder / "plain.csv").write_text("verdict,label\npass,pass\nfail,\npass,\n", encoding="utf-8")
+    import_verdicts(made, folder / "plain.csv", "plain")
+    yield made
+    made.close()
+
+
+def words_of(made: dict[str, object]) -> str:
+    """The visible text of everything drawn."""
+    parts = [str(value) for value in made.values() if not isinstance(value, bool | dict)]
+    return unescape(re.sub(r"<[^>]+>", " ", " ".join(parts)))
+
+
+def draw(store: Store, study: str, view: str, **chosen: str) -> dict[str, object]:
+    filtered = FilteredStudy(store, study)
+    controls = {}
+    for name, control in VIEWS[view].controls.items():
+        state = control.initial_state(filtered, None)
+        controls[name] = state.value if state else control.first_value
+        assert controls[name] is None or isinstance(controls[name], str | list), name
+    return render_panels(filtered, view, controls | chosen)
+
+
+@pytest.mark.parametrize("study", ["passes", "scores", "plain"])
+@pytest.mark.parametrize("view", INSTEAD)
+def test_a_view_on_comparisons_says_where_to_look_instead(
+    store: Store, study: str, view: str
+) -> None:
+    whole = FilteredStudy(store, study)
+    assert view not in offered_views(whole)
+    assert offered_views(whole, asked=view)[-1] == view
+    made = draw(store, study, view)
+    instead = "Scores" if study == "scores" else "Pass or fail"
+    assert says(str(made["finding"]), view, "alone", "comparisons")
+    assert says(str(made["finding"]), "open", instead)
+    assert made[f"{view} panels"] is False and made["kpis"] == ""
+    drawn = {name for name, value in made.items() if not isinstance(value, bool)}
+    assert drawn == {"finding", "kpis", "data"}
+
+
+@pytest.mark.parametrize("study", ["passes", "scores", "both", "plain"])
+@pytest.mark.parametrize("view", SHARED_VIEWS)
+def test_shared_views_have_content(store: Store, study: str, view: str) -> None:
+    text = words_of(draw(store, study, view))
+    assert len(text) > 200
+    for wrong in ("nan", "None", "No pairs here", "both orders"):
+        assert wrong not in text or (study == "both" and wrong == "both orders"), (wrong, text)
+
+
+def test_models_are_ranked_by_their_corrected_pass_rate(store: Store) -> None:
+    made = draw(store, "passes", "Ranking")
+    assert made["ranking_of_pairs"] is False and made["point_ranking_panel"] is True
+    assert says(str(made["finding"]), "okapi", "tapir")
+    table = str(made["point_ranking"])
+    assert table.index("okapi") < table.index("tapir") and "True pass rate" in table
+    assert "keen · pass-fail" in table and "dull · pass-fail" in table
+    scores = str(draw(store, "scores", "Ranking")["point_ranking"])
+    assert "Mean score" in scores and "True pass rate" not in scores
+    assert says(str(draw(store, "plain", "Ranking")["finding"]), "Only answer", "no ranking")
+
+
+def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
+    made = draw(store, "passes", "Remedies")
+    assert made["remedies_of_pairs"] is False
+    table = str(made["point_remedies"])
+    assert "All orders, combined" in table and says(table, "Corrects", "rate", "not")
+    assert "Not computed" in table and "judged 3 times" in table
+    unlabelled = draw(store, "scores", "Remedies")
+    assert says(str(unlabelled["finding"]), "need labels")
+    assert "Vote" in str(unlabelled["point_remedies"])
+
+
+def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
+    card = str(draw(store, "passes", "Report cards", card="keen")["card"])
+    assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")
+    assert "Passes good answers" in card and says(card, "Changed", "option order")
+    score = str(draw(store, "scores", "Report cards")["card"])
+    assert says(score, "mean score") and says(score, "order", "options")
+
+
+def test_contrasts_compare_pass_rates(store: Store) -> None:
+    made = draw(store, "passes", "Contrasts")
+    assert "Pass rate" in str(made["contrasts"]) and "Consistency" not in str(made["contrasts"])
+    scores = str(draw(store, "scores", "Contrasts")["contrasts"])
+    assert says(scores, "Mean score", "scale")
+
+
+def test_pairs_and_points_in_one_study_have_both(store: Store) -> None:
+    ranking = draw(store, "both", "Ranking")
+    assert ranking["ranking_of_pairs"] is True and ranking["point_ranking_panel"] is True
+    remedies = draw(store, "both", "Remedies")
+    assert remedies["remedies_of_pairs"] is True and remedies["point_remedies_panel"] is True
+    assert "pass-fail" in str(remedies["point_remedies"])
+    assert "score-scale" not in str(remedies["rules"])
+    for view in offered_views(FilteredStudy(store, "both")):
+        assert "nan" not in words_of(draw(store, "both", view)).split(), view
+
+
+def test_the_report_has_the_shared_views(store: Store) -> None:
+    text = str(report_html(store, "passes"))
+    body = text[text.index("<main>") : text.index("</main>")]
+    assert says(body, "Models", "single answers") and says(body, "Remedies", "single answers")
+    assert says(body, "Report card") and "Leaderboard" not in body
+
+
+def test_rates_are_also_given_by_model_and_category(store: Store) -> None:
+    made = draw(store, "passes", "Pass or fail")
+    assert made["pass_parts_panel"] is True
+    table = str(made["pass_parts"])
+    assert all(f">{name}<" in table for name in ("okapi", "tapir", "even", "odd"))
+    assert draw(store, "plain", "Pass or fail")["pass_parts_panel"] is False
+    values = pass_fail_section(store.frame("passes"))["keen"]["pass-fail"]
+    assert set(values["by_contestant"]) == {"okapi", "tapir"}
+    assert set(values["by_category"]) == {"even", "odd"}
+    for parts in (values["by_contestant"], values["by_category"]):
+        for cell, total in values["confusion"].items():
+            assert sum(one["confusion"][cell] for one in parts.values()) == total

@@ -1,0 +1,100 @@
+"""Circular triples: counted by hand, expected by the closed form of the permutation, ties apart."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metrics.labels.intransitive_triples import intransitive_triples
+from metrics.labels.score_contradictions import score_contradictions, score_contradictions_section
+from studies.frames.frame import SEP
+from tests.metrics.labels.test_point_measures import UP, frame_of
+
+CIRCLE = {("a", "b"): 1, ("b", "c"): 1, ("a", "c"): -1}
+ORDER = {("a", "b"): 1, ("b", "c"): 1, ("a", "c"): 1}
+
+
+def verdicts_of(items: list[dict[tuple[str, str], int]]) -> pd.DataFrame:
+    rows = [
+        (f"q{k}", one, other, balance)
+        for k, item in enumerate(items)
+        for (one, other), balance in item.items()
+    ]
+    return pd.DataFrame(rows, columns=["item", "one", "other", "balance"])
+
+
+def test_circles_are_counted_and_ties_left_out() -> None:
+    reverse = {pair: -balance for pair, balance in CIRCLE.items()}
+    tied = CIRCLE | {("a", "c"): 0}
+    found = intransitive_triples(verdicts_of([CIRCLE, reverse, ORDER, ORDER, tied]))
+    assert found is not None
+    assert (found.share.value, found.share.n, found.ties) == (0.5, 4, 1)
+    without = dict.fromkeys(itertools.combinations("ab", 2), 1)
+    assert intransitive_triples(verdicts_of([without])) is None
+    assert intransitive_triples(verdicts_of([tied])) is None
+
+
+def test_four_answers_have_four_triples() -> None:
+    # d loses all; a, b and c form a circle.
+    item = CIRCLE | {(name, "d"): 1 for name in "abc"}
+    found = intransitive_triples(verdicts_of([item, item]))
+    assert found is not None
+    assert (found.share.value, found.share.n) == (0.25, 8)
+
+
+def test_expected_share_follows_from_the_win_shares_of_the_pairs() -> None:
+    # Shares of wins: a over b 3/4, b over c 1/2, a over c 3/4, all independent of the item.
+    signs = {("a", "b"): (1, 1, 1, -1), ("b", "c"): (1, -1, 1, -1), ("a", "c"): (1, 1, -1, 1)}
+    items = [{pair: signs[pair][k % 4] for pair in signs} for k in range(400)]
+    found = intransitive_triples(verdicts_of(items))
+    assert found is not None
+    closed = 0.75 * 0.5 * 0.25 + 0.25 * 0.5 * 0.75
+    assert found.expected == pytest.approx(closed, abs=0.003)
+    assert found.expected_low < closed < found.expected_high
+    # Circles by hand: the third item of four (a>b, b>c, c>a), and the fourth (b>a, c>b, a>c).
+    assert found.share.value == pytest.approx(0.5)
+    assert found.p == pytest.approx(1.0, abs=0.01), "more circles than by chance"
+
+
+def test_a_judge_with_one_order_per_item_has_fewer_circles_than_by_chance() -> None:
+    rng = np.random.default_rng(3)
+    items = []
+    for _ in range(60):
+        strength = dict(zip("abcd", rng.permutation(4), strict=True))
+        items.append(
+            {
+                (one, other): 1 if strength[one] > strength[other] else -1
+                for one, other in itertools.combinations("abcd", 2)
+            }
+        )
+    found = intransitive_triples(verdicts_of(items))
+    assert found is not None
+    assert found.share.value == 0 and found.share.n == 240
+    assert found.expected == pytest.approx(0.25, abs=0.03) and found.p < 0.01
+
+
+def test_random_verdicts_are_rarely_called_more_orderly_than_chance() -> None:
+    rng = np.random.default_rng(11)
+    pairs = list(itertools.combinations("abc", 2))
+    below = 0
+    for _ in range(25):
+        items = [{pair: int(rng.choice([-1, 1])) for pair in pairs} for _ in range(30)]
+        found = intransitive_triples(verdicts_of(items))
+        assert found is not None
+        below += found.p <= 0.05
+    assert below <= 5  # 1.25 expected; 6 or more has a probability of 0.1 %
+
+
+def test_triples_stand_beside_the_contradictions_of_a_judge_with_both() -> None:
+    scores = [("q", who, UP, [float(k)], False) for k, who in enumerate("abc", start=1)]
+    picks = [("q", SEP.join(pair), None, 0 if won > 0 else 1, False)
+             for pair, won in CIRCLE.items()]  # fmt: skip
+    found = score_contradictions(frame_of([*scores, *picks]))["j"]
+    assert found.triples is not None and found.triples.share.value == 1.0
+    # a > b and b > c contradict the rising scores, c > a does not.
+    assert found.share.value == pytest.approx(2 / 3)
+    section = score_contradictions_section(frame_of([*scores, *picks]))["j"]
+    assert section["triples"]["share"].value == 1.0

@@ -1,0 +1,169 @@
+"""Remedies for single answers: credits and distances by hand, and closed forms of known judges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
+from studies.domain import Estimate
+from studies.frames.frame import SEP, frame_from_rows
+
+PASSES = (SEP.join(("fail", "pass")), SEP.join(("pass", "fail")))
+SCALES = tuple(SEP.join(names) for names in ("12345", "23451", "34512"))
+
+Row = tuple[str, str, float, bool, str | None]
+"""Item, arrangement, score, whether it is a noise-floor repeat, probabilities."""
+
+
+def frame_of(rows: list[Row], labels: dict[str, object]) -> pd.DataFrame:
+    made = [
+        (k, item, "j", "p", "m", offered, k, noise, 1, "ok", None, None, f"[{score}]", shares, k)
+        for k, (item, offered, score, noise, shares) in enumerate(rows)
+    ]
+    facts = {item: {"labels": {"m": value}} for item, value in labels.items()}
+    return frame_from_rows(made, facts, study="s")
+
+
+def remedies_of(rows: list[Row], labels: dict[str, object]) -> PointRemedies:
+    return point_remedies(frame_of(rows, labels))["j", "p"]
+
+
+def rule(found: PointRemedies, id: str) -> PointRule:
+    return next(one for one in found.rules if one.id == id)
+
+
+def covers(estimate: Estimate | None, value: float) -> bool:
+    assert estimate is not None and estimate.low is not None and estimate.high is not None
+    return estimate.low <= value <= estimate.high
+
+
+def test_majority_over_arrangements_by_hand() -> None:
+    # q0: right twice, 1 and 1. q1: right once: half. q2: wrong twice. Undecided counts half.
+    verdicts = {"q0": (1, 1), "q1": (1, 0), "q2": (0, 0)}
+    rows: list[Row] = [
+        (item, PASSES[k], float(score), False, None)
+        for item, both in verdicts.items()
+        for k, score in enumerate(both)
+    ]
+    found = remedies_of(rows, dict.fromkeys(verdicts, "pass"))
+    assert found.kind == "pass" and found.rules[0].id == "single"
+    assert found.rules[0].value.value == pytest.approx(0.5)
+    both = rule(found, "arrangements")
+    assert (both.calls, both.value.value) == (2, pytest.approx(0.5))
+    assert both.gain is not None and both.gain.value == pytest.approx(0.0)
+    assert set(found.missing) == {"expected-arrangements", "repeats", "threshold"}
+    assert found.advice is None
+
+
+def test_scores_lose_their_distance_to_the_label() -> None:
+    # Labels 3; scores 1, 3 and 5 in three orders: one call is 4/3 away, the mean 0.
+    rows: list[Row] = [
+        (f"q{k}", offered, score, False, None)
+        for k in range(8)
+        for offered, score in zip(SCALES, (1.0, 3.0, 5.0), strict=True)
+    ]
+    found = remedies_of(rows, {f"q{k}": 3 for k in range(8)})
+    assert found.kind == "score"
+    assert found.rules[0].value.value == pytest.approx(4 / 3)
+    mean = rule(found, "arrangements")
+    assert (mean.calls, mean.value.value) == (3, pytest.approx(0.0))
+    assert mean.gain is not None and mean.gain.value == pytest.approx(4 / 3)
+    assert found.advice is not None and found.advice.rule == "arrangements"
+    assert found.advice.gain.value == pytest.approx(4 / 3)
+
+
+def test_expected_scores_need_probabilities() -> None:
+    # The option with the highest probability is 5, the expected score 0.6·5 + 0.4·1 = 3.4.
+    shares = "[0.4, 0.0, 0.0, 0.0, 0.6]"
+    rows: list[Row] = [(f"q{k}", SCALES[0], 5.0, False, shares) for k in range(6)]
+    found = remedies_of(rows, {f"q{k}": 3 for k in range(6)})
+    assert rule(found, "single").value.value == pytest.approx(2.0)
+    expected = rule(found, "expected")
+    assert (expected.calls, expected.value.value) == (1, pytest.approx(0.4, abs=1e-6))
+    assert "arrangements" in found.missing
+
+
+def test_a_shift_is_measured_on_labels_that_did_not_choose_it() -> None:
+    rng = np.random.default_rng(2)
+    labels = {f"q{k}": int(rng.integers(2, 5)) for k in range(60)}
+    rows: list[Row] = [
+        (item, SCALES[0], float(value + 1), False, None) for item, value in labels.items()
+    ]  # one step too high, always
+    found = remedies_of(rows, dict(labels))
+    assert found.rules[0].value.value == pytest.approx(1.0)
+    assert rule(found, "shift").value.value == pytest.approx(0.0)
+    assert found.advice is not None and (found.advice.rule, found.advice.calls) == ("shift", 1)
+
+
+def test_repeats_are_combined_on_the_answers_that_have_them() -> None:
+    rows: list[Row] = []
+    for k in range(10):
+        rows.append((f"q{k}", PASSES[0], 1.0, False, None))
+        if k < 4:  # right in two of three calls
+            rows += [(f"q{k}", PASSES[0], score, True, None) for score in (1.0, 0.0)]
+    found = remedies_of(rows, {f"q{k}": "pass" for k in range(10)})
+    repeats = rule(found, "repeats")
+    assert (repeats.calls, repeats.value.value, repeats.value.n) == (3, 1.0, 4)
+    assert repeats.gain is not None and repeats.gain.value == pytest.approx(1 / 3)
+
+
+def test_a_judge_that_prefers_a_place_gains_from_all_orders() -> None:
+    """Closed form: with three options and probability b for the place offered first, one call is
+    right with (1 − b) q + b/3 … of labels spread evenly; the mean of three orders is nearer."""
+    rng, bias = np.random.default_rng(9), 0.5
+    rows: list[Row] = []
+    labels: dict[str, object] = {}
+    for k in range(300):
+        label = int(rng.integers(1, 6))
+        labels[f"q{k}"] = label
+        for offered in SCALES:
+            first = float(offered.split(SEP)[0])
+            score = first if rng.random() < bias else float(label)
+            rows.append((f"q{k}", offered, score, False, None))
+    found = remedies_of(rows, labels)
+    distance = np.mean([abs(first - label) for first in (1, 2, 3) for label in range(1, 6)])
+    assert covers(found.rules[0].value, bias * float(distance))
+    gain = rule(found, "arrangements").adjusted
+    assert gain is not None and gain.low is not None and gain.low > 0
+
+
+def test_a_moved_threshold_recovers_a_severe_judge() -> None:
+    """The judge passes good answers with a probability around 0.4 and bad ones around 0.2, so that
+    it fails all; a threshold of 0.3 tells them apart."""
+    rng = np.random.default_rng(4)
+    rows: list[Row] = []
+    labels: dict[str, object] = {}
+    for k in range(200):
+        good = k % 2 == 0
+        p = float(np.clip(rng.normal(0.4 if good else 0.2, 0.05), 0.01, 0.49))
+        rows.append((f"q{k}", PASSES[0], 0.0, False, f"[{1 - p}, {p}]"))
+        labels[f"q{k}"] = "pass" if good else "fail"
+    found = remedies_of(rows, labels)
+    assert found.rules[0].value.value == 0.5
+    moved = rule(found, "threshold").value
+    assert covers(moved, 0.977), "a normal distribution exceeds two deviations with 2.3 %"
+    assert found.advice is not None and found.advice.rule == "threshold"
+
+
+def test_null_rules_are_rarely_recommended() -> None:
+    """A judge that is right with 70 % in each of two orders, independently: two verdicts are worth
+    as much as one, and any threshold on their number gives 70 % again."""
+    rng = np.random.default_rng(8)
+    called = 0
+    for _ in range(20):
+        good = rng.random(40) < 0.5
+        rows: list[Row] = [
+            (f"q{k}", offered, float((rng.random() < 0.7) == good[k]), False, None)
+            for k in range(40)
+            for offered in PASSES
+        ]
+        labels = {f"q{k}": "pass" if good[k] else "fail" for k in range(40)}
+        called += remedies_of(rows, dict(labels)).advice is not None
+    assert called <= 3  # 1 expected; 4 or more has a probability of 1.6 %
+
+
+def test_without_labels_there_is_nothing_to_compare() -> None:
+    rows: list[Row] = [("q0", PASSES[0], 1.0, False, None)]
+    assert point_remedies(frame_of(rows, {})) == {}

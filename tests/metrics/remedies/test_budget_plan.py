@@ -1,0 +1,103 @@
+"""Plan for a budget: known judges recovered, no price is never free, selection costs nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from metrics.remedies.budget_plan import BudgetPlan, plan_budget
+from metrics.remedies.recommendation import held_out_credits
+from metrics.remedies.remedy_study import study_remedies
+from metrics.summary.remedy_section import RemedyInputs, remedy_section
+from metrics.summary.remedy_tables import render_remedies
+from metrics.summary.summary import to_plain_data
+from studies.domain import Estimate
+from tests.metrics.remedies.known_judges import HardJudge, expected_credit, simulate
+from tests.metrics.remedies.test_closed_forms import single
+
+CHEAP, DEAR = HardJudge(bias=0.2, accuracy=0.65), HardJudge(bias=0.1, accuracy=0.9)
+PRICES = {("j0", "p"): 0.001, ("j1", "p"): 0.02}
+
+
+def plan_of(judges: list[HardJudge], prices: dict, items: int = 600, seed: int = 3) -> BudgetPlan:
+    study = study_remedies(simulate(judges, items, np.random.default_rng(seed)))
+    found = plan_budget(study, prices)
+    assert found is not None
+    return found
+
+
+def covers(estimate: Estimate, value: float) -> bool:
+    assert estimate.low is not None and estimate.high is not None
+    return estimate.low <= value <= estimate.high
+
+
+def test_a_dear_judge_is_used_as_far_as_the_budget_reaches() -> None:
+    plan = plan_of([CHEAP, DEAR], PRICES)
+    assert plan.currency == "dollars" and plan.unpriced == ()
+    cheap, dear = plan.steps[0], plan.steps[-1]
+    assert (cheap.rule.id, cheap.rule.members, cheap.gain) == ("single", (("j0", "p"),), None)
+    assert cheap.cost == pytest.approx(0.001) and dear.cost >= 0.02
+    assert covers(cheap.agreement, expected_credit([CHEAP], lambda v: single(v[0])))
+    one_call = next(
+        step for step in plan.steps
+        if step.rule.members == (("j1", "p"),) and step.rule.id == "single"
+    )  # fmt: skip
+    assert covers(one_call.agreement, expected_credit([DEAR], lambda v: single(v[0])))
+    assert (cheap.comparisons(40), one_call.comparisons(40)) == (40_000, 2_000)
+    for step in plan.steps[1:]:
+        assert step.gain is not None and step.gain.low is not None and step.gain.low > 0
+
+
+def test_an_unknown_price_is_never_free() -> None:
+    plan = plan_of([CHEAP, DEAR], {("j1", "p"): 0.02})
+    assert plan.unpriced == ("j0",)
+    assert {member for step in plan.steps for member in step.rule.members} == {("j1", "p")}
+    calls = plan_of([CHEAP, DEAR], {})
+    assert calls.currency == "calls" and calls.unpriced == ()
+    # At one call per comparison the better judge is used: it costs no more calls.
+    assert calls.steps[0].rule.members == (("j1", "p"),) and calls.steps[0].cost == 1
+
+
+def test_a_local_judge_pays_for_any_number() -> None:
+    plan = plan_of([CHEAP, DEAR], {("j0", "p"): 0.0, ("j1", "p"): 0.02})
+    assert plan.steps[0].cost == 0 and math.isinf(plan.steps[0].comparisons(40))
+
+
+def test_without_known_answers_there_is_no_plan() -> None:
+    frame = simulate([CHEAP], 20, np.random.default_rng(0)).assign(truth=np.int8(-2))
+    assert plan_budget(study_remedies(frame), {}) is None
+
+
+def test_equal_judges_get_one_step_and_an_honest_agreement() -> None:
+    """Four judges that toss coins: choosing the best of many rules must not look like a gain."""
+    coin = HardJudge(bias=0.0, accuracy=0.5)
+    steps, gaps = [], []
+    for seed in range(40):
+        plan = plan_of([coin] * 4, {(f"j{k}", "p"): 0.001 * (k + 1) for k in range(4)}, 60, seed)
+        steps.append(len(plan.steps))
+        gaps.append((plan.steps[-1].agreement.value or 0.0) - 0.5)
+    assert sum(count > 1 for count in steps) <= 12, steps  # some 20 prices are tried in each plan
+    assert abs(np.mean(gaps)) < 0.02
+
+
+def test_held_out_credit_is_that_of_the_rule_chosen_on_other_items() -> None:
+    # The second rule is better by 1 on every item, so it is chosen on every half.
+    credits = np.stack([np.zeros(10), np.ones(10)], axis=1)
+    (_, first, low), (_, second, high) = held_out_credits(
+        credits, [1.0, 2.0], np.random.default_rng(0)
+    )
+    assert (first, second) == (0, 1)
+    assert low == pytest.approx(np.zeros(10)) and high == pytest.approx(np.ones(10))
+
+
+def test_the_summary_has_the_plan_and_prints_it() -> None:
+    frame = simulate([CHEAP, DEAR], 200, np.random.default_rng(3))
+    section = remedy_section(frame, RemedyInputs(prices=PRICES))
+    plan = section["plan"]
+    assert (plan["currency"], plan["unpriced"]) == ("dollars", [])
+    assert plan["steps"][0]["dollars"] == 0.001 and "gain" not in plan["steps"][0]
+    lines = list(render_remedies(to_plain_data(section)))
+    start = next(k for k, line in enumerate(lines) if "dollars per comparison" in line)
+    assert lines[start + 1].split()[0] == "0.001" and lines[start + 1].endswith(": j0")
