@@ -70,7 +70,7 @@ def recommend(
     chosen = next((one for one in prices if helped and _above_zero(one.gain)), None)
     coin = _covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = _advice(chosen) if chosen else _no_advice(judge, coin)
+    sentence = _advice(chosen) if chosen else _no_advice(judge, coin, tried_graded=grid.graded is not None)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
@@ -86,15 +86,16 @@ def _advice(chosen: PriceGain) -> str:
     return f"{imperative(chosen.rule)}: {points(chosen.gain.value)} points."
 
 
-def _no_advice(judge: str, coin: bool) -> str:
+def _no_advice(judge: str, coin: bool, tried_graded: bool) -> str:
     if coin:
         return (
             f"No remedy helps {judge} here: one call is not distinguishable from chance. "
             "A better judge would help."
         )
+    untried = "A better judge" if tried_graded else "A better judge, or graded replies,"
     return (
         f"No remedy helps {judge} here: no difference to one call is significantly above zero. "
-        "A better judge, or graded replies, would help."
+        f"{untried} may help."
     )
 
 

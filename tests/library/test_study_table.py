@@ -181,3 +181,4 @@ def test_the_larger_recorded_judge_is_better_than_a_coin_and_no_rule_improves_it
     assert rules.loc["agree", "right_when_decided"] == pytest.approx(sum(agreed) / len(agreed))
     assert rules.loc["single", "agreement_low"] > 0.7
     assert found.section["recommendation"]["rule"] is None
+    assert "graded" not in found.recommendation  # its replies are graded already
