@@ -221,6 +221,18 @@
     document.querySelector(`#eh-results-view [data-testid="${link.dataset.view}-radio-label"]`)?.click();
     scrollTo({top: 0});
   });
+  // A button that presses another one: [data-click="#eh-share"].
+  document.addEventListener("click", (event) => document.querySelector(event.target.closest("[data-click]")?.dataset.click ?? "#none")?.click());
+
+  // A link with values for controls of Results, such as a judge's report card: the page is opened anew with them.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-go]");
+    if (!link) return;
+    const url = new URL(location.href);
+    for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
+    for (const [name, value] of Object.entries({tab: "results", ...JSON.parse(link.dataset.go)})) url.searchParams.set(name, value);
+    location.assign(url);
+  });
 
   // ---- a view is being drawn: an element of its own, since a class on the body restyles the whole page
   const badge = document.createElement("div");

@@ -128,9 +128,25 @@ def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(vi
     wait_for(page.locator("#eh-run").is_visible)
 
 
+def test_what_to_buy_next_changes_the_study_and_makes_no_call(visit):
+    page = visit("tab=study")
+    page.get_by_text("Is that enough?").click()
+    page.locator("#eh-power-fold[open]").wait_for()
+    assert page.locator("#eh-power-fold svg").first.is_visible()
+    page.get_by_label("Add: A second reply to each call").click()
+    wait_for(lambda: "repeats: 2" in file_of(page))
+    wait_for(lambda: "24 comparisons × 2 orders" in page.locator("#eh-plan").text_content())
+    assert page.locator("#eh-power-fold").get_attribute("open") is not None  # stays unfolded
+    page.get_by_label("Add: 50 more questions").click()
+    wait_for(lambda: "62 questions" in page.locator("#eh-steps").inner_text())
+    page.locator('[data-field="sample"][value="first 50"]').check()
+    wait_for(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
+    assert "take: first" in file_of(page)
+
+
 def test_the_form_is_that_of_the_study_in_the_header(visit):
     page = visit("tab=study")
-    page.locator('[data-field="data.count"][value="50"]').check()
+    page.locator('[data-field="sample"][value="random 50"]').check()
     mine = wait_for(page.locator("#eh-study input").input_value)
     wait_for(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
     for name, said in (("Probe set, four options", "again"), (mine, "50 questions")):

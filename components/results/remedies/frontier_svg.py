@@ -10,17 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from components.html.format import count, number
-from components.html.markup import EMPTY, Markup, fill, join
-from components.results.remedies.computed import RemedyView, line_dollars
-from components.results.remedies.mark_layout import (
-    RADIUS,
-    NamePlace,
-    circle_box,
-    place_marks,
-    place_name,
-)
-from components.results.remedies.svg_pieces import (
+from components.charts.svg_pieces import (
     Canvas,
     Point,
     Scale,
@@ -30,6 +20,16 @@ from components.results.remedies.svg_pieces import (
     svg,
     svg_line,
     wide_and_narrow,
+)
+from components.html.format import count, number
+from components.html.markup import EMPTY, Markup, fill, join
+from components.results.remedies.computed import RemedyView, line_dollars
+from components.results.remedies.mark_layout import (
+    RADIUS,
+    NamePlace,
+    circle_box,
+    place_marks,
+    place_name,
 )
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.rule_names import rule_words

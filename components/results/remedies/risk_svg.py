@@ -6,10 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import number
-from components.html.markup import Markup, fill
-from components.results.remedies.computed import RemedyView
-from components.results.remedies.svg_pieces import (
+from components.charts.svg_pieces import (
     CHARACTER_WIDTH,
     LEFT,
     Canvas,
@@ -22,6 +19,9 @@ from components.results.remedies.svg_pieces import (
     svg_text,
     wide_and_narrow,
 )
+from components.html.format import number
+from components.html.markup import Markup, fill
+from components.results.remedies.computed import RemedyView
 from metrics.remedies.risk_coverage import CoveragePoint
 
 CLOSE: Final = 20.0

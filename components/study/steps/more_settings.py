@@ -69,9 +69,15 @@ def settings_text(study: LenientStudy) -> str:
         f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
         f"filter {_short_filter(study)}" if isinstance(study.value(*DATA.where), Mapping)
         and study.value(*DATA.where) else "",
-        f"seed {study.text_value(*DATA.seed)}" if study.value(*DATA.count) else "",
+        _sample_text(study) if study.value(*DATA.count) else "",
     ]  # fmt: skip
     return " · ".join(part for part in parts if part)
+
+
+def _sample_text(study: LenientStudy) -> str:
+    if study.text_value(*DATA.take) == "first":
+        return f"the first {study.text_value(*DATA.count)} questions"
+    return f"seed {study.text_value(*DATA.seed)}"
 
 
 def _short_filter(study: LenientStudy) -> str:
