@@ -41,18 +41,19 @@ FRAME_ROW_FIELDS: Final = 15
 
 
 def frame_from_rows(
-    rows: Iterable[tuple[Any, ...]],
+    rows: Iterable[tuple[Any, ...]] | JudgementColumns,
     items: Mapping[str, Mapping[str, Any]],
     *,
     study: str,
     families: Mapping[str, str] | None = None,
     judge_families: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Build the frame of a study from `Store.frame_rows` and `Store.item_facts`.
+    """Build the frame of a study from `Store.frame_rows`, or from columns made of them, and
+    `Store.item_facts`.
 
     This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
     """
-    columns = JudgementColumns(rows, NO_PICK)
+    columns = rows if isinstance(rows, JudgementColumns) else JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
     parts = [tuple(text.split(SEP)) for text in arrangements]
     item_codes, item_names = columns.codes("item"), columns.names("item")
