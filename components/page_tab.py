@@ -7,6 +7,8 @@ reveals which model wrote an answer.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -158,9 +160,11 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     interactive = page.interactive
 
     def open_page(request: gr.Request) -> list[Any]:
-        names = study_tab.study_names(store)
         requested = dict(request.query_params)
         name = requested.get("study", "")
+        if requested.get("tab") == "results":
+            read_ahead(store, name)
+        names = study_tab.study_names(store)
         if name and name not in names:
             gr.Warning(
                 escape(f"There is no study named {name!r} on this page. Choose a study at the top.")
@@ -195,6 +199,20 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
         outputs += home_tab.opening_outputs(interactive.home)
         outputs += study_tab.opening_outputs(interactive.study)
     blocks.load(open_page, None, outputs, **QUIET)
+
+
+def read_ahead(store: Store, name: str) -> None:
+    """Start reading the verdicts of a study while its asks are counted and the page is built.
+
+    A shared store is left out: it needs the visitor of the request, which a thread does not have.
+    """
+
+    def read() -> None:
+        with contextlib.suppress(EvenhandError):  # the event that needs the frame reports it
+            store.frame(name)
+
+    if name and not isinstance(store, VisitorStore):
+        threading.Thread(target=read, name="read ahead", daemon=True).start()
 
 
 def _bind_view(page: PageParts, store: Store) -> None:
