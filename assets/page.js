@@ -249,6 +249,7 @@
     clearTimeout(patience);
     clearTimeout(marking);
     on ? markEmpty() : unmarkEmpty();
+    for (const part of document.querySelectorAll("#eh-results-finding, .eh-view")) part.classList.toggle("eh-dim", on);
     if (!badge.isConnected) document.body.append(badge);
     badge.textContent = on ? "Drawing\u2026" : "";
     badge.classList.toggle("on", on);
@@ -274,7 +275,8 @@
   // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
   let early = "", openingStudy = true;
   const chooseView = (view) => { if (openingStudy) early = view; };
-  const startOpening = () => { openingStudy = true; };
+  const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
+  const startOpening = () => { openingStudy = true; staleNote(true); };
   // True if another view was chosen meanwhile: its switch is pressed, which draws it.
   const earlyView = (view) => {
     const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);
@@ -523,6 +525,14 @@
     if (told) told.textContent = node.value;
   };
 
+  // A job reads the study file: changes on their way to it come first, for at most ten seconds.
+  const startErrand = (errand, waited = 0) => {
+    rest(true);
+    if (waiting.length && waited < 10000) return setTimeout(() => startErrand(errand, waited + 100), 100);
+    lines.errand.props.value = errand;
+    lines.errand.trigger("select", {});
+  };
+
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
     element.addEventListener("input", ({target}) => {
@@ -546,7 +556,7 @@
       const {renames} = node.dataset;           // a judge named after its model: its key moves along
       if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
       if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
-      if (errand) { rest(true); lines.errand.props.value = errand; lines.errand.trigger("select", {}); }
+      if (errand) startErrand(errand);
       if (goto) show(document.querySelector(goto));
       if (fold) node.setAttribute("aria-expanded", document.querySelector(fold).classList.toggle("open"));
       if (step) { const input = node.parentElement.querySelector("input"); step > 0 ? input.stepUp() : input.stepDown(); commit(input); }
@@ -627,7 +637,7 @@
     setTimeout(() => { if (arriving) arrive(tab); }, 20000);
   };
   evenhand.arrived = () => { if (arriving) arrive(arriving); };
-  evenhand.shown = (study) => { shownStudy = study; evenhand.followStudy(study); evenhand.arrived(); };
+  evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); evenhand.arrived(); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers

@@ -121,7 +121,7 @@ VIEW: Final = View(
                 Panel("people", draw_people, (Body("people", "eh-over-people"),)),
             )
         ),
-        Panel("advice", draw_advice, (Body("advice", "eh-over-advice"),)),
+        Panel("advice", draw_advice, (Body("advice", "eh-over-advice"),), visibility="hidden"),
         Panel("exports", draw_exports, (Body("exports", "eh-over-exports"),)),
     ),
     finding,

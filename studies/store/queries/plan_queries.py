@@ -6,7 +6,7 @@ An ask is live if a run makes its call; recorded verdicts and votes are recorded
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX, Ask
 from studies.frames.frame import SEP
@@ -125,9 +125,10 @@ class PlanQueries(StoreFile):
 
         One pass over the plan serves all counts of a study; of a large one it is cached on disk.
         """
-        return [tuple(row) for row in self.cached(name, "asks", lambda: self._count_asks(name))]
+        rows = self.cached(name, "asks", lambda: self._count_asks(name))
+        return [(j, p, o, s, n) for j, p, o, s, n in rows]
 
-    def _count_asks(self, name: str) -> list[list[str | int]]:
+    def _count_asks(self, name: str) -> list[list[Any]]:
         rows = self.read(
             "SELECT p.judge, p.prompt, p.origin, COALESCE(j.status, 'pending'), count(*) "
             f"FROM plan p LEFT JOIN judgements j USING(key) WHERE p.study={STUDY_ID} "
