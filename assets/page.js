@@ -245,11 +245,12 @@
     marking = setTimeout(markEmpty, 300);
   };
   const unmarkEmpty = () => document.querySelectorAll(".eh-wait").forEach((panel) => panel.classList.remove("eh-wait"));
+  const RESULTS = "#eh-results-finding, #eh-results-kpis, #eh-results-data, .eh-view";
   const drawing = (on) => {
     clearTimeout(patience);
     clearTimeout(marking);
     on ? markEmpty() : unmarkEmpty();
-    for (const part of document.querySelectorAll("#eh-results-finding, .eh-view")) part.classList.toggle("eh-dim", on);
+    for (const part of document.querySelectorAll(RESULTS)) { part.classList.toggle("eh-dim", on); if (!on) part.classList.remove("eh-old"); }
     if (!badge.isConnected) document.body.append(badge);
     badge.textContent = on ? "Drawing\u2026" : "";
     badge.classList.toggle("on", on);
@@ -276,7 +277,8 @@
   let early = "", openingStudy = true;
   const chooseView = (view) => { if (openingStudy) early = view; };
   const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
-  const startOpening = () => { openingStudy = true; staleNote(true); };
+  // The numbers of the study before must not stand under the name of the new one.
+  const startOpening = () => { openingStudy = true; staleNote(true); document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old")); };
   // True if another view was chosen meanwhile: its switch is pressed, which draws it.
   const earlyView = (view) => {
     const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);

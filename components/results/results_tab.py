@@ -49,13 +49,16 @@ def build() -> ResultsTab:
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(names, "View", elem_id="eh-results-view")
         filters = build_filters()
-    common = {"finding": ClickableHTML(elem_id="eh-results-finding"), "kpis": ClickableHTML()}
+    common = {
+        "finding": ClickableHTML(elem_id="eh-results-finding"),
+        "kpis": ClickableHTML(elem_id="eh-results-kpis"),
+    }
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
         for name, view in VIEWS.items():
             with gr.Tab(name, id=name):
                 parts[name] = build_view(view)
-    common["data"] = ClickableHTML()
+    common["data"] = ClickableHTML(elem_id="eh-results-data")
     draw = {
         name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
         for place, name in enumerate(names)
