@@ -114,9 +114,9 @@ def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
 
 def _share_summary(last: SharePoint | None, even: float) -> str:
     if last is None:
-        return "No verdicts other than ties yet."
+        return "No verdict prefers an answer yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)
     return (
-        f"Share of the answer shown first: {percent(estimate)}; without a preference it is "
-        f"{share(even, 0)}."
+        f"Share of verdicts for the answer shown first, ties left out: {percent(estimate)}; "
+        f"expected without a preference: {share(even, 0)}."
     )

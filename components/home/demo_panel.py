@@ -19,8 +19,8 @@ from studies.store.store import Store
 SHOWN_PAIRS: Final = 20
 SLOT_CLASSES: Final = ("first", "second")
 DATA_TEXT: Final = (
-    "Real replies of SmolLM2-135M-Instruct to the built-in probe set, recorded. It is far too "
-    "small to rank models: it is here to show what position bias looks like."
+    "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This model is "
+    "far too small to rank models: it shows what position bias looks like."
 )
 
 
@@ -87,8 +87,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
-        f"The same colour twice means that only the order decided: {same} of these "
-        f"{count(len(orders), 'pair')}."
+        "The same colour in both rows means that only the order decided. This happened in "
+        f"{same} of these {count(len(orders), 'pair')}."
     )
     return wrap(
         fill(

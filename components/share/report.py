@@ -239,8 +239,8 @@ def _points_method(view: FilteredStudy) -> str:
     start = (
         f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(usable)} had a readable verdict; the other replies enter no rate. Intervals are "
-        f"95{NARROW_SPACE}% and treat items as clusters."
+        f"{count(usable)} had a readable verdict; the other replies are not counted in any rate. "
+        f"Intervals are 95{NARROW_SPACE}% and treat items as clusters."
     )
     if not has_pass_fail(view):
         return (
@@ -248,9 +248,9 @@ def _points_method(view: FilteredStudy) -> str:
             "answers."
         )
     return (
-        f"{start} The true pass rate uses labels where they exist, elsewhere the estimate of "
-        "Rogan and Gladen with the limits of Lang and "
-        "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
+        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
+        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
+        "assumes equal error rates on labelled and unlabelled answers."
     )
 
 

@@ -164,9 +164,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
         )
     return nothing_to_vote_html(
         "The voting rules select no comparison.",
-        "On no pair of this study do verdicts flip or judges disagree, as the voting rules "
-        "require. Choose “At random” in "
-        "the voting rules.",
+        "The rules ask for pairs on which verdicts flip or judges disagree; this study has "
+        "none. Choose “At random” in the voting rules.",
     )
 
 
@@ -247,21 +246,27 @@ def _parse_verdict(
     most = 2 if mode == "levels" else 1
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
-        raise StudyError("that is not a vote of this ballot; nothing was saved. Reload the page")
+        raise StudyError(
+            "this vote does not fit the ballot shown; nothing was saved. Reload the page"
+        )
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
 def _parse_score(score: Any, buttons: Sequence[VoteButton]) -> Verdict:
     number = isinstance(score, int | float) and not isinstance(score, bool)
     if not number or float(score) not in [button.payload["score"] for button in buttons]:
-        raise StudyError("that is not a score of this ballot; nothing was saved. Reload the page")
+        raise StudyError(
+            "this score does not fit the ballot shown; nothing was saved. Reload the page"
+        )
     return Verdict(scores=(float(score),))
 
 
 def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
-        raise StudyError("that is not an answer of this ballot; nothing was saved. Reload the page")
+        raise StudyError(
+            "this answer does not fit the ballot shown; nothing was saved. Reload the page"
+        )
     return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 
 

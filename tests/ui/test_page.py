@@ -37,7 +37,7 @@ def wait_for(check, seconds: float = 120.0):
 
 def use_simulated(page, name: str) -> None:
     """The form set to a simulated judge on twelve items, under a name."""
-    use_judge(page, "embedded", "Favours the first")
+    use_judge(page, "embedded", "Favours the first answer")
     show_settings(page)
     page.get_by_label("Name of the study").fill(name)
     page.get_by_label("Name of the study").press("Enter")

@@ -37,7 +37,7 @@ def test_from_the_file_to_the_false_passes_without_a_setting(
     wait_for(lambda: page.locator("#eh-study input").input_value() == name)
     areas = page.locator("#eh-pass-areas button")
     areas.first.wait_for()
-    finding = page.get_by_text("It passes 97 % of good answers and 39 % of bad ones.").first
+    finding = page.get_by_text("The judge passes 97 % of good answers and 39 % of bad ones.").first
     finding.wait_for()
     assert areas.count() == 4
     assert page.evaluate("document.documentElement.scrollWidth") <= width

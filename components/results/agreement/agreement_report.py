@@ -113,8 +113,8 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
             ("Krippendorff's α", decimal_cell(alpha), interval_cell(alpha, 1, 2), count(alpha.n))
         )
     caption = (
-        f"Agreement among people on {view.name}: % of pairs of votes on the same two answers that "
-        "are equal; α is corrected for chance. "
-        f"{count(found.voters)} people. {slice_text(view)} 95 % intervals over items."
+        f"Agreement among people on {view.name}: how often, in %, two votes on the same two "
+        f"answers are equal; α is corrected for chance. {count(found.voters)} people. "
+        f"{slice_text(view)} 95 % intervals over items."
     )
     return PaperTable("Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows))

@@ -24,7 +24,11 @@ COEFFICIENTS: Final = {
         heat.KAPPA_SCALE,
         "Cohen's κ between raters, over the verdicts first, second and tie",
     ),
-    "Accuracy": ("share", heat.AGREEMENT_SCALE, "% of verdicts that are equal, ties included"),
+    "Same verdict": (
+        "share",
+        heat.AGREEMENT_SCALE,
+        "% of verdicts on which two raters agree, ties included",
+    ),
     "α": (
         "alpha",
         heat.KAPPA_SCALE,
@@ -33,12 +37,12 @@ COEFFICIENTS: Final = {
     "Without ties": (
         "decisive",
         heat.AGREEMENT_SCALE,
-        "% of verdicts that are equal, where neither rater gives a tie",
+        "% of verdicts on which two raters agree, where neither gives a tie",
     ),
 }
 HOW_TO_VOTE: Final = (
-    "Votes on 40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data "
-    "with the field `human`."
+    "With votes on 40 pairs, agreement is known to about ± 15 points. Vote on the Vote tab, "
+    "or load data with the field `human`."
 )
 
 
@@ -88,8 +92,8 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
         values = f"{number(100 * value)} and {share(other, 0)}"
         return f"{best[0]} and {best[1]} agree with people most often: in {values} of verdicts."
     return (
-        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, without a significant "
-        f"difference to {len(best) - 1} other judges."
+        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, without a "
+        f"significant difference from {len(best) - 1} other judges."
     )
 
 
@@ -163,7 +167,11 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    return [Kpi("Highest accuracy on known answers", share(known[best].value), note=note)]
+    return [
+        Kpi(
+            "Highest accuracy where the better answer is known", share(known[best].value), note=note
+        )
+    ]
 
 
 def _judge_kpis(data: Agreement) -> list[Kpi]:

@@ -102,10 +102,10 @@ def draw_replacements(filtered_study: FilteredStudy) -> Markup:
 
 def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     data = load_agreement(filtered_study)
-    levels = "−2 to 2" if data.has_five_levels else "−1 to 1: compare with “always tie”"
+    levels = "−2 to 2" if data.has_five_levels else "−1 to 1, so compare with the row “always tie”"
     subtitle = (
-        f"MAE: mean absolute error of a judge's score; % of scores within 1 of the people's mean; "
-        f"scores {levels}"
+        "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the "
+        f"people's mean; scores range from {levels}"
     )
     distances = show_distances(data) + targeted_votes_note(data)
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
@@ -168,7 +168,9 @@ def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
 
 NO_DISPUTES_REASON: Final = {
     AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: "Only one judge with one prompt is shown. Add a second one, or remove filters.",
+    JUDGES_SPLIT: (
+        "Only one judge with one prompt is shown. Add a second judge or prompt, or remove filters."
+    ),
     PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }
 

@@ -55,8 +55,8 @@ MEASURES: Final = {
     "Entropy": MatrixMeasure(
         "entropy",
         heat.ENTROPY_SCALE,
-        f"entropy of the chosen position, 1 = no preferred position; small number: consistency; "
-        f"{_CI_TEXT}",
+        "entropy of the chosen position, 1 = no preferred position; in small print: "
+        f"consistency; {_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
@@ -75,7 +75,7 @@ MEASURES: Final = {
     "First-position share": MatrixMeasure(
         "first_share",
         heat.FIRST_SHARE_SCALE,
-        f"% of verdicts other than ties for the answer shown first; {_CI_TEXT}",
+        f"% of verdicts for the answer shown first, ties left out; {_CI_TEXT}",
         verdicts=True,
     ),
     "Position term": MatrixMeasure(
@@ -254,8 +254,8 @@ def _hover_lines(
             lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:
             lines.append(
-                f"Of two equal answers, the one shown first wins "
-                f"{share(first_share_if_equal(one).value, 0)}"
+                "Of two equally good answers, the one shown first would win "
+                f"{share(first_share_if_equal(one).value, 0)} of verdicts"
             )
         lines.append(_json_path(grid, place, key))
         found[place] = [line for line in lines if line]

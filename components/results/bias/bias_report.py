@@ -31,7 +31,7 @@ def report_matrix(view: FilteredStudy) -> ReportPanel | None:
 def report_slots(view: FilteredStudy) -> ReportPanel:
     verdicts = "votes" if view.has_only_people else "verdicts"
     subtitle = f"% of decisive {verdicts} for each position, 95 % CI"
-    return ReportPanel("Chosen slots", subtitle, panels.show_slots(view.frame))
+    return ReportPanel("Chosen positions", subtitle, panels.show_slots(view.frame))
 
 
 def report_flips(view: FilteredStudy) -> ReportPanel | None:
@@ -64,11 +64,11 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
             )
         )
     caption = (
-        f"Position bias on {view.name}: % of comparisons with the same verdict in every order "
-        "(consistency), % of decisive verdicts for the answer shown first, entropy of the chosen "
-        "position (1 is even), % of verdicts that change when a call is repeated in the same order "
-        f"(noise floor). {slice_text(view)} 95 % intervals over items; n: comparisons with a "
-        "readable verdict in every order."
+        f"Position bias on {view.name}. Consistency: % of comparisons with the same verdict "
+        "in every order. First: % of decisive verdicts for the answer shown first. Entropy: "
+        "entropy of the chosen position (1 is even). Noise (noise floor): % of verdicts that "
+        f"change when a call is repeated in the same order. {slice_text(view)} 95 % intervals "
+        "over items; n: comparisons with a readable verdict in every order."
     )
     head = (
         *("Judge", "Consistency", "95 % CI", "First", "95 % CI"),

@@ -130,7 +130,7 @@ def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt."""
     if bias.options != 2 or not bias.tables:
         return empty_state(
-            "No pairs here.", "The direction of flips needs pairs judged in both orders."
+            "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
     rows = [
         FlipRow(
@@ -162,7 +162,9 @@ def default_kpis_html(
         ),
         _share_kpi("Answer shown first wins", bias.whole("first_share")),
         _share_kpi(
-            "Changes on a repeat", bias.whole("noise_floor"), before="asked twice in one order; "
+            "Changes on a repeat",
+            bias.whole("noise_floor"),
+            before="calls repeated in the same order; ",
         ),
         _share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
@@ -184,7 +186,7 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = _share_kpi("Changes on a repeat", noise, before="asked twice in one order; ")
+    fourth = _share_kpi("Changes on a repeat", noise, before="calls repeated in the same order; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
@@ -333,7 +335,7 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
     if first is not None:
         parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")
     if right is not None:
-        parts.append(f"correct on {share(right, 0)} of pairs with a known answer")
+        parts.append(f"correct on {share(right, 0)} of pairs with a known better answer")
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
 
 
@@ -354,5 +356,5 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         return "No strong preference for a position or a label."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
-        return f"It favours the **position**: {position}."
-    return f"It favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."
+        return f"The judge favours the **position**: {position}."
+    return f"The judge favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."

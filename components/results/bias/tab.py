@@ -64,22 +64,21 @@ HOW_MATRIX: Final = (
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
-    "Only verdicts other than ties of comparisons judged in all orders count. Content then "
-    "cancels out: any difference from an even share is due to the position. "
-    "`share = verdicts for the position / verdicts other than ties`."
+    "Only comparisons judged in all orders count, and ties are left out. Content then cancels "
+    "out: any difference from an even share is due to the position. `share = verdicts for the "
+    "position / verdicts without ties`."
 )
 HOW_FLIPS: Final = (
     "A pair flips if its two orders do not choose the same answer (or both a tie).\n\n"
     + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
-    "Let f be the share of the first position when the labels are A, B, and g its share when "
-    "they are B, A: "
-    "`position = (f + g)/2`, `label = (f + 1 − g)/2`; 50 means no preference in both. Among N "
-    "options: the "
-    "choice model `P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the "
-    "share of each position among equal answers. Intervals: jackknife "
-    "over items for pairs, sandwich standard error over items for N options."
+    "f is the share of the first position when the labels are A, B; g is its share when the "
+    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 means no "
+    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position "
+    "+ λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
+    "Intervals: jackknife over items for pairs, sandwich standard error over items for N "
+    "options."
 )
 HOW_TESTS: Final = (
     "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are as "
@@ -179,12 +178,12 @@ def draw_labels(filtered_study: FilteredStudy) -> Drawn:
     bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (
-            f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; each label was used in both "
-            "positions"
+            f"% of verdicts for the first position and for the first label, ties left out, "
+            f"95{NARROW_SPACE}% CI; each label was used in both positions"
         )
         heading = panel_heading("Position or label?", subtitle)
         return Drawn({"labels": show_slot_or_label(bias)}, heading)
-    subtitle = f"% of choices for each position among equal answers, 95{NARROW_SPACE}% CI"
+    subtitle = f"% of choices for each position among equally good answers, 95{NARROW_SPACE}% CI"
     effects = show_slot_effects(load_option_rows(filtered_study), bias)
     return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 

@@ -250,8 +250,8 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "The options were offered in one order. Set options: rotations to measure the effect "
-            "of the order.",
+            "The options were offered in one order. To measure the effect of the order, set "
+            "options to rotations in the study.",
         )
     texts = [
         f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
@@ -269,8 +269,8 @@ def order_panel(view: PassFailView) -> Markup:
             else []
         ),
         *(
-            f"Offered as {name.replace(' ', ', ')}: the pass rate differs by {decimal(shift, 3)} "
-            "from the other order."
+            f"With the options in the order {name.replace(' ', ', ')}, the pass rate differs "
+            f"by {decimal(shift, 3)} from the other order."
             for name, shift in found.shift.items()
         ),
     ]

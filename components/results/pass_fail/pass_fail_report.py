@@ -17,7 +17,7 @@ def report_areas(view: FilteredStudy) -> ReportPanel | None:
     if found.shown is None:
         return None
     areas = panels.confusion_areas(found)
-    return ReportPanel("Where it is wrong", "area = number of answers", areas)
+    return ReportPanel("Where the judge is wrong", "area = number of answers", areas)
 
 
 def report_rates(view: FilteredStudy) -> ReportPanel | None:

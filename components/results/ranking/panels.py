@@ -263,9 +263,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
     )
     tip = attributes(
         {
-            "data-tip": "Bradley–Terry outside the Elo band\n"
-            "Inside: the Bradley–Terry rating lies within "
-            f"the final band over shuffled orders.\nOutside: {', '.join(away)}",
+            "data-tip": "Bradley–Terry ratings outside the Elo band\nThe band is the range of "
+            f"the final Elo over shuffled orders.\nOutside the band: {', '.join(away)}",
             "tabindex": "0",
         }
     )
@@ -296,8 +295,8 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"(over shuffled orders); {curves} {join_names(names)}, drawn in plan order, {ends} "
-        "outside the band"
+        f"the band is over shuffled orders; {curves} {join_names(names)}, drawn in plan order, "
+        f"{ends} outside the band"
     )
 
 

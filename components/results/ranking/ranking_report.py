@@ -41,16 +41,15 @@ def report_curves(view: FilteredStudy) -> ReportPanel | None:
     if not has_pairs(view):
         return None
     subtitle = (
-        "ratings after each battle, in plan order; band: 95 % of shuffled orders; dotted: "
-        "Bradley–Terry; K 4"
+        "battles in plan order; band: 95 % of shuffled orders; dotted: Bradley–Terry; K-factor 4"
     )
-    return ReportPanel("Elo as battles come in", subtitle, panels.show_elo(view.outcomes))
+    return ReportPanel("Elo after each battle", subtitle, panels.show_elo(view.outcomes))
 
 
 def report_head_to_head(view: FilteredStudy) -> ReportPanel | None:
     if not has_pairs(view):
         return None
-    subtitle = "% of battles that the row's model wins against the column's, ties as half"
+    subtitle = "% of battles that the row's model wins against the column's model, ties count half"
     return ReportPanel("Head-to-head", subtitle, panels.show_head_to_head(view.outcomes))
 
 
@@ -75,10 +74,9 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
                 )
             )
     caption = (
-        f"Ranking on {view.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
-        "ranks as the ranges that the intervals of differences allow, and win rates (ties as "
-        f"half). {rule_text(*view.rule)} "
-        f"{slice_text(view)}"
+        f"Ranking on {view.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
+        "over items, and win rates (ties count half). A rank is the range of places that the "
+        f"intervals of the differences allow. {rule_text(*view.rule)} {slice_text(view)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
     return PaperTable("Ranking", caption, head, tuple(rows))

@@ -85,7 +85,9 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     ]
     if missing:
         heads.append(
-            ColumnHead("Bounds", tip="win rate if all missing verdicts were lost, or all won")
+            ColumnHead(
+                "Bounds", tip="win rate if the model lost all missing verdicts, and if it won all"
+            )
         )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
     return _missing_notice(filtered_study, rates) + value_table(heads, lines, label="Win rates")
@@ -142,14 +144,17 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
-        word = "Excluded" if unreadable == "tie" else "Counted as ties"
-        text += f"{word}, {best} has {number(100 * other.value, 1)} instead of {now}\u202f%. "
+        word = "were excluded" if unreadable == "tie" else "counted as ties"
+        text += (
+            f"If they {word}, the win rate of {best} would be {number(100 * other.value, 1)} "
+            f"instead of {now}\u202f%. "
+        )
     bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
         text += (
-            f"If all missing verdicts were lost or all won, {best} would have {low} to "
-            f"{high}\u202f%."
+            f"If {best} lost all missing verdicts, its win rate would be {low}\u202f%; if it won "
+            f"all, {high}\u202f%."
         )
     title = (
         "Missing verdicts count as ties."
@@ -208,7 +213,7 @@ def wins_scale(even: float) -> heat.ColourScale:
     %."""
     if even == 0.5:
         return heat.WINS_SCALE
-    ends = (f"{number(100 * even)} % even", "100 % chosen; no colour below an even share")
+    ends = (f"{number(100 * even)} % even", "100 % of choices; no colour below an even share")
     return heat.ColourScale("Wins", "w", even, 1, ends)
 
 

@@ -67,10 +67,12 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     items = {item.id: item for item in found.items}
     if found.judgements:
         shown = [_judgement_html(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
-        head = subheading("First comparisons", "as they will be read with these columns")
+        head = subheading("First comparisons", "how these columns will be read")
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
-        head = subheading("First items", "as they will be read; no column is chosen as the verdict")
+        head = subheading(
+            "First items", "how these columns will be read; no column is chosen as the verdict"
+        )
     return head + join(shown)
 
 

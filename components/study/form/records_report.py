@@ -75,7 +75,7 @@ def _error_notice(preview: StudyPreview) -> Markup:
     if has_roles(preview):
         return EMPTY  # the strip below names the column that is missing
     if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
-        advice = "Check the guessed meaning of its columns below and confirm it."
+        advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         details = escape(with_original_name(preview, preview.data_error))
         return notice_html("warn", "The format of this table is unknown.", advice) + fill(
             "<details class='eh-how eh-notes' data-keep='seen'><summary>Details</summary>"
@@ -247,7 +247,8 @@ def _join_report(found: JoinReport) -> Markup:
     on = f"Joined on {', '.join(found.on)}."
     if found.duplicate_questions:
         on += (
-            f" {count(found.duplicate_questions, 'question')} had the same key as another question."
+            f" {count(found.duplicate_questions, 'question')} had the same values in these "
+            "fields as another question."
         )
     return fill(
         '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',

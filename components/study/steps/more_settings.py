@@ -62,7 +62,7 @@ def settings_text(study: LenientStudy) -> str:
         orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
         f"{percent_text(noise)} of calls repeated in the same order" if noise else "",
-        f"{study.text_value(*STUDY.repeats)} times each"
+        f"each call {study.text_value(*STUDY.repeats)} times"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",
         unreadable.get(study.text_value(*STUDY.unreadable), ""),

@@ -48,8 +48,8 @@ def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
-    share = "flips" if plan.study.pair_orders == "both" else "picks of the first"
-    return f"{share} to ± {number(100 * width)} points"
+    share = "share of flips" if plan.study.pair_orders == "both" else "first-position share"
+    return f"{share} known to ± {number(100 * width)} points"
 
 
 def power_html(planned: PlannedStudy, study: LenientStudy, view: FormState) -> Markup:

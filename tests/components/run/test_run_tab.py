@@ -291,7 +291,10 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
         ),
         (JudgeWait("gpt", "budget", "budget reached"), "Budget reached."),
         (JudgeWait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
-        (JudgeWait("gpt", "elsewhere", "3 being asked by another run"), "no call is paid twice"),
+        (
+            JudgeWait("gpt", "elsewhere", "3 being asked by another run"),
+            "no call is paid for twice",
+        ),
     ],
 )
 def test_the_reason_for_waiting_is_always_said(wait, told):
@@ -367,7 +370,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert known.last and "budget reached" in known.last.reason
         budget = raised_budget(known)
         assert budget > known.spent + (known.missing.dollars or 0)
-        assert f"Raise the budget to ${budget:.2f} for this run" in words(show_notices(known))
+        assert says(words(show_notices(known)), "Raise", "budget", f"${budget:.2f}")
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
         RunActions(store, engine, LiveStudies(store)).run_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest_run("small")

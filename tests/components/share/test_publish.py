@@ -57,6 +57,7 @@ def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     assert front["sdk"] == "gradio"
     assert "preload_from_hub" not in front and "hf_oauth" not in front
     assert sorted(path.name for path in frozen.glob("*.db*")) == ["frozen.db"]
+    assert (frozen / "docs" / "GLOSSARY.md").is_file()  # read at the start of the page
 
 
 def test_nothing_is_written_over(judged: Store, tmp_path: Path) -> None:

@@ -159,8 +159,8 @@ def order_tables(view: ScoresView) -> Markup:
         texts = [
             f"Share of scores that change with the order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
-            f"The score of a criterion differs by {decimal(criteria.first, 2)} when it is listed "
-            "first.",
+            f"The score of a criterion changes by {decimal(criteria.first, 2)} when the "
+            "criterion is listed first.",
         ]
         parts += [
             _texts(texts),
@@ -179,7 +179,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score minus that in other orders, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Mean score minus mean score in other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [
@@ -204,7 +204,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
         [name_cell(name), *(value_cell(one, SHIFT, who=name) for one in places)]
         for name, places in by_place.items()
     ]
-    return value_table(heads, rows, label="Criteria by place")
+    return value_table(heads, rows, label="Criteria by position")
 
 
 def agreement_table(view: ScoresView) -> Markup:

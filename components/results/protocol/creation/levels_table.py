@@ -175,7 +175,11 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
     groups = ["All", *sorted(group for (group,) in found if group)]
     columns = [heat.MatrixColumn(row.model) for row in whole]
     keys = ("category" if column == "category" else "group", "contestant")
-    click = "Click to open them" if column == "category" else "Click to open the model's verdicts"
+    click = (
+        "Click to open these verdicts"
+        if column == "category"
+        else "Click to open the model's verdicts"
+    )
     drawn = heat.matrix_html(
         groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click
     )
@@ -192,7 +196,7 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
             title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return title, "It is the mean of an item's scores over both orders, then over items."
+            return title, "The value is the mean over items of the mean over both orders."
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"
@@ -200,10 +204,10 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     side = "is ahead of" if (best.reward.low or 0) > 0 else side
     side = "is behind" if (best.reward.high or 0) < 0 else side
     lead = (
-        f"Its Reward (−100 to 100) is {number(best.reward.value, 1, signed=True)} "
-        f"{POINTS.bounds(best.reward)}; it wins {share(best.win_rate.value, 0)} of its verdicts. "
-        "Both orders are pooled; unusable "
-        "replies are left out."
+        f"The Reward of {best.model} (−100 to 100) is "
+        f"{number(best.reward.value, 1, signed=True)} {POINTS.bounds(best.reward)}; the model "
+        f"wins {share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; "
+        "unusable replies are left out."
     )
     return f"The best of {count(len(known), 'model')}, {best.model}, {side} {against}.", lead
 

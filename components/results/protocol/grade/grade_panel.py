@@ -46,10 +46,13 @@ _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
     "Grade": f"harmonic mean of an item's position entropy and the share of its most chosen "
     f"option, mean over items; {_CI}",
-    "Entropy": f"entropy of an item's chosen positions, divided by log2 N; 1 = no preferred "
+    "Entropy": f"entropy of an item's chosen positions, divided by its maximum; 1 = no preferred "
     f"position; {_CI}",
     "Choice": f"share of an item's choices that go to its most chosen option; {_CI}",
-    "Above chance": f"(grade − chance) / (1 − chance); not comparable between different N; {_CI}",
+    "Above chance": (
+        "(grade − chance) / (1 − chance); not comparable between different numbers of options N; "
+        f"{_CI}"
+    ),
     "Right": f"% of choices equal to the answer that people ranked best; a consistent judge can "
     f"be wrong; {_CI}",
 }
@@ -135,7 +138,8 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
     if not cells:
         return empty_state(
             "No item was shown in rotations.",
-            "Grade Score needs prompts that choose among N options, such as grade-simple.",
+            "Grade Score needs prompts in which the judge chooses among N options, such as "
+            "grade-simple.",
         )
     attribute, scale = GRADE_MEASURES[measure]
     parts = []

@@ -155,8 +155,8 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
         ColumnHead("Each verdict once"),
         ColumnHead(
             f">> counts {STRONG_WINS} times",
-            tip="Arena-Hard's code counts >> (much better) several times; this adds no "
-            "observations",
+            tip="Arena-Hard's code counts each >> (much better) several times, although it is "
+            "one observation",
         ),
     ]
     lines = [

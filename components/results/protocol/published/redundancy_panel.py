@@ -101,7 +101,8 @@ def show_correlations(
         return empty_state(
             "No other benchmarks yet.",
             "Upload a CSV with the columns `model, benchmark, score` and this study's model "
-            "names. A high correlation means that both rank the models alike.",
+            "names. A high correlation means that the study and the benchmark rank the models "
+            "alike.",
         )
     found = study_redundancy(filtered, scores)
     if found is None:
@@ -136,7 +137,7 @@ def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
         return fill('<p class="eh-small">{}</p>', inline_markup(text))
     text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
     return notice_html(
-        "warn", "No model name matches.", f"{text}Rename the models in the CSV as in this study."
+        "warn", "No model name matches.", f"{text}In the CSV, use this study's names of the models."
     )
 
 

@@ -90,7 +90,8 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("", axis=axis),
         ColumnHead(
             "Over orders",
-            tip="95 % range of the Elo over other orders of the items; not a confidence interval",
+            tip="range that contains 95 % of the Elo ratings over other orders of the items; "
+            "not a confidence interval",
         ),
         ColumnHead(
             "# matches",
@@ -194,7 +195,10 @@ def show_skills(filtered: FilteredStudy) -> Markup:
     )
     if len(skills) <= 14:
         return drawn
-    note = f"{count(len(skills) - 1)} skills, the largest first. Scroll to see all of them."
+    note = (
+        f"{count(len(skills) - 1)} skills, those with the most items first. Scroll to see all "
+        "skills."
+    )
     return fill('<div class="eh-scrolls">{}</div>', drawn) + wrap(
         fill('<p class="eh-small">{}</p>', note)
     )
@@ -209,8 +213,8 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
     best = max(rated, key=lambda row: row.elo.estimate.value or 0.0)
     lead = (
-        "Elo is computed online as in VisIT-Bench (K 4, one pass in plan order); intervals are "
-        "added here."
+        "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
+        "app adds the intervals."
     )
     against = max(
         (row for row in rated if row.against_reference.value is not None),
@@ -221,6 +225,6 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
         won = share(against.against_reference.value, 0)
         lead = (
             f"{against.model} wins most often against the human-verified reference: {won} of "
-            f"{count(against.against_reference.n)} games without a tie. {lead}"
+            f"{count(against.against_reference.n)} head-to-heads that are not ties. {lead}"
         )
     return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}.", lead

@@ -91,7 +91,7 @@ def voted(store):
 def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
     data = agreement(voted, "s")
     said = text(show_voters(data))
-    assert says(voters_subtitle(data), "4", "132", "1 flagged", "included")
+    assert says(voters_subtitle(data), "4", "132", "1 person", "flagged", "all votes")
     assert said.index("left") < said.index("ann")
     assert "one position" in said
     # Sides are drawn in blocks of two: of 30 and 3 repeats x is first in half, give or take one.
@@ -208,7 +208,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     )
     assert "chosen" not in store.frame("voted")
     assert "subsets of votes" not in show_voters(data)
-    assert says(voters_subtitle(data), "3", "18 votes; none flagged")
+    assert says(voters_subtitle(data), "3", "18 votes", "none is flagged")
 
 
 # -- what else the issue asks of the tab -----------------------------------------------------------
@@ -241,7 +241,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     data = agreement(store, "prompts")
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
-    assert says(said, "good", "person best")
+    assert says(said, "good", "best replacement")
     assert says(said, "2", "pooled", "agrees best")
     assert best_prompt_sentence([]) == ""
     six_items().save(store)
@@ -255,7 +255,7 @@ def test_prds_people_as_drawn(records, store):
     spec = DataSpec(str(records / "prd"), "prd")
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
-    assert says(voters_subtitle(data), "3", "1,760 votes; none flagged")
+    assert says(voters_subtitle(data), "3", "1,760 votes", "none is flagged")
     said = text(show_voters(data))
     assert said.count("480") >= 2 and "vote1" in said
 

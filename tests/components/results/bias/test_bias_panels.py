@@ -287,7 +287,7 @@ def test_rows_are_named_by_what_differs(judged):
     ("orders", "title", "lead"),
     [
         (0, "do not record the order", "cannot be measured"),
-        (1, "in one order only", "first position wins 100\u202f% of verdicts other than ties"),
+        (1, "in one order only", "first position wins 100\u202f% of verdicts"),
     ],
 )
 def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):

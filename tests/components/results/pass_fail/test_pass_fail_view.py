@@ -51,7 +51,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def test_the_sentence_comes_first(store: Store) -> None:
     title, lead = pass_fail_tab.finding(FilteredStudy(store, "checks"))
-    assert title == "It passes 97 % of good answers and 39 % of bad ones."
+    assert title == "The judge passes 97 % of good answers and 39 % of bad ones."
     assert re.search(r"true pass rate is \*\*59.% \[\d+, \d+\]\*\*, the observed one 73.%", lead)
     assert "points too high" in lead
     assert max(len(text.split()) for text in (title, lead)) <= 25
@@ -59,7 +59,7 @@ def test_the_sentence_comes_first(store: Store) -> None:
 
 def test_a_refused_correction_gives_its_reason(store: Store) -> None:
     _, lead = pass_fail_tab.finding(FilteredStudy(store, "blind"))
-    assert "True pass rate" not in lead and says(lead, "hardly tells good")
+    assert "True pass rate" not in lead and says(lead, "hardly distinguishes good")
 
 
 def test_without_labels_the_view_asks_for_them(store: Store) -> None:

@@ -120,7 +120,7 @@ def test_the_report_has_the_sections(store: Store) -> None:
     assert "Scores by arrangement" in body and "Agreement with labels" in body
     assert "both orders" not in body
     mixed = str(report_html(store, "mixed"))
-    assert "Scores against comparisons" in mixed and "Chosen slots" in mixed
+    assert "Scores against comparisons" in mixed and "Chosen positions" in mixed
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -123,7 +123,7 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_
     # data/README.md: 73 valid; adjusted .4863 / .5137; the first shown both times 16, second 2.
     store = Store(tmp_path / "evenhand.db")
     import_verdicts(store, records / "mtbench_pair", "mt")
-    scene = FilteredStudy(store, "mt", Filter(rule="win only if both agree"))
+    scene = FilteredStudy(store, "mt", Filter(rule="win only if both orders agree"))
     found = protocol_games.game_conflicts(scene)  # one for each of its prompts
     assert sum(one.pairs for one in found) == 73
     assert sum(one.both_first for one in found) == 16

@@ -84,7 +84,7 @@ def test_single_and_multi_image_items_are_rated_apart_with_ties_in_the_matches(s
 def test_the_majority_rule_and_left_out_replies_change_the_matches(pictures):
     # Unreadable replies left out: of q1's pairs only x and y is read in both orders (extraction
     # found the first shown in both, a tie), and q0 stays two ties: 14 + 1 matches, 2 + 1 ties.
-    chosen = Filter(rule="win only if both agree")
+    chosen = Filter(rule="win only if both orders agree")
     found = rows_of(protocol_visit.compute_leaderboard(FilteredStudy(pictures, NAME, chosen)), "x")
     assert (found["single image"].matches, found["single image"].ties) == (15, 3)
 
@@ -149,7 +149,8 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 def test_the_finding_and_the_numbers(scene):
     title, lead = protocol_view.protocol_finding(scene)
     assert says(title, "@reference", "highest Elo: 1,0")
-    assert re.search(r": 0\s% of [46] games without a tie", lead)  # nobody beats the reference
+    # No model beats the reference.
+    assert re.search(r": 0\s% of [46] head-to-heads", lead)
     html = protocol_view.show_kpis(scene)
     assert says(html, "Cost", "head-to-head") and "$0.0073" in html
     assert "&quot;status&quot;: &quot;failures&quot;" in html

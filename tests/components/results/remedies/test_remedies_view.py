@@ -128,7 +128,7 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 def test_every_output_is_filled(prd):
     parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
     assert set(parts) == set(tab.VIEW.output_names) and all(parts.values())
-    assert says(parts["frontier"], "Dollars are off", "no price")
+    assert says(parts["frontier"], "Dollars cannot be shown", "no price")
     assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
 

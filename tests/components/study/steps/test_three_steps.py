@@ -121,7 +121,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     numbers = forecast_by_judge(look.plan)
     html = cost_strip(look.lenient_study, look.plan, numbers, "")
     assert says(html, "12 comparisons × 2", "+ 6", "twice")
-    assert precision_text(look.plan, numbers) == "flips to ± 28 points"
+    assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
     assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
 
@@ -196,6 +196,7 @@ def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(tmp_pat
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
     assert said == (
-        "By design precise and padded are equally good and the best: choosing any of them is right."
+        "By design precise and padded are equally good, and no answer is better: choosing any of "
+        "them is right."
     )
     store.close()
