@@ -38,7 +38,7 @@ def test_three_findings_lead_to_their_views(judged):
     bias, ranking, people = (drawn[name] for name in ("bias", "ranking", "people"))
     assert says(bias, "Swapping", "answers changes") and "always first" in bias
     assert 'data-view="Position bias"' in bias
-    assert says(ranking, "order change", "ranking") and 'data-view="Ranking"' in ranking
+    assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
     assert "1st order" in ranking
     assert 'data-view="People"' in people
     for shown, view in ((bias, "Position bias"), (ranking, "Ranking"), (people, "People")):
