@@ -610,7 +610,7 @@
   document.addEventListener("click", ({target, clientX, isTrusted}) => {
     const drawer = isTrusted && openDrawer();   // the page presses hidden buttons itself
     if (drawer && !drawer.contains(target) && clientX < drawer.getBoundingClientRect().left && target.closest("#eh-form, .gradio-container")) closeDrawer();
-    document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
+    if (isTrusted) document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
   });
   document.addEventListener("keydown", (event) => {
     const menu = event.key === "Escape" && document.querySelector("details.eh-pop[open]");
