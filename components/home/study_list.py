@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from components.html.markup import Markup, escape, fill, join, link_button
 from components.html.pieces import empty_state, panel_html, wrap
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names
+from studies.domain import HUMAN_PREFIX
 from studies.errors import EvenhandError
 from studies.store.store import Store, StudySummary
 
@@ -100,12 +102,13 @@ def _row_html(store: Store, line: StudySummary, state: StudyState, question: Que
 
 
 def _judges_text(store: Store, name: str) -> str:
-    """Name of the only judge, or the number of judges."""
-    try:
-        judges = store.study(name).judges
-    except EvenhandError:
-        return ""  # opening the study reports the error
-    return judges[0].name if len(judges) == 1 else count(len(judges), "judge") if judges else ""
+    """Name of the only judge, or the number of judges; of a study without calls, those of its
+    file."""
+    judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
+    if not judges:
+        with contextlib.suppress(EvenhandError):  # opening the study reports the error
+            judges = {judge.name for judge in store.study(name).judges}
+    return next(iter(judges)) if len(judges) == 1 else count(len(judges), "judge") if judges else ""
 
 
 def _name_html(line: StudySummary, state: StudyState, question: Question) -> Markup:
