@@ -213,7 +213,7 @@ def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     wait_for(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
     page.locator("#eh-save-prompt").click()
     wait_for(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
-    page.get_by_text("Compare with brief-letters on the same items").click()
+    page.get_by_text("Compare with version 1 on the same items").click()
     wait_for(lambda: "version 2" in page.locator("#eh-judges").inner_text())
     page.keyboard.press("Escape")
     page.locator("#eh-prompt-drawer").wait_for(state="hidden")
