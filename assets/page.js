@@ -277,8 +277,20 @@
   let early = "", openingStudy = true;
   const chooseView = (view) => { if (openingStudy) early = view; };
   const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
-  // The numbers of the study before must not stand under the name of the new one.
-  const startOpening = () => { openingStudy = true; staleNote(true); document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old")); };
+  // The address names a study as soon as it is chosen, also while its results are still being drawn;
+  // the numbers of the study before must not stand under its name.
+  const startOpening = (study) => {
+    openingStudy = true;
+    staleNote(true);
+    document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old"));
+    const url = new URL(location.href), named = url.searchParams.get("study");
+    if (!study || named === study) return;
+    if (named) return remember({study});
+    url.searchParams.set("tab", tabOf(url));
+    url.searchParams.set("study", study);
+    history.replaceState(history.state, "", url);   // the view that the address asks for stays
+    inView = study;
+  };
   // True if another view was chosen meanwhile: its switch is pressed, which draws it.
   const earlyView = (view) => {
     const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);

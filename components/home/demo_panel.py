@@ -10,8 +10,9 @@ from components.html.forest_tables import first_visit_table
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import data_note, empty_state, finding_html, legend_key, wrap
-from components.results.bias import panels as bias_view
+from components.results.bias.computed import bias_from_frame
 from components.results.bias.panels import first_visit_rows
+from components.results.bias.sentences import flip_leans
 from components.study.plan import demo_studies
 from metrics.estimation.row_selection import select_picks
 from studies.store.store import Store
@@ -49,7 +50,7 @@ def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
 
 
 def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
-    rows, pairs = first_visit_rows(frame), bias_view.leans_from_frame(frame)
+    rows, pairs = first_visit_rows(frame), flip_leans(bias_from_frame(frame))
     flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
     rate = share(flips / max(1, asked), 0)
     lead = (

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
@@ -36,8 +36,6 @@ from studies.store.ballot_queries import (
     voter_id,
 )
 from studies.store.store import Store
-
-ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
 
 
 def handle_action(
@@ -92,24 +90,12 @@ def _write_failure(
     voted = request.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
         notice = f"**Your vote is saved, but the next ballot cannot be shown:** {why}"
-        return _show_ballot(
-            session,
-            ballot,
-            notice.replace("then resume", "then press Next"),
-            warned=True,
-            fixed=fixed,
-            retried=True,
-        )
-    ballot = replace(ballot, comment=str(request.get("comment") or ""))
-    notice = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
-    return _show_ballot(
-        session,
-        ballot,
-        notice.replace("then resume", "then press it again"),
-        warned=True,
-        fixed=fixed,
-        retried=True,
-    )
+        notice = notice.replace("then resume", "then press Next")
+    else:
+        ballot = replace(ballot, comment=str(request.get("comment") or ""))
+        notice = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
+        notice = notice.replace("then resume", "then press it again")
+    return _show_ballot(session, ballot, notice, warned=True, fixed=fixed, retried=True)
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:

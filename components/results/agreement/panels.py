@@ -7,10 +7,12 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_share_axis
 from components.html.format import count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
+from components.html.pieces import share_kpi
 from components.html.range_table import axis_cell, dumbbell_track, people_track, range_table
 from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
@@ -21,22 +23,22 @@ from studies.domain import Estimate
 COEFFICIENTS: Final = {
     "κ": (
         "kappa",
-        heat.KAPPA_SCALE,
+        scales.KAPPA_SCALE,
         "Cohen's κ between raters, over the verdicts first, second and tie",
     ),
     "Same verdict": (
         "share",
-        heat.AGREEMENT_SCALE,
+        scales.AGREEMENT_SCALE,
         "% of verdicts on which two raters agree, ties included",
     ),
     "α": (
         "alpha",
-        heat.KAPPA_SCALE,
+        scales.KAPPA_SCALE,
         "Krippendorff's α between raters, over the verdicts first, second and tie",
     ),
     "Without ties": (
         "decisive",
-        heat.AGREEMENT_SCALE,
+        scales.AGREEMENT_SCALE,
         "% of verdicts on which two raters agree, where neither gives a tie",
     ),
 }
@@ -142,7 +144,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     assert got is not None
     note = f"{ranked[0]} {interval(got.share, 1, scale=100)}, κ {number(got.kappa.value, 2)}"
     pair = data.among_voters.pair.share
-    two = Kpi("Two people", share(pair.value), note=_estimate_note(pair))
+    two = share_kpi("Two people", pair)
     thin = Kpi(
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
@@ -181,12 +183,6 @@ def _judge_kpis(data: Agreement) -> list[Kpi]:
     a, b, got = two
     note = f"{a} and {b} {interval(got.kappa, 2)}, n {count(got.kappa.n)}"
     return [Kpi(f"Closest two {rater_noun(data)}", f"κ {number(got.kappa.value, 2)}", note=note)]
-
-
-def _estimate_note(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return estimate.note
-    return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
 
 
 # ------------------------------------------------------------------------------ matrix
@@ -231,7 +227,7 @@ def show_categories(data: Agreement) -> Markup:
         data.ranked_judges,
         columns,
         cells,
-        heat.AGREEMENT_SCALE,
+        scales.AGREEMENT_SCALE,
         total=True,
         keys=("row", "category"),
     )

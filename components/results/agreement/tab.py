@@ -185,7 +185,8 @@ MATRIX: Final = Panel(
     controls=(Control("agree", "Coefficient", list(panels.COEFFICIENTS)),),
     how=HOW_MATRIX,
     scale=27,
-    report=agreement_report.report_matrix,
+    in_report=agreement_report.compares_judges,
+    report=agreement_report.report_people,
     table=agreement_report.people_table,
 )
 MERGED_ORDERS: Final = Panel(
@@ -208,7 +209,7 @@ COEFFICIENTS: Final = Panel(
     f"95{NARROW_SPACE}% CI",
     how=HOW_COEFFICIENTS,
     visibility="shown",
-    report=agreement_report.report_coefficients,
+    in_report=agreement_report.compares_judges,
 )
 REPLACEMENTS: Final = Panel(
     "replacements",
@@ -235,7 +236,7 @@ VOTERS: Final = Panel(
     heading_changes=True,
     how=HOW_VOTERS,
     visibility="shown",
-    report=agreement_report.report_voters,
+    in_report=lambda filtered_study: filtered_study.has_only_people,
 )
 VERIFIED: Final = Panel(
     "verified",
@@ -245,7 +246,7 @@ VERIFIED: Final = Panel(
     heading_changes=True,
     how=HOW_VERIFIED,
     visibility="hidden",
-    report=agreement_report.report_verification,
+    in_report=lambda _: True,
 )
 CATEGORIES: Final = Panel(
     "by_category",
@@ -265,7 +266,7 @@ CORRECTED: Final = Panel(
     legend=wrap(CORRECTED_KEYS),
     how=HOW_CORRECTED,
     visibility="shown",
-    report=agreement_report.report_corrected,
+    in_report=agreement_report.compares_judges,
 )
 DISPUTES: Final = Panel(
     "disputes",

@@ -9,7 +9,6 @@ from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
 from components.html.panel import LegendMark, panel_heading
-from components.results.bias import bias_report
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import (
     BY_CATEGORY,
@@ -19,6 +18,7 @@ from components.results.bias.bias_matrix import (
     bias_matrix_html,
     measures_for,
 )
+from components.results.bias.bias_report import position_table
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
 from components.results.bias.many_options import option_finding, show_slot_effects
@@ -142,6 +142,11 @@ def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Dr
     return Drawn({"matrix": matrix}, panel_heading(title, subtitle))
 
 
+def has_judges(filtered_study: FilteredStudy) -> bool:
+    """Whether a judge can flip: different people in different orders are not one judge."""
+    return not filtered_study.has_only_people
+
+
 def draw_slots(filtered_study: FilteredStudy) -> Drawn:
     bias = load_bias(filtered_study)
     return Drawn({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
@@ -222,8 +227,8 @@ MATRIX: Final = Panel(
     ),
     how=HOW_MATRIX,
     scale=19,
-    report=bias_report.report_matrix,
-    table=bias_report.position_table,
+    in_report=has_judges,
+    table=position_table,
 )
 SLOTS: Final = Panel(
     "slots",
@@ -233,7 +238,7 @@ SLOTS: Final = Panel(
     heading_changes=True,
     how=HOW_SLOTS,
     scale=10,
-    report=bias_report.report_slots,
+    in_report=lambda _: True,
 )
 FLIPS: Final = Panel(
     "flips",
@@ -244,7 +249,7 @@ FLIPS: Final = Panel(
     FLIP_KEYS,
     how=HOW_FLIPS,
     visibility="shown",
-    report=bias_report.report_flips,
+    in_report=has_judges,
 )
 TESTS: Final = Panel(
     "tests",

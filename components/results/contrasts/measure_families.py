@@ -138,19 +138,7 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
 """The measures of each family. "Win rates" has one measure per model, built by
 `family_measures`."""
 
-CATEGORY_MEASURES: Final = {
-    one.label: one
-    for one in (
-        CONSISTENCY,
-        FIRST_SHARE,
-        FLIP_LEAN,
-        HARD_FLIPS,
-        TIES,
-        SAME_AS_PEOPLE,
-        KNOWN_ACCURACY,
-        LONGER_PREFERENCE,
-    )
-}
+CATEGORY_MEASURES: Final = {one.label: one for one in FAMILIES["Behaviour"]}
 """Measures available by category and by item, by label."""
 
 

@@ -73,7 +73,7 @@ AREAS: Final = Panel(
     AREAS_TITLE,
     heading_changes=True,
     scale=9,
-    report=pass_fail_report.report_areas,
+    in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
 )
 RATES: Final = Panel(
     "rates",

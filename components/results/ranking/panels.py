@@ -1,8 +1,7 @@
 """Contents of the ranking panels: leaderboard, comparison of orders, Elo curves, head-to-head
 matrix.
 
-This module does not import Gradio. Functions named `show_…` take a frame of judgements; the others
-take a computed ranking.
+This module does not import Gradio.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-import pandas as pd
-
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import Axis, axis_html
 from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
@@ -27,8 +25,7 @@ from components.html.panel import (
     wrap,
 )
 from components.results.bias.sentences import join_names
-from components.results.ranking.computed import Ranking, compute_ranking
-from components.results.ranking.sentences import ranking_finding
+from components.results.ranking.computed import Ranking
 from metrics.estimation.power import battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloResult
@@ -37,28 +34,6 @@ from studies.domain import Estimate
 NO_PAIRS_HTML: Final = empty_state(
     "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
 )
-
-
-def show_leaderboard(frame: pd.DataFrame) -> Markup:
-    """HTML of the Bradley–Terry leaderboard on the Elo scale, one table per connected group of
-    models."""
-    return leaderboard_html(compute_ranking(frame))
-
-
-def show_elo(frame: pd.DataFrame) -> Figure | None:
-    """Figure of Elo ratings in plan order, their band over shuffled items, and the Bradley–Terry
-    ratings."""
-    return elo_figure(compute_ranking(frame))
-
-
-def show_head_to_head(frame: pd.DataFrame) -> Markup:
-    return head_to_head_html(compute_ranking(frame))
-
-
-def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
-    """Headline and the sentence below it: the leading model, and whether its lead is
-    significant."""
-    return ranking_finding(compute_ranking(frame))
 
 
 # ------------------------------------------------------------------- the leaderboard
@@ -316,7 +291,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
         order,
         order,
         cells,
-        heat.WINS_SCALE,
+        scales.WINS_SCALE,
         keys=("contestant", "opponent"),
         more=_expected_lines(ranking),
         beside=counts if len(sizes) > 1 else None,

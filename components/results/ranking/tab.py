@@ -133,7 +133,7 @@ BOARD: Final = Panel(
     "Leaderboard",
     heading_changes=True,
     how=HOW_RANKING,
-    report=ranking_report.report_board,
+    in_report=ranking_report.has_pairs,
     table=ranking_report.ranking_table,
 )
 ELO: Final = Panel(
@@ -145,7 +145,7 @@ ELO: Final = Panel(
     controls=(Control("curves", "Curves", CURVE_MODES, elem_id="eh-curves"),),
     how=HOW_ELO,
     scale=29,
-    report=ranking_report.report_curves,
+    in_report=ranking_report.has_pairs,
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",
@@ -155,7 +155,7 @@ HEAD_TO_HEAD: Final = Panel(
     heading_changes=True,
     how=HOW_HEAD_TO_HEAD,
     scale=20,
-    report=ranking_report.report_head_to_head,
+    in_report=ranking_report.has_pairs,
 )
 ORDERS: Final = Panel(
     "orders",

@@ -9,7 +9,7 @@ import numpy as np
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html import heatmap as heat
+from components.html import scales
 from metrics.agreement.majority_agreement import CASE_KEY
 from metrics.estimation.intervals import Floats, Ints, mean_estimate, safe_divide
 from metrics.estimation.row_selection import (
@@ -25,7 +25,7 @@ from metrics.estimation.row_selection import (
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
-GAP_SCALE: Final = heat.ColourScale(
+GAP_SCALE: Final = scales.ColourScale(
     "Judges − people",
     "r",
     0,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from components.html.format import count
+from components.html.format import count, truncate
 from components.html.markup import Markup, fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import subheading
@@ -106,7 +106,11 @@ def _judgement_html(judgement: Judgement, item: Item | None) -> Markup:
 
 
 def _answer_html(name: str, text: str | None) -> Markup:
-    return fill("<p><b>{}</b> {}</p>", name, _truncate(text)) if text else fill("<p>{}</p>", name)
+    return (
+        fill("<p><b>{}</b> {}</p>", name, truncate(text, _MAX_TEXT))
+        if text
+        else fill("<p>{}</p>", name)
+    )
 
 
 def _place(slot: int, shown: int, known: bool) -> str:
@@ -124,9 +128,4 @@ def _item_html(item: Item) -> Markup:
 
 def _question_html(item: Item | None) -> Markup:
     text = item.instruction if item and item.instruction else "the table contains no question"
-    return fill('<p class="eh-small eh-q" dir="auto">{}</p>', _truncate(text))
-
-
-def _truncate(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[:_MAX_TEXT].rstrip() + " …"
+    return fill('<p class="eh-small eh-q" dir="auto">{}</p>', truncate(text, _MAX_TEXT))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.html.format import dollars
+from components.html.format import dollars, truncate
 from components.html.markup import Markup, fill, join
 from components.study.file.controls import form_part, form_row, percent_text, text_input
 from components.study.file.lenient_study import FormState, LenientStudy
@@ -67,8 +67,8 @@ def settings_text(study: LenientStudy) -> str:
         else "",
         unreadable.get(study.text_value(*STUDY.unreadable), ""),
         f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
-        f"filter {_short_filter(study)}" if isinstance(study.value(*DATA.where), Mapping)
-        and study.value(*DATA.where) else "",
+        f"filter {truncate(data_source.filter_text(study), 40)}"
+        if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
         _sample_text(study) if study.value(*DATA.count) else "",
     ]  # fmt: skip
     return " · ".join(part for part in parts if part)
@@ -78,8 +78,3 @@ def _sample_text(study: LenientStudy) -> str:
     if study.text_value(*DATA.take) == "first":
         return f"the first {study.text_value(*DATA.count)} questions"
     return f"seed {study.text_value(*DATA.seed)}"
-
-
-def _short_filter(study: LenientStudy) -> str:
-    text = data_source.filter_text(study)
-    return text if len(text) <= 40 else text[:40] + " …"

@@ -62,13 +62,6 @@ def text_of(made: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", made)).split())
 
 
-@pytest.fixture
-def store(tmp_path):
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
-
-
 def ask_all(store: Store, yaml: str, folder=None) -> str:
     """Plans a study and lets its simulated judges answer, without the engine."""
     plan = make_plan(parse_study(yaml, folder=folder))

@@ -33,9 +33,9 @@ from studies.spec.study import parse_study
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
-from tests.judges.engine.test_run import until
-from tests.judges.small_studies import QUICK, endpoint, study_plan
+from tests.judges.small_studies import QUICK, endpoint, start_small, study_plan
 from tests.page_words import says
+from tests.waiting import until
 
 NAME = "two judges"
 MUMBLING = """
@@ -443,9 +443,7 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
 
 def test_a_run_paused_in_another_process_is_listed_as_paused(store, tmp_path, engine):
     with JudgeServer(latency=0.05) as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=2)
-        save_plan(plan, store)
-        run = engine.start(plan, store, settings=QUICK)
+        run = start_small(engine, store, tmp_path, server, items=60, concurrency=2)
         run.pause()
         until(lambda: store.runs("small")[0].state == "paused", 5)
         assert "paused" in words(show_runs(store, "small", SCOPES[0]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from studies.spec.study import Study
 from studies.store.store import Store
 from tests.hub_stand_in import Hub, hub
 from tests.page_words import says
+from tests.waiting import free_port
 
 NAME = "two judges"
 __all__ = ["hub"]
@@ -84,12 +84,6 @@ def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
     store.close()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.mark.extra
 def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     port = free_port()
@@ -115,7 +109,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     assert (frozen / "frozen.db").read_bytes() == before
 
 
-def wait_for(url: str, seconds: float = 60) -> str:
+def wait_for(url: str, seconds: float = 240) -> str:
     end = time.monotonic() + seconds
     while True:
         try:

@@ -8,10 +8,11 @@ from typing import Final
 
 from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
-from components.html.heatmap import ColourScale, MatrixColumn, matrix_html
+from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.scales import ColourScale
 from components.html.value_table import (
     PERCENT,
     SCORE,
@@ -77,9 +78,9 @@ def scores_kpis(view: ScoresView) -> Markup:
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
-        *([_share_kpi("Changed by option order", order.changed)] if order else []),
-        *([_share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
-        *([_share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
+        *([share_kpi("Changed by option order", order.changed)] if order else []),
+        *([share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
+        *([share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
@@ -87,13 +88,6 @@ def scores_kpis(view: ScoresView) -> Markup:
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)
-
-
-def _share_kpi(label: str, estimate: Estimate) -> Kpi:
-    if estimate.value is None:
-        return Kpi(label, share(None), note=estimate.note)
-    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
-    return Kpi(label, share(estimate.value), note=note)
 
 
 def arrangement_matrix(view: ScoresView) -> Markup:

@@ -16,6 +16,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
@@ -31,16 +32,16 @@ from metrics.protocols.grade_score import (
 )
 from studies.domain import Estimate
 
-CORRECTED_SCALE: Final = heat.ColourScale(
+CORRECTED_SCALE: Final = scales.ColourScale(
     "Above chance", "b", 1, 0, ("1.00 perfect", "0 chance"), 2, 1, ""
 )
 
-GRADE_MEASURES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
-    "Grade": ("grade", heat.GRADE_SCALE),
-    "Entropy": ("entropy", heat.ENTROPY_SCALE),
-    "Choice": ("choice", heat.CHOICE_SCALE),
+GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
+    "Grade": ("grade", scales.GRADE_SCALE),
+    "Entropy": ("entropy", scales.ENTROPY_SCALE),
+    "Choice": ("choice", scales.CHOICE_SCALE),
     "Above chance": ("corrected", CORRECTED_SCALE),
-    "Right": ("accuracy", heat.ACCURACY_SCALE),
+    "Right": ("accuracy", scales.ACCURACY_SCALE),
 }
 _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {

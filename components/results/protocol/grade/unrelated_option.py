@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
@@ -123,16 +123,16 @@ def _side_by_side(
     columns = [(c.name, c.note) for c in prompt_columns(theirs)]
     still = {
         (cell.judge, cell.prompt): StaticCell.of(
-            cell.grade, heat.GRADE_SCALE, f"{cell.judge}, {cell.prompt}", f"in {beside.name}"
+            cell.grade, scales.GRADE_SCALE, f"{cell.judge}, {cell.prompt}", f"in {beside.name}"
         )
         for cell in theirs
     }
     title = f"{beside.name}: unrelated {beside.unrelated}, N = {_option_counts(theirs)}"
     drawn = static_matrix(
-        rank_judges(theirs), columns, still, heat.GRADE_SCALE, title=title, small=False
+        rank_judges(theirs), columns, still, scales.GRADE_SCALE, title=title, small=False
     )
     sizes = sorted({n for cell in theirs for n in cell.options})
-    under = scale_html(heat.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
+    under = scale_html(scales.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
     return wrap(drawn, under) + _paired_differences(filtered, cells, theirs, beside)
 
 

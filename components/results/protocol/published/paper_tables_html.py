@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_share_axis
 from components.html.format import count, number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
@@ -32,9 +32,9 @@ from components.results.protocol.paper_tables import (
 from studies.domain import Estimate
 
 GRADE_SCALES: Final = {
-    "Grade": heat.GRADE_SCALE,
-    "Entropy": heat.ENTROPY_SCALE,
-    "Choice": heat.CHOICE_SCALE,
+    "Grade": scales.GRADE_SCALE,
+    "Entropy": scales.ENTROPY_SCALE,
+    "Choice": scales.CHOICE_SCALE,
 }
 CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
@@ -59,7 +59,7 @@ def show_published_grades(part: str) -> Markup:
     )
 
 
-def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
+def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
     tables = published_grades()
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (model, prompt, unrelated), cell in tables.items():

@@ -12,7 +12,7 @@ import pandas as pd
 from components.charts.figures import Figure
 from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
-from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import count, number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import Markup, fill, inline_markup
@@ -34,9 +34,9 @@ from studies.domain import Estimate
 BenchmarkScores = Mapping[str, Mapping[str, float]]
 """Scores by benchmark, then by model."""
 
-CORRELATION_SCALES: Final[dict[str, heat.ColourScale]] = {
-    "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
-    "R²": heat.ColourScale("R²", "b", 1, 0, ("1.00 exact linear relation", "0"), 2, 1, ""),
+CORRELATION_SCALES: Final[dict[str, scales.ColourScale]] = {
+    "Spearman": scales.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
+    "R²": scales.ColourScale("R²", "b", 1, 0, ("1.00 exact linear relation", "0"), 2, 1, ""),
 }
 MAX_BYTES: Final = 2_000_000
 SEED: Final = 20_24

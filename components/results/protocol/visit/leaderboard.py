@@ -12,6 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill
@@ -188,7 +189,7 @@ def show_skills(filtered: FilteredStudy) -> Markup:
         skills,
         columns,
         cells,
-        heat.WINS_SCALE,
+        scales.WINS_SCALE,
         keys=("category", "contestant"),
         turns=False,
         label_width=190,

@@ -77,15 +77,17 @@ def better(ballot) -> int:
     return ballot.shown.index("x")
 
 
-@pytest.fixture
-def voted(store):
+@pytest.fixture(scope="module")
+def voted(tmp_path_factory):
     """Three who see what is better, and one who always takes the first; a tenth comes twice."""
+    store = Store(tmp_path_factory.mktemp("voted") / "evenhand.db")
     judged(store, 30)
     store.set_voting_rules("s", VotingRules(votes=4, repeats=0.1))
     for who in ("ann", "bob", "cy"):
         cast(store, who, better)
     cast(store, "left", lambda ballot: 0)
-    return store
+    yield store
+    store.close()
 
 
 def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
@@ -155,15 +157,17 @@ def test_hundreds_are_folded_away(store):
 # -- votes that were not chosen at random ----------------------------------------------------------
 
 
-@pytest.fixture
-def sought(store):
+@pytest.fixture(scope="module")
+def sought(tmp_path_factory):
     """`first` flips everywhere, so all can be sought; ann votes so, then bob at random."""
+    store = Store(tmp_path_factory.mktemp("sought") / "evenhand.db")
     judged(store, 20)
     store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, each=8, choose="flipped"))
     assert cast(store, "ann", better) == 8
     store.set_voting_rules("s", VotingRules(votes=2, repeats=0.0, each=10))
     assert cast(store, "bob", better) == 10
-    return store
+    yield store
+    store.close()
 
 
 def test_estimates_say_that_some_votes_were_sought(sought):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import gradio as gr
@@ -39,14 +38,13 @@ def import_table(store: Store, name: str, counts: dict[tuple[str, str], int]) ->
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    made = Store(tmp_path_factory.mktemp("checks") / "store.db")
-    import_table(made, "checks", COUNTS)
-    import_table(made, "blind", {("pass", "pass"): 60, ("fail", "pass"): 40, ("pass", "fail"): 58,
-                                 ("fail", "fail"): 42, ("pass", ""): 50})  # fmt: skip
-    import_table(made, "bare", {("pass", ""): 30, ("fail", ""): 10})
-    yield made
-    made.close()
+def store(module_store: Store) -> Store:
+    import_table(module_store, "checks", COUNTS)
+    blind = {("pass", "pass"): 60, ("fail", "pass"): 40, ("pass", "fail"): 58,
+             ("fail", "fail"): 42, ("pass", ""): 50}  # fmt: skip
+    import_table(module_store, "blind", blind)
+    import_table(module_store, "bare", {("pass", ""): 30, ("fail", ""): 10})
+    return module_store
 
 
 def test_the_sentence_comes_first(store: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -33,9 +32,7 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("pictures")
-    store = Store(folder / "evenhand.db")
+def pictures(module_store: Store) -> Store:
     pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
     items = [
         {
@@ -46,17 +43,16 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         }
         for n in range(12)
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     values = {
         "name": NAME, "preset": "visit-bench", "data": {"source": str(path)},
         "contestants": ["x", "y", "@reference"], "judges": [endpoint("gpt")],
     }  # fmt: skip
-    answered(store, values, write)
-    silent = [j.ask.key for j in store.judgements(NAME) if j.status == "unreadable"]
+    answered(module_store, values, write)
+    silent = [j.ask.key for j in module_store.judgements(NAME) if j.status == "unreadable"]
     assert len(silent) == 6  # three pairs of q1, both orders
-    extracted(store, NAME, silent[:2], 0, cost=0.001)
-    yield store
-    store.close()
+    extracted(module_store, NAME, silent[:2], 0, cost=0.001)
+    return module_store
 
 
 @pytest.fixture
@@ -115,8 +111,7 @@ def test_a_head_to_head_is_two_calls_with_their_tokens_and_dollars(scene):
     assert "$5.08" in html  # 700 of them
 
 
-def test_an_unknown_price_is_not_free(tmp_path):
-    store = Store(tmp_path / "evenhand.db")
+def test_an_unknown_price_is_not_free(tmp_path, store):
     path = write_items(
         tmp_path / "items.jsonl",
         [{"id": "q0", "instruction": "?", "responses": {"x": "1", "y": "2"}}],
@@ -129,7 +124,6 @@ def test_an_unknown_price_is_not_free(tmp_path):
     (one,) = protocol_cost.head_to_head_spending(FilteredStudy(store, "unpriced"))
     assert one.cost.dollars.value is None
     assert says(protocol_cost.show_cost([one]), "no cost", "known")
-    store.close()
 
 
 def test_extracted_and_silent_replies_are_counted(scene):

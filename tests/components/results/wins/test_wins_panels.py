@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -39,9 +38,7 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def won(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("won")
-    store = Store(folder / "evenhand.db")
+def won(module_store: Store) -> Store:
     items = [
         {
             "id": f"q{n}", "instruction": f"Question {n}?", "category": "ab"[n % 2],
@@ -51,12 +48,11 @@ def won(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         }
         for n in range(ITEMS)
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     values = {"name": NAME, "data": {"source": str(path)}, "prompts": ["mt-bench-pair"],
               "judges": [endpoint("fair"), endpoint("fan")]}  # fmt: skip
-    answered(store, values, write)
-    yield store
-    store.close()
+    answered(module_store, values, write)
+    return module_store
 
 
 def fair(store: Store) -> FilteredStudy:
@@ -172,9 +168,8 @@ def test_an_empty_selection_is_an_answer_everywhere(won):
 
 @pytest.mark.extra
 @pytest.mark.records
-def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_path):
+def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, store):
     # LOOKS, screen 10, in words: the odds by 7.8 for gpt-4 and 9.3 for people. Ours are characters.
-    store = Store(tmp_path / "evenhand.db")
     import_verdicts(store, records / "prd", "prd")
     scene = FilteredStudy(store, "prd", Filter(judge="gpt-4"))
     effect = wins_length.length_effect(scene.machines)
@@ -184,7 +179,6 @@ def test_the_length_effect_of_real_verdicts_is_that_of_the_drawing(records, tmp_
     rates = wins_view.study_win_rates(scene)
     assert rates["gpt-4"].value == pytest.approx(0.85625)
     assert rates["bard"].value == pytest.approx(0.24453125)
-    store.close()
 
 
 def test_names_from_data_stay_text_in_every_panel(tmp_path):

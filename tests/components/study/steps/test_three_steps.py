@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.inspect.explanation import human_verdict_text
-from components.results.bias.panels import bias_from_frame
+from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import sample_switch, source_card
@@ -21,10 +21,7 @@ from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip, keyless_judges
 from components.study.steps.step_bar import study_steps
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
-from studies.spec.study import parse_study
-from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 HERE = Path()
@@ -157,10 +154,8 @@ def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
     made, _ = apply_changes(
         text, FormState(), [{"n": 1, "set": "sample", "to": "first 50"}], tmp_path
     )
-    assert (read_mapping(made)["data"]["count"], read_mapping(made)["data"]["take"]) == (
-        50,
-        "first",
-    )
+    data = read_mapping(made)["data"]
+    assert (data["count"], data["take"]) == (50, "first")
     look = build_preview(made, tmp_path)
     assert {item.instruction for item in look.items} == {
         f"Why is {n} so?" for n in range(80, 30, -1)
@@ -182,14 +177,10 @@ def test_the_card_of_a_file_has_its_rows_columns_and_size(tmp_path):
     )
 
 
-def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(tmp_path):
+def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     text = put_value(put_value(START_YAML, ("contestants",), None), ("prompts",), ["brief-options"])
     judge = {"name": "s", "model": "simulated", "accuracy": 0.8, "seed": 1}
-    plan = make_plan(parse_study(put_value(text, ("judges",), [judge])))
-    store, engine = Store(tmp_path / "evenhand.db"), Engine()
-    save_plan(plan, store)
-    assert engine.start(plan, store).wait(60)
-    engine.close()
+    plan = run_text(store, put_value(text, ("judges",), [judge]))
     bias = bias_from_frame(store.frame("My study"))
     assert bias.right_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
     assert 0.7 < bias.whole("accuracy").value < 0.95
