@@ -1,5 +1,5 @@
-# make app | test | test-all | bench | soak | audit | lock | sbom | wheel | test-wheel : each sets up
-# what it needs and does nothing twice.
+# make app | test | test-all | attacks | bench | soak | audit | lock | sbom | wheel | test-wheel : each
+# sets up what it needs and does nothing twice.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,9 +9,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 # Every file must have a hash in a lock, and be a wheel: building one would run code without a hash.
-INSTALL := $(BIN)/pip install --quiet --require-hashes --only-binary :all:
+HASHED  := install --quiet --require-hashes --only-binary :all:
+INSTALL := $(BIN)/pip $(HASHED)
 
-.PHONY: app wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
+.PHONY: app attacks wheel test-wheel test-inspect test test-all test-cluster test-logs test-next-gradio lint unit browser audit lock sbom bench soak demo weights clean
 .DEFAULT_GOAL := app
 
 $(BIN)/python:
@@ -55,10 +56,15 @@ test-all: export TEST_ALL := 1
 test-all: $(VENV)/.dev $(VENV)/.weights lint browser
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long"
 
+# The attack list in both modes, with its counts: inputs tried, repelled, found (docs/security.md).
+attacks: $(VENV)/.dev $(VENV)/.weights browser
+	@$(BIN)/python -m tests.attacks $(ARGS)
+
 # Ray lives apart: `make test` runs without it, and says what it skips.
-$(VENV)/cluster/.run: requirements-cluster.txt requirements-dev.txt requirements.txt
+$(VENV)/cluster/.run: locks/cluster.lock requirements-dev.lock
 	$(PYTHON) -m venv $(VENV)/cluster
-	$(VENV)/cluster/bin/pip install --quiet -r requirements-cluster.txt -r requirements-dev.txt
+	$(VENV)/cluster/bin/pip $(HASHED) -r locks/cluster.lock
+	$(VENV)/cluster/bin/pip $(HASHED) --no-deps -r requirements-dev.lock
 	@touch $@
 
 test-cluster: $(VENV)/cluster/.run
@@ -77,9 +83,9 @@ test-next-gradio:
 CONTRACT_TESTS := tests/components/server/test_gradio_private.py tests/components/server/test_allowed_routes.py
 
 # The tools whose logs are read live apart too: they bring dependencies of their own.
-$(VENV)/logs/.run: requirements-logs.txt requirements.txt
+$(VENV)/logs/.run: locks/logs.lock
 	$(PYTHON) -m venv $(VENV)/logs
-	$(VENV)/logs/bin/pip install --quiet -r requirements-logs.txt
+	$(VENV)/logs/bin/pip $(HASHED) -r locks/logs.lock
 	@touch $@
 
 test-logs: $(VENV)/logs/.run
@@ -90,9 +96,12 @@ wheel:
 	@$(PYTHON) -m release.build_wheel
 
 # Fresh environments every time: without extras for each Python named, then with them for one.
-# The tests of metrics, studies and the library, against the installed wheel.
+# The tests of metrics, studies and the library, those of judges and components that make test runs,
+# and the page in a browser, against the installed wheel.
 WHEEL_PYTHONS ?= $(PYTHON)
-WHEEL_TESTS   ?= tests
+WHEEL_TESTS   ?= tests/metrics tests/studies tests/library
+WHEEL_SHORT   ?= tests/judges tests/components tests/ui
+WHEEL_PYTEST  := ../full/bin/python -m pytest -q -p no:cacheprovider
 test-wheel: wheel
 	@rm -rf build/wheel && mkdir -p build/wheel
 	@for python in $(WHEEL_PYTHONS); do \
@@ -100,21 +109,23 @@ test-wheel: wheel
 		build/wheel/core/bin/pip install --quiet dist/evenhand-*.whl && \
 		build/wheel/core/bin/python release/check_core.py || exit 1; done
 	@$(PYTHON) -m venv build/wheel/full
-	@build/wheel/full/bin/pip install --quiet "$$(echo dist/evenhand-*.whl)[page]" pytest hypothesis evalica
+	@build/wheel/full/bin/pip install --quiet "$$(echo dist/evenhand-*.whl)[page]" pytest hypothesis evalica playwright axe-playwright-python
 	@$(PYTHON) -m release.installed_tests build/wheel/checkout
-	@cd build/wheel/checkout && ../full/bin/python -m pytest -q -p no:cacheprovider -m "not browser and not long" $(WHEEL_TESTS)
+	@cd build/wheel/checkout && $(WHEEL_PYTEST) -m "not browser and not long" $(WHEEL_TESTS)
+	@cd build/wheel/checkout && $(WHEEL_PYTEST) -m "not long and not extra" $(WHEEL_SHORT)
 
 # The scorer for Inspect, which lives apart with the wheel.
 test-inspect: wheel
 	@rm -rf build/inspect && $(PYTHON) -m venv build/inspect
-	@build/inspect/bin/pip install --quiet -r requirements-inspect.txt dist/evenhand-*.whl
+	@build/inspect/bin/pip $(HASHED) -r locks/inspect.lock
+	@build/inspect/bin/pip install --quiet --no-deps dist/evenhand-*.whl
 	@mkdir -p build/inspect/checkout && cp tests/inspect_extension/test_both_orders.py build/inspect/checkout
 	@cd build/inspect/checkout && ../bin/python -m pytest -q -p no:cacheprovider
 
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.
-$(VENV)/audit/.run: requirements-audit.txt $(BIN)/python
+$(VENV)/audit/.run: locks/audit.lock $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/audit
-	$(VENV)/audit/bin/pip install --quiet -r requirements-audit.txt
+	$(VENV)/audit/bin/pip $(HASHED) -r locks/audit.lock
 	@touch $@
 
 audit: $(VENV)/.run
@@ -123,20 +134,26 @@ audit: $(VENV)/.run
 
 # The locks: all versions, of dependencies too, with the hashes of their files for every platform and
 # Python 3.11 or newer. Versions stay as they are unless requirements*.txt or LOCK=--upgrade change them.
-$(VENV)/lock/.run: requirements-locking.txt $(BIN)/python
+$(VENV)/lock/.run: locks/locking.lock $(BIN)/python
 	$(BIN)/python -m venv $(VENV)/lock
-	$(VENV)/lock/bin/pip install --quiet -r requirements-locking.txt
+	$(VENV)/lock/bin/pip $(HASHED) -r locks/locking.lock
 	@touch $@
 
 COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(VENV)/lock/bin/uv pip compile --quiet --universal \
 	--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate $(LOCK)
-LOCKED = sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements.lock
+LOCKED = sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p'
+BESIDE = --constraint requirements.lock --constraint requirements-dev.lock
 
 lock: $(VENV)/lock/.run
 	@$(COMPILE) requirements.txt --output-file requirements.lock
-	@$(COMPILE) requirements-dev.txt --constraint requirements.lock $$($(LOCKED)) \
+	@$(COMPILE) requirements-dev.txt --constraint requirements.lock $$($(LOCKED) requirements.lock) \
 		--output-file requirements-dev.lock
 	@$(COMPILE) --no-deps requirements-embedded.txt --output-file requirements-embedded.lock
+	@$(COMPILE) requirements-bench.txt $(BESIDE) --output-file locks/bench.lock \
+		$$($(LOCKED) requirements.lock requirements-dev.lock)
+	@$(COMPILE) requirements-cluster.txt $(BESIDE) --output-file locks/cluster.lock
+	@for set in audit inspect locking logs mcp; do \
+		$(COMPILE) requirements-$$set.txt --output-file locks/$$set.lock || exit 1; done
 	@$(MAKE) --no-print-directory $(VENV)/.dev $(VENV)/.weights
 	@$(BIN)/python -m tests.sbom --licences docs/licences.md
 
@@ -144,8 +161,8 @@ lock: $(VENV)/lock/.run
 sbom: $(VENV)/.run $(VENV)/.weights
 	@$(BIN)/python -m tests.sbom sbom.json
 
-$(VENV)/.bench: requirements-bench.txt $(VENV)/.dev
-	$(BIN)/pip install --quiet -r requirements-bench.txt
+$(VENV)/.bench: locks/bench.lock $(VENV)/.dev
+	$(INSTALL) --no-deps -r locks/bench.lock
 	@touch $@
 
 bench: $(VENV)/.bench $(VENV)/.weights

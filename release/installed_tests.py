@@ -16,9 +16,20 @@ from typing import Final
 from release.build_wheel import ROOT, module_names
 from release.import_heads import PACKAGE, rewrite_source
 
-TESTED: Final = ("metrics", "studies", "library")
-"""Folders of tests that are run; those of the page and of the engine test the checkout only."""
-LEFT_OUT: Final = ("test_build_wheel.py",)
+TESTED: Final = ("metrics", "studies", "library", "judges", "components")
+"""Folders of tests that are run."""
+BROWSER_TESTS: Final = ("ui/test_page.py",)
+"""Tests in a browser that are run."""
+LEFT_OUT: Final = (
+    "test_build_wheel.py",
+    "test_gradio_private.py",
+    "test_help_texts.py",
+    "test_markup.py",
+    "test_shipped_prompts.py",
+)
+"""Tests of the checkout's files: they read the source."""
+START_SCRIPT: Final = "import sys\n\nfrom evenhand.app import main\n\nsys.exit(main())\n"
+"""app.py of the copy, so that tests start the page of the wheel as they start the checkout's."""
 SETTINGS: Final = """\
 [pytest]
 testpaths = tests
@@ -58,7 +69,9 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
         else:
             shutil.copyfile(path, target)
         copied += 1
-    shutil.copytree(root / "docs", folder / "docs")
+    for name in ("docs", "assets"):
+        shutil.copytree(root / name, folder / name)
+    (folder / "app.py").write_text(START_SCRIPT, encoding="utf-8")
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     return copied
 
@@ -67,7 +80,9 @@ def _is_needed(inside: Path) -> bool:
     """Whether a file is a test that is run, or no test at all: tests import such files."""
     if inside.name in LEFT_OUT:
         return False
-    return inside.parts[1] in TESTED or not inside.name.startswith("test_")
+    if not inside.name.startswith("test_") or inside.parts[1] in TESTED:
+        return True
+    return inside.relative_to("tests").as_posix() in BROWSER_TESTS
 
 
 def _rewrite(path: Path, name: str, modules: set[str]) -> str:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from studies.store.store import Store
+from tests.attacks.attack_log import each_mode  # noqa: F401 - a fixture of several folders
 from tests.samples import ALL, examples
 
 settings.register_profile("evenhand", examples(40), derandomize=True)

@@ -15,18 +15,26 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.sbom import LOCKS, bill_of_materials, licence_table, locked_packages, main, read_lock
+from tests.sbom import bill_of_materials, licence_table, locked_packages, main, read_lock
 
+APART = ("audit", "bench", "cluster", "inspect", "locking", "logs", "mcp")
+"""Sets that are installed apart from the app; their locks are in locks/."""
 LOCK_OF = {
     "requirements.txt": "requirements.lock",
     "requirements-dev.txt": "requirements-dev.lock",
     "requirements-embedded.txt": "requirements-embedded.lock",
+    **{f"requirements-{name}.txt": f"locks/{name}.lock" for name in APART},
 }
 OTHER_SYSTEMS = {"audioop-lts", "colorama"}
 
 
 def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_every_list_of_requirements_has_a_lock() -> None:
+    assert {path.name for path in ROOT.glob("requirements*.txt")} == LOCK_OF.keys()
+    assert {path.stem for path in (ROOT / "locks").iterdir()} == set(APART)
 
 
 @pytest.mark.parametrize(("wanted", "lock"), LOCK_OF.items())
@@ -36,7 +44,7 @@ def test_every_pinned_requirement_is_locked_at_its_version(wanted: str, lock: st
     assert pins and {normal(name): version for name, version in pins}.items() <= locked.items()
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", LOCK_OF.values())
 def test_every_locked_package_has_hashes(lock: str) -> None:
     packages = list(read_lock(ROOT / lock))
     assert packages and [one.name for one in packages if not one.hashes] == []
@@ -62,14 +70,27 @@ def test_what_is_installed_is_what_is_locked() -> None:
         assert needs <= locked.keys(), name
 
 
+INSTALLING = (
+    "$(VENV)/.run", "$(VENV)/.dev", "$(VENV)/.weights", "$(VENV)/.bench", "$(VENV)/cluster/.run",
+    "$(VENV)/logs/.run", "$(VENV)/audit/.run", "$(VENV)/lock/.run", "test-inspect",
+)  # fmt: skip
+
+
 def test_the_makefile_installs_from_the_locks_with_hashes_only() -> None:
     text = (ROOT / "Makefile").read_text()
-    assert "INSTALL := $(BIN)/pip install --quiet --require-hashes --only-binary :all:\n" in text
-    for rule in ("$(VENV)/.run", "$(VENV)/.dev", "$(VENV)/.weights"):
+    assert "HASHED  := install --quiet --require-hashes --only-binary :all:\n" in text
+    assert "INSTALL := $(BIN)/pip $(HASHED)\n" in text
+    installed = set()
+    for rule in INSTALLING:
         recipe = re.search(rf"^{re.escape(rule)}:.*\n(?:\t.*\n)+", text, re.MULTILINE)
-        assert recipe and "$(INSTALL)" in recipe[0] and "pip install" not in recipe[0]
-        assert re.findall(r"-r (\S+)", recipe[0])
-        assert all(name.endswith(".lock") for name in re.findall(r"-r (\S+)", recipe[0]))
+        assert recipe and ("$(INSTALL)" in recipe[0] or "pip $(HASHED)" in recipe[0])
+        lists = re.findall(r"-r (\S+)", recipe[0])
+        assert lists and all(name.endswith(".lock") for name in lists)
+        # A plain `pip install` is left for the wheel that was just built.
+        for line in re.findall(r"pip install .*", recipe[0]):
+            assert line == "pip install --quiet --no-deps dist/evenhand-*.whl"
+        installed.update(lists)
+    assert installed == set(LOCK_OF.values()) - {"locks/mcp.lock"}  # no target needs it
 
 
 def digest(text: str) -> str:
@@ -100,7 +121,7 @@ def tiny_wheel(folder: Path) -> Path:
 
 def test_a_changed_file_is_not_installed(tmp_path: Path) -> None:
     """The options of the Makefile, with a package whose file is not the one that was locked."""
-    (options,) = re.findall(r"^INSTALL := \S+ install (.*)$", (ROOT / "Makefile").read_text(), re.M)
+    (options,) = re.findall(r"^HASHED  := install (.*)$", (ROOT / "Makefile").read_text(), re.M)
     wheel = tiny_wheel(tmp_path)
     codes = []
     for right in (True, False):

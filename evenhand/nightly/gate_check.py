@@ -13,7 +13,7 @@ from evenhand.extras import names_missing_extra
 from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
-from metrics.drift.night_history import NightComparison
+from metrics.drift.night_history import NightComparison, StreamHistory
 from metrics.drift.night_scores import Stream, score_night
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
@@ -23,6 +23,9 @@ ALPHA: Final = 0.05
 DROP: Final = 0.10
 """A drop that the gate must be able to exclude, as a difference of shares."""
 MIN_ITEMS: Final = 10
+ENOUGH_NIGHTS: Final = 5
+"""Nights of a baseline that find a drop right after it as well as a later one. A single night has a
+test of its own (metrics/drift/baseline_contrast.py)."""
 
 
 @names_missing_extra
@@ -72,7 +75,7 @@ def check_night(
             continue
         night, streams[stream] = history.compare(tonight)
         threshold = len(baseline.streams) / alpha
-        outcome, reason = _decide(study, stream, night, threshold, drop)
+        outcome, reason = _decide(study, stream, history, night, threshold, drop)
         checks.append(StreamCheck(stream, outcome, reason, night, threshold))
     for stream in scores:
         if stream not in baseline.streams:
@@ -84,6 +87,7 @@ def check_night(
 def _decide(
     study: JudgedStudy,
     stream: Stream,
+    history: StreamHistory,
     night: NightComparison,
     threshold: float,
     drop: float,
@@ -91,13 +95,16 @@ def _decide(
     common = night.difference.items
     if common < MIN_ITEMS:
         return "cannot tell", f"{common} items in common with the baseline; {MIN_ITEMS} are needed"
-    if night.evidence.e_value >= threshold:
+    if night.strength >= threshold:
         if stream.kind == "consistency" and not _flips_exceed_noise(study, stream, night):
             return "ok", "more flips, but not more than repeats of the same order change"
-        return "worse", f"evidence {night.evidence.e_value:,.3g} is above {threshold:,.3g}"
+        return "worse", f"evidence {night.strength:,.3g} is above {threshold:,.3g}"
     low = night.difference.low
     if low is None or low <= -drop:
-        return "cannot tell", f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
+        few = 1 < history.baseline_nights < ENOUGH_NIGHTS
+        advice = f"; start again with {ENOUGH_NIGHTS} baseline nights, or with 1" if few else ""
+        why = f"a drop of {100 * drop:.0f} points is neither shown nor excluded"
+        return "cannot tell", why + advice
     return "ok", f"a drop of {100 * drop:.0f} points is excluded"
 
 

@@ -93,7 +93,7 @@ def _row(check: StreamCheck) -> str:
     shown = _points(got.value)
     if got.low is not None and got.high is not None:
         shown += f" [{_points(got.low)}, {_points(got.high)}]"
-    evidence = f"{night.evidence.e_value:.3g} of {check.threshold:,.0f}"
+    evidence = f"{night.strength:.3g} of {check.threshold:,.0f}"
     cells = (
         _cell(check.title), _cell(reason), _share(night.value), _share(night.before), shown,
         f"{got.items:,}", evidence,

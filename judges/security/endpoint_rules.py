@@ -101,8 +101,8 @@ def provider_hosts(path: Path = PROVIDERS_FILE) -> tuple[str, ...]:
 def check_url(url: str, rules: EndpointRules | None = None) -> None:
     """Raise EndpointRefused for a base URL that is not allowed; no DNS lookup is made."""
     rules = rules or current_endpoint_rules()
+    _check_no_credentials(url)
     if not rules.strict:
-        _check_no_credentials(url)
         return
     match = _URL.fullmatch(url)
     if match is None:
@@ -128,13 +128,15 @@ def _check_no_credentials(url: str) -> None:
     every request."""
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise _endpoint_refused(
-            url.rpartition("@")[2],
+            url,
             "it contains user information. Type the key, or name its variable in api_key_env",
         )
 
 
 def _endpoint_refused(url: str, why: str) -> EndpointRefused:
-    shown = url if url.isprintable() and len(url) <= 120 else ascii(url)[:120]
+    """The error, without what stands before an @: it may be a key."""
+    rest = url.rpartition("@")[2]
+    shown = rest if rest.isprintable() and len(rest) <= 120 else ascii(rest)[:120]
     return EndpointRefused(f"the endpoint {shown!r} is refused: {why}")
 
 

@@ -60,10 +60,6 @@ class ChangeEvidence:
         """Factor by which the capital has grown; at least 1/α in at most a share α of series."""
         return _waiting(self.nights) + sum(self.started) / len(self.started)
 
-    def exceeds(self, streams: int, alpha: float) -> bool:
-        """Whether this stream alarms, if one of several alarms in at most a share α of series."""
-        return self.e_value >= streams / alpha
-
 
 def _bets(p: float) -> Sequence[float]:
     """Pay-off of a bet on each size: the likelihood ratio of z for a shift of the normal mean."""

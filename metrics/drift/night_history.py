@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from metrics.drift.baseline_contrast import LOOKS, SHARE, contrast_p, contrast_strength
 from metrics.drift.change_evidence import ChangeEvidence
 from metrics.drift.exchangeable_tail import lower_tail
 from metrics.drift.night_scores import SCALE, Kind, outcome_scores
@@ -28,6 +29,8 @@ class NightComparison:
     difference: Estimate
     p: float
     evidence: ChangeEvidence
+    strength: float
+    """Evidence for a change: at least 1/α in at most a share α of series without one."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,20 @@ class StreamHistory:
     kind: Kind
     bags: Bags = field(default_factory=dict)
     evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
+    single: Mapping[str, str] = field(default_factory=dict)
+    """Outcomes of the baseline, if it was a single night when the first night was compared."""
+
+    @property
+    def baseline_nights(self) -> int:
+        """Nights that were saved as good."""
+        return max((sum(bag.values()) for bag in self.bags.values()), default=0) - (
+            self.evidence.nights
+        )
 
     def with_baseline(self, tonight: Mapping[str, str]) -> StreamHistory:
         """The history with one more night as part of the baseline: it is no test of a change."""
-        return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence)
+        single = self.single if self.evidence.nights else {} if self.bags else tonight
+        return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
     def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
         """Compare a night with the earlier ones; return the result and the longer history."""
@@ -51,6 +64,7 @@ class StreamHistory:
         counts = [_count_scores(scores[item], bags[item]) for item in common]
         p = lower_tail(counts, ours)
         evidence = self.evidence.after(p)
+        strength = self._strength(bags, evidence)
         earlier = [_mean_of_earlier(scores[item], self.bags[item]) for item in common]
         shown = NightComparison(
             float(np.mean(ours)) / SCALE if ours else None,
@@ -58,8 +72,26 @@ class StreamHistory:
             _difference(ours, earlier),
             p,
             evidence,
+            strength,
         )
-        return shown, StreamHistory(self.kind, bags, evidence)
+        return shown, StreamHistory(self.kind, bags, evidence, self.single)
+
+    def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
+        """The stronger of two tests, which share the alarm rate after a single baseline night."""
+        if not self.single:
+            return evidence.e_value
+        strength = (1 - SHARE) * evidence.e_value
+        if evidence.nights not in LOOKS:
+            return strength
+        counts, baseline = [], []
+        sign = -1 if self.kind == "agreement" else 1  # a baseline unlike the others agrees less
+        for item, outcome in self.single.items():
+            scores = outcome_scores(self.kind, bags[item])
+            counted = _count_scores(scores, bags[item])
+            counts.append({sign * score: nights for score, nights in counted.items()})
+            baseline.append(sign * scores[outcome])
+        p = contrast_p(counts, baseline)
+        return max(strength, contrast_strength(evidence.nights, p))
 
     def to_data(self) -> dict[str, Any]:
         """The history as plain data for a JSON file."""
@@ -68,6 +100,7 @@ class StreamHistory:
             "nights": self.evidence.nights,
             "evidence": list(self.evidence.started),
             "items": self.bags,
+            "single": dict(self.single),
         }
 
     @staticmethod
@@ -78,7 +111,8 @@ class StreamHistory:
             str(item): {str(outcome): int(count) for outcome, count in bag.items()}
             for item, bag in data["items"].items()
         }
-        return StreamHistory(data["kind"], bags, evidence)
+        single = {str(item): str(outcome) for item, outcome in data.get("single", {}).items()}
+        return StreamHistory(data["kind"], bags, evidence, single)
 
 
 def _add_night(bags: Bags, tonight: Mapping[str, str]) -> Bags:

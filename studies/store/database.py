@@ -165,6 +165,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version == SCHEMA_VERSION:
         _check_tables(connection, path)
+        _add_identity(connection)
         return
     if version:
         backup_before_migration(path, version)
@@ -180,6 +181,15 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     set_identity(connection)
     connection.execute("COMMIT")
+
+
+def _add_identity(connection: sqlite3.Connection) -> None:
+    """Give a store of an earlier release its identity; a store that cannot be written stays as it
+    is, and its first write reports why."""
+    if connection.execute("PRAGMA application_id").fetchone()[0]:
+        return
+    with contextlib.suppress(sqlite3.OperationalError):
+        set_identity(connection)
 
 
 def _create_schema(connection: sqlite3.Connection, path: Path) -> None:

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from typing import Any, Final, NamedTuple
 
 from studies.errors import StoreUnusable
+from studies.store.recovery.backup import rewrite_identity
 
 WriteFunction = Callable[[sqlite3.Connection], Any]
 MAX_BATCH_JOBS: Final = 256
@@ -123,6 +124,7 @@ class StoreWriter:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
+            rewrite_identity(connection)
             results = [job.work(connection) for job in batch]
             connection.execute("COMMIT")
         except BaseException:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ pytest.importorskip(
 
 from inspect_ai import Task, eval, score
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, get_model, modelapi
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import TaskState, generate
@@ -117,8 +121,6 @@ def test_braces_in_answers_are_not_filled_in() -> None:
 
 def test_the_installed_wheel_registers_the_scorer() -> None:
     """`--scorer evenhand/both_orders` finds it by its entry point."""
-    from importlib.metadata import entry_points
-
     names = [one.value for one in entry_points(group="inspect_ai") if one.name == "evenhand"]
     if not names:
         pytest.skip("NO WHEEL INSTALLED: `make test-inspect` installs it")
@@ -127,3 +129,55 @@ def test_the_installed_wheel_registers_the_scorer() -> None:
 
     assert registry_lookup("scorer", "evenhand/both_orders") is not None
     assert scorer_create("evenhand/both_orders", opponent="target") is not None
+
+
+GRADER = """
+from inspect_ai.model import ModelAPI, ModelOutput, modelapi
+
+
+@modelapi(name="scripted")
+class ScriptedGrader(ModelAPI):
+    def __init__(self, model_name, **more):
+        super().__init__(model_name)
+
+    async def count_text_tokens(self, text):
+        return len(text) // 4
+
+    async def generate(self, input, tools, tool_choice, config):
+        return ModelOutput.from_content("scripted", f"so [[{self.model_name.upper()}]]")
+"""
+
+
+def install_grader(folder: Path) -> None:
+    """A package with a model `scripted/a` that always answers [[A]], found by its entry point."""
+    (folder / "scripted_grader.py").write_text(GRADER)
+    facts = folder / "scripted_grader-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: scripted-grader\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[inspect_ai]\nscripted = scripted_grader\n")
+
+
+def test_inspect_score_on_the_command_line(tmp_path: Path) -> None:
+    if not [one for one in entry_points(group="inspect_ai") if one.name == "evenhand"]:
+        pytest.skip("NO WHEEL INSTALLED: `make test-inspect` installs it")
+    log = evaluated([sample(1), sample(2)], [pairwise()], tmp_path / "logs")
+    plugins, out = tmp_path / "plugins", tmp_path / "scored.eval"
+    plugins.mkdir()
+    install_grader(plugins)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("inspect"), "score", log.location,
+         "--scorer", "evenhand/both_orders", "-S", "opponent=baseline", "-S", "recorded=pairwise",
+         "--model-role", "grader=scripted/a", "--action", "append", "--output-file", str(out)],
+        env={**os.environ, "PYTHONPATH": str(plugins)}, capture_output=True, text=True,
+        cwd=tmp_path, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    scored = read_eval_log(str(out))
+    assert scored.samples and len(scored.samples) == 2
+    for one in scored.samples:
+        assert one.scores and one.scores.keys() == {"pairwise", "both_orders"}
+        got = one.scores["both_orders"]
+        # Shown first it won in the log; shown second the grader names A, the other answer.
+        assert (got.value, got.answer) == (0.5, "flipped")
+        assert got.metadata and got.metadata["asked"] == ["second"]
+    assert metrics_of(scored)["mean"] == 0.5 and metrics_of(scored)["consistency"] == 0.0

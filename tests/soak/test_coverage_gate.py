@@ -18,11 +18,15 @@ QUIET = ((50, 0.1), (100, 0.02), (100, 0.1), (100, 0.3))
 """(items, share of items whose verdict differs between two nights)"""
 DROPS = (
     (50, 0.1, 1, 30), (100, 0.1, 1, 30), (100, 0.3, 1, 30), (200, 0.1, 1, 30), (100, 0.1, 1, 300),
-    (100, 0.1, 5, 1), (200, 0.1, 5, 1), (100, 0.1, 1, 1), (200, 0.1, 1, 1), (100, 0.02, 1, 1),
+    (100, 0.1, 5, 1), (200, 0.1, 5, 1), (100, 0.1, 3, 1), (100, 0.1, 2, 1), (100, 0.1, 1, 1),
+    (200, 0.1, 1, 1), (100, 0.02, 1, 1), (50, 0.1, 1, 1), (100, 0.3, 1, 1), (100, 0.1, 1, 2),
+    (100, 0.1, 1, 4),
 )  # fmt: skip
 """(items, noise, nights of the baseline, night of the drop)"""
-FOUND = {line for line in DROPS if line[0] >= 100 and line[1] <= 0.1 and line[2:] != (1, 1)}
-"""Lines that the promise covers: 100 items, and more than one night to compare with."""
+FOUND = {
+    line for line in DROPS if line[0] >= 100 and line[1] <= 0.1 and line[2:] not in ((2, 1), (3, 1))
+}
+"""Lines that the promise covers: 100 items of which few vary, and a baseline of 1 or 5 nights."""
 
 
 def quiet_share(items: int, noise: float, series: int) -> float:

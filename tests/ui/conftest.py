@@ -52,7 +52,7 @@ class App:
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=self.log, stderr=subprocess.STDOUT, env=env
         )
-        self._wait(120)
+        self._wait(400)
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -60,7 +60,7 @@ class App:
             if self.process.poll() is not None:
                 raise AssertionError(Path(self.log.name).read_text())
             try:
-                with urllib.request.urlopen(self.url, timeout=2):
+                with urllib.request.urlopen(self.url, timeout=30):
                     return
             except OSError:
                 time.sleep(0.2)

@@ -16,6 +16,8 @@ import pytest
 from components.share.report import write_report
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.store.store import Store
+from tests.attacks.attack_list import OWN
+from tests.attacks.attack_log import attempt
 from tests.canary_forms import CANARY, found_in
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judge_server.asked import Asked
@@ -41,6 +43,11 @@ EVERYTHING = """async () => {
   for (const name of await caches.keys()) kept.push(name);
   return JSON.stringify(kept);
 }"""  # noqa: E501
+
+
+LEAK = "a typed key leaks"
+WAYS = ("another host", "echo at 401 in a test", "echo at 401 in a run", "echo at 500",
+        "a reply that repeats it", "silence", "a killed process")  # fmt: skip
 
 
 class Searched:
@@ -145,7 +152,8 @@ def test_a_typed_key_is_found_nowhere_whatever_the_endpoint_does_with_it(
     searched.look_at_files(tmp_path / "tmp")
     searched.look_at_files(app.store.parent)
     _look_at_exports(app.store, tmp_path / "out", searched)
-    assert searched.finds == []
+    with attempt(LEAK, OWN, *WAYS):
+        assert searched.finds == []
     looked = "\n".join(searched.places)
     for place in ("evenhand.db", "evenhand.db-wal", "evenhand.log", "/config", "environ",
                   "queue/data", "page of another visitor", "report.html", "jsonl"):  # fmt: skip

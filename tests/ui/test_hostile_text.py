@@ -5,6 +5,7 @@ The page fixture fails a test on any page error and on any request to another ho
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 
 from components.results.view_drawing import PAIR_VIEWS
 from studies.store.store import Store
+from tests.attacks.attack_list import OWN, PUBLIC
+from tests.attacks.attack_log import Mode, attempt
 from tests.ui.conftest import App, choose, open_filters, open_view, outside, show_file
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
 from tests.ui.test_page import tab
@@ -23,6 +26,7 @@ from tests.waiting import until
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ROOT = Path(__file__).resolve().parents[2]
 HERE = f"study={quote(STUDY)}"
+SCRIPTS = "script injection"
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +53,22 @@ def watched(visit):
     assert dialogs == []
 
 
-def harmless(page) -> None:
-    """Everything unfolded, the pointer over every chart; then nothing of theirs is alive."""
+def harmless(page, mode: Mode = OWN, *inputs: str) -> None:
+    """Everything unfolded, the pointer over every chart; then nothing of theirs is alive.
+
+    Recorded as tried: the payloads that the page shows as text, or the `inputs` named.
+    """
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     for plot in page.locator(".eh-plot .main-svg >> visible=true").all()[:4]:
         box = plot.bounding_box()
         for share in (0.3, 0.6, 0.9) if box else ():
             page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
     page.wait_for_timeout(250)
-    assert page.evaluate(HARM) == []
-    assert page.title() == "Evenhand"
+    text = page.evaluate("document.body.textContent")
+    tried = inputs or [payload for payload in PAYLOADS if payload in text]
+    with attempt(SCRIPTS, mode, *tried) if tried else contextlib.nullcontext():
+        assert page.evaluate(HARM) == []
+        assert page.title() == "Evenhand"
 
 
 def shows(page, text: str) -> bool:
@@ -115,7 +125,7 @@ def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     choose(page, "answers", table)
     page.get_by_text("Use these columns").wait_for()
     assert shows(page, PAYLOADS[2])
-    harmless(page)
+    harmless(page, OWN, PAYLOADS[1], PAYLOADS[2])
 
     show_file(page)
     page.locator("#eh-yaml .cm-content").click()
@@ -123,7 +133,7 @@ def test_as_a_file_as_its_columns_and_as_a_study_file(watched, tmp_path):
     judge = f'{{name: "{NAMES[0][:60]}", model: simulated}}'.replace('"<', "'<").replace('"}', "'}")
     page.keyboard.insert_text(f"name: '{PAYLOADS[0]}'\njudges: [{judge}]\n'{PAYLOADS[5]}': 1\n")
     page.wait_for_timeout(2000)
-    harmless(page)
+    harmless(page, OWN, PAYLOADS[0], NAMES[0], PAYLOADS[5])
 
 
 @pytest.mark.parametrize("payload", [PAYLOADS[1], PAYLOADS[5], PAYLOADS[14]])
@@ -133,7 +143,7 @@ def test_in_an_address_that_names_no_study(watched, payload):
     )
     page.wait_for_selector(".toast-body")
     assert payload[:20] in page.locator(".toast-body").first.inner_text()
-    harmless(page)
+    harmless(page, OWN, payload)
 
 
 @pytest.mark.long
@@ -206,19 +216,20 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
         until(lambda panel=panel: len(panel.inner_text()) > 200)
         page.wait_for_timeout(600)
-        harmless(page)
+        harmless(page, PUBLIC)
         assert shows(page, PAYLOADS[1]), view
     tab(page, "Inspect")
     page.wait_for_selector(".eh-inspect-open [data-key]")
-    harmless(page)
+    harmless(page, PUBLIC)
     assert shows(page, PAYLOADS[0]) and page.locator("mark").count()
     page.locator("#eh-share").click()
     until(lambda: page.locator("#eh-link").text_content())
     with page.expect_download() as fetched:
         page.locator("#eh-export-jsonl").click()
     assert re.fullmatch(r"[a-z0-9-]{1,80}\.jsonl", fetched.value.suggested_filename)
-    harmless(page)
-    assert faults == []
+    harmless(page, PUBLIC)
+    with attempt(SCRIPTS, PUBLIC, "a dialog, an error or a request to another host"):
+        assert faults == []
     page.context.close()
 
 
@@ -235,8 +246,9 @@ def test_in_the_report_that_is_handed_on(browser, app, tmp_path):
     page.goto(target.as_uri())
     page.wait_for_selector(".main-svg")
     page.wait_for_timeout(500)
-    assert page.evaluate(HARM) == [] and faults == []
     assert shows(page, PAYLOADS[1])
+    with attempt(SCRIPTS, OWN, *(payload for payload in PAYLOADS if shows(page, payload))):
+        assert page.evaluate(HARM) == [] and faults == []
     page.close()
 
 

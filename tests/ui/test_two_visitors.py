@@ -11,6 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from components.server.visitor_identity_tab import STORAGE_KEY
+from tests.attacks.attack_list import PUBLIC
+from tests.attacks.attack_log import attempt
 from tests.ui.conftest import ROOT, App
 from tests.waiting import until
 
@@ -22,6 +24,7 @@ judges: [{name: firstish, model: simulated, first_bias: 0.5, seed: 1}]
 prompts: [brief-letters]
 """
 NAME = "mine alone"
+READING = "reading another's run"
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
@@ -109,9 +112,10 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
 
 def test_a_study_is_its_makers_alone(app: PublicApp, people: list, link: str) -> None:
     page = visit(people[1], f"{app.url}/?study={NAME}&tab=run")
-    page.get_by_text("There is no study named").wait_for()
-    until(lambda: kept(page))
-    assert NAME not in offered(page)
+    with attempt(READING, PUBLIC, "another's address", "the menu of studies"):
+        page.get_by_text("There is no study named").wait_for()
+        until(lambda: kept(page))
+        assert NAME not in offered(page)
     page.close()
 
 
@@ -122,7 +126,8 @@ def test_a_link_shows_it_and_offers_nothing_that_runs(
     until(lambda: shown(page) == NAME)
     until(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
     for button in ("#eh-start", "#eh-retry", "#eh-pause", "#eh-stop"):
-        assert not page.locator(button).is_visible()
+        with attempt(READING, PUBLIC, f"a reader looks for {button}"):
+            assert not page.locator(button).is_visible()
     page.reload()
     until(lambda: shown(page) == NAME)
     assert "token" in address(page)
@@ -137,7 +142,8 @@ def test_secrets_are_in_no_file_of_the_server(app: PublicApp, people: list, link
     folder = Path(app.store).parent
     for path in folder.rglob("*"):
         if path.is_file():
-            assert token.encode() not in path.read_bytes(), path
+            with attempt(READING, PUBLIC, f"a token in {path.name}"):
+                assert token.encode() not in path.read_bytes(), path
 
 
 def test_a_restart_makes_nobody_a_stranger_and_a_withdrawn_link_is_dead(

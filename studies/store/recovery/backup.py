@@ -32,6 +32,15 @@ def set_identity(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id={1 + secrets.randbelow(2**31 - 1)}")
 
 
+def rewrite_identity(connection: sqlite3.Connection) -> None:
+    """Write the identity of a store again, unchanged, inside an open transaction.
+
+    The transaction then has the first page, by which its log is told from another store's.
+    """
+    (identity,) = connection.execute("PRAGMA application_id").fetchone()
+    connection.execute(f"PRAGMA application_id={int(identity)}")
+
+
 def find_damage(path: Path) -> str:
     """Return the first fault that SQLite finds in a database file; empty if there is none."""
     try:

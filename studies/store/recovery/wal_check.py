@@ -2,12 +2,17 @@
 
 SQLite applies any complete log that lies beside a file, also that of another store, and writes its
 pages into the file. This happens when a backup is copied over a store whose log was left behind by
-a crash. A log does not name its store, so three properties are compared:
+a crash. A log does not name its store, so these properties are compared:
 
-- the identity in the first page (`application_id`), random for each store and each backup;
+- the identity in the first page (`application_id`), random for each store and each backup. The
+  writer puts the first page into every transaction, so that each log has it;
 - the change counter in the first page: SQLite raises it with every log that changes this page, and
   starts a log again only when all of it is in the file;
-- without a first page in the log no page was added or freed, so each page has kept its kind.
+- without a first page in the log (an older version wrote it) no page was added or freed, so that
+  the number of pages is that of the file, and each page has kept its kind.
+
+A store that this version has not opened yet may have no identity. Then a foreign log whose change
+counters, or whose number and kinds of pages, fit by chance cannot be told from its own.
 """
 
 from __future__ import annotations
@@ -140,7 +145,7 @@ def _compare(store: Path, header: FileHeader, wal: Wal) -> str:
         firsts = [_header_at(log, frame) for frame in wal.frames if frame.page == 1]
         if firsts:
             return _compare_first_pages(header, firsts)
-        return _compare_kinds(wal, log, file)
+        return _compare_sizes(header, wal) or _compare_kinds(wal, log, file)
 
 
 def _header_at(log: BinaryIO, frame: WalFrame) -> FileHeader | None:
@@ -152,11 +157,19 @@ def _compare_first_pages(header: FileHeader, found: list[FileHeader | None]) -> 
     firsts = [first for first in found if first is not None]
     if len(firsts) < len(found):
         return "a first page without a header"
-    if header.application_id and firsts[0].application_id != header.application_id:
+    # The log in which a store got its identity also has earlier first pages, without one.
+    if header.application_id and header.application_id not in {f.application_id for f in firsts}:
         return f"identity {firsts[0].application_id:08x}, not {header.application_id:08x}"
     low, high = firsts[0].change_counter - 1, firsts[-1].change_counter
     if not low <= header.change_counter <= high:
         return f"changes {low + 1} to {high}, though the file is at change {header.change_counter}"
+    return ""
+
+
+def _compare_sizes(header: FileHeader, wal: Wal) -> str:
+    sizes = {frame.committed_pages for frame in wal.frames if frame.committed_pages}
+    if header.pages and sizes != {header.pages}:
+        return f"{max(sizes):,} pages, not {header.pages:,}"
     return ""
 
 

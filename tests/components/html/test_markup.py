@@ -23,6 +23,7 @@ from components.html.markup import (
     link,
     tag,
 )
+from tests.attacks.attack_log import Mode, attempt
 
 COMPONENTS = Path(__file__).parents[3] / "components"
 CORE = COMPONENTS / "html" / "markup.py"
@@ -130,29 +131,31 @@ def test_messages_on_the_page_are_escaped() -> None:
 
 # ------------------------------------------------------------------------------ the functions
 
+SCRIPTS = "script injection"
 HOSTILE = "<img src=x onerror=alert(1)>\"'`&$x$ **b** %{y} {0} </script>"
 MADE = {
-    "fill": fill("<p title='{}'>{}</p>", HOSTILE, HOSTILE),
-    "join": join([HOSTILE, HOSTILE], HOSTILE),
-    "tag": tag("p", HOSTILE, class_=HOSTILE, data_tip=HOSTILE),
-    "attributes": attributes({"title": HOSTILE}),
-    "link": link(HOSTILE, {"judge": HOSTILE}),
-    "link without selection": link(HOSTILE, None),
-    "inline_markup": inline_markup(HOSTILE),
-    "escape": escape(HOSTILE),
-    "sum": Markup("<p>") + HOSTILE,
-    "reversed sum": HOSTILE + Markup("<p>"),
-    "json_script": json_script("data", {"text": HOSTILE}),
-    "plot": fill_plot("<b>{}</b>", HOSTILE),
+    "fill": lambda: fill("<p title='{}'>{}</p>", HOSTILE, HOSTILE),
+    "join": lambda: join([HOSTILE, HOSTILE], HOSTILE),
+    "tag": lambda: tag("p", HOSTILE, class_=HOSTILE, data_tip=HOSTILE),
+    "attributes": lambda: attributes({"title": HOSTILE}),
+    "link": lambda: link(HOSTILE, {"judge": HOSTILE}),
+    "link without selection": lambda: link(HOSTILE, None),
+    "inline_markup": lambda: inline_markup(HOSTILE),
+    "escape": lambda: escape(HOSTILE),
+    "sum": lambda: Markup("<p>") + HOSTILE,
+    "reversed sum": lambda: HOSTILE + Markup("<p>"),
+    "json_script": lambda: json_script("data", {"text": HOSTILE}),
+    "plot": lambda: fill_plot("<b>{}</b>", HOSTILE),
 }
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_no_hostile_text_becomes_a_tag(name: str) -> None:
-    made = MADE[name]
-    assert "<img" not in made
-    assert made.count("</script>") == (name == "json_script")
-    assert isinstance(made, Markup) == (name != "plot")
+def test_no_hostile_text_becomes_a_tag(name: str, each_mode: Mode) -> None:
+    with attempt(SCRIPTS, each_mode, name):
+        made = MADE[name]()
+        assert "<img" not in made
+        assert made.count("</script>") == (name == "json_script")
+        assert isinstance(made, Markup) == (name != "plot")
 
 
 def test_values_are_escaped_once() -> None:

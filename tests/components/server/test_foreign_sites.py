@@ -10,8 +10,14 @@ from collections.abc import Iterator
 import pytest
 from gradio_client import Client
 
+from tests.attacks.attack_list import OWN, PUBLIC
+from tests.attacks.attack_log import Mode, attempt
 from tests.local_app import LocalApp
+from tests.samples import sample
+from tests.ui.conftest import App
 
+READING = "reading another's run"
+Served = App | LocalApp
 EVIL = "http://evil.example"
 STUDY = """
 name: started elsewhere
@@ -44,8 +50,22 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalApp]:
         running.close()
 
 
+@pytest.fixture(scope="module")
+def public_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("EVENHAND_PUBLIC", "1")
+        running = App(tmp_path_factory.mktemp("public hosts") / "evenhand.db")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module", params=sample([OWN, PUBLIC], OWN))
+def each_app(request: pytest.FixtureRequest) -> tuple[Served, Mode]:
+    return request.getfixturevalue("app" if request.param == OWN else "public_app"), request.param
+
+
 def asked(
-    app: LocalApp, path: str, method: str = "GET", body: bytes = b"", **headers: str
+    app: Served, path: str, method: str = "GET", body: bytes = b"", **headers: str
 ) -> http.client.HTTPResponse:
     """The head of the response; `host` is sent as it is given, the machine's own where not."""
     connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
@@ -64,51 +84,67 @@ def permissions(answer: http.client.HTTPResponse) -> list[str]:
 
 
 @pytest.mark.parametrize("path", READ)
-def test_nothing_is_read_under_another_name_or_by_another_site(app: LocalApp, path: str) -> None:
+def test_nothing_is_read_under_another_name_or_by_another_site(
+    each_app: tuple[Served, Mode], path: str
+) -> None:
+    app, mode = each_app
     for headers in ({"host": "evil.example"}, {"host": f"evil.example:{app.port}", "origin": EVIL},
                     {"origin": EVIL}, {"origin": "null"}):  # fmt: skip
         answer = asked(app, path, **headers)
-        assert (answer.status, permissions(answer)) == (403, [])
+        with attempt(READING, mode, f"GET {path} {headers}"):
+            assert (answer.status, permissions(answer)) == (403, [])
 
 
 @pytest.mark.parametrize("path", WRITTEN)
-def test_nothing_is_sent_under_another_name_or_by_another_site(app: LocalApp, path: str) -> None:
+def test_nothing_is_sent_under_another_name_or_by_another_site(
+    each_app: tuple[Served, Mode], path: str
+) -> None:
+    app, mode = each_app
     body = json.dumps({"data": [STUDY], "fn_index": 0, "session_hash": "abc"}).encode()
     for headers in ({"host": "evil.example", "origin": EVIL}, {"origin": EVIL}, {"origin": "null"},
                     {"origin": f"http://127.0.0.1:{app.port + 1}"}, {"referer": f"{EVIL}/"},
                     {"sec_fetch_site": "cross-site"}):  # fmt: skip
         for kind in ("application/json", "text/plain"):
             answer = asked(app, path, "POST", body, content_type=kind, **headers)
-            assert (answer.status, permissions(answer)) == (403, [])
+            with attempt(READING, mode, f"POST {path} {kind} {headers}"):
+                assert (answer.status, permissions(answer)) == (403, [])
 
 
 @pytest.mark.parametrize("host", ["evil.example", ""])
-def test_a_preflight_of_another_site_gets_no_permission(app: LocalApp, host: str) -> None:
+def test_a_preflight_of_another_site_gets_no_permission(
+    each_app: tuple[Served, Mode], host: str
+) -> None:
+    app, mode = each_app
     headers = {"host": host} if host else {}
     answer = asked(
         app, "/gradio_api/queue/join", "OPTIONS", origin=EVIL,
         access_control_request_method="POST", access_control_request_headers="content-type",
         **headers,
     )  # fmt: skip
-    assert (answer.status, permissions(answer)) == (403, [])
+    with attempt(READING, mode, f"a preflight, host {host!r}"):
+        assert (answer.status, permissions(answer)) == (403, [])
 
 
-def test_a_websocket_handshake_of_another_site_is_refused(app: LocalApp) -> None:
+def test_a_websocket_handshake_of_another_site_is_refused(each_app: tuple[Served, Mode]) -> None:
+    app, mode = each_app
     answer = asked(
         app, "/gradio_api/queue/join", origin=EVIL, connection="Upgrade", upgrade="websocket",
         sec_websocket_key="dGhlIHNhbXBsZSBub25jZQ==", sec_websocket_version="13",
     )  # fmt: skip
-    assert answer.status == 403
+    with attempt(READING, mode, "a websocket of another site"):
+        assert answer.status == 403
 
 
-def test_a_request_without_or_with_two_hosts_is_refused(app: LocalApp) -> None:
+def test_a_request_without_or_with_two_hosts_is_refused(each_app: tuple[Served, Mode]) -> None:
+    app, mode = each_app
     own = f"Host: 127.0.0.1:{app.port}\r\n"
     for version, hosts in (("1.1", ""), ("1.0", ""), ("1.1", own + "Host: evil.example\r\n"),
                            ("1.0", own + "Host: evil.example\r\n")):  # fmt: skip
         with socket.create_connection(("127.0.0.1", app.port), 30) as line:
             line.sendall(f"GET /config HTTP/{version}\r\n{hosts}\r\n".encode())
             line.shutdown(socket.SHUT_WR)
-            assert line.recv(64).split()[1] == b"400"
+            with attempt(READING, mode, f"HTTP/{version}, hosts {hosts!r}"):
+                assert line.recv(64).split()[1] == b"400"
 
 
 def test_own_and_listed_hosts_are_served(app: LocalApp) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import http.client
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +23,6 @@ from starlette.routing import Route
 
 from components.server.request_limits import BodyPace, RequestLimits
 from components.server.slow_clients import ConnectionLimits, limit_connections, may_be_proxy
-from tests.ui.conftest import App
 from tests.waiting import until
 
 LIMITS = ConnectionLimits(connections=40, head_seconds=1.0, keep_alive_seconds=1, unread_seconds=1)
@@ -237,23 +235,3 @@ def test_one_address_cannot_take_all_connections():
 def test_addresses_of_proxies_are_shared():
     assert all(map(may_be_proxy, ("127.0.0.1", "10.1.2.3", "::1", "192.168.0.7", "unknown")))
     assert not any(map(may_be_proxy, ("8.8.8.8", "2001:4860:4860::8888")))
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="WINDOWS: too few sockets")
-def test_the_real_app_serves_its_page_beside_a_thousand_connections(tmp_path):
-    app = App(tmp_path / "evenhand.db")
-    try:
-        with contextlib.ExitStack() as held:
-            silent = [held.enter_context(connect(app.port)) for _ in range(1100)]
-            held.enter_context(connect(app.port, HEAD))
-            began = time.monotonic()
-            assert "Evenhand" in get(app.port) and time.monotonic() - began < PATIENCE
-            limit = ConnectionLimits().head_seconds
-            began = time.monotonic()
-            for line in silent:
-                line.settimeout(limit + PATIENCE)
-                closed_after(line)
-            assert time.monotonic() - began < limit + PATIENCE
-    finally:
-        app.close()

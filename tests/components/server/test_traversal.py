@@ -12,8 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.attacks.attack_list import OWN, PUBLIC
+from tests.attacks.attack_log import Mode, attempt
 from tests.local_app import LocalApp
-from tests.samples import ALL
+from tests.samples import ALL, sample
 from tests.ui.conftest import ROOT, App
 from tests.ui.visitors import Visitor
 
@@ -23,6 +25,8 @@ ROUTES = (
 )  # fmt: skip
 SECRET = "traversal-canary-51c7"
 Served = App | LocalApp
+FILES = "file access"
+BURSTING = "bombs and huge uploads"
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def own_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The same page on the machine of its only user."""
     yield from served(tmp_path_factory.mktemp("own"), public=False)
+
+
+@pytest.fixture(scope="module", params=sample([PUBLIC, OWN], PUBLIC))
+def each_app(request: pytest.FixtureRequest) -> tuple[Served, Mode]:
+    return request.getfixturevalue("app" if request.param == PUBLIC else "own_app"), request.param
 
 
 def served(folder: Path, *, public: bool) -> Iterator[Served]:
@@ -95,26 +104,19 @@ def paths(app: Served) -> list[str]:
     return out
 
 
-def test_no_path_in_any_disguise_leads_to_a_file_of_the_machine(app):
-    refuses_every_path(app)
-
-
-@pytest.mark.extra
-def test_nor_on_one_s_own_machine(own_app):
-    refuses_every_path(own_app)
-
-
-def refuses_every_path(app: Served) -> None:
+def test_no_path_in_any_disguise_leads_to_a_file_of_the_machine(each_app):
+    app, mode = each_app
     tried = paths(app)
     assert len(tried) > (500 if ALL else 200)
     page = asked(app, "/")[1][:200]
     for path in tried:
         answer, content = asked(app, path)
-        served = answer.status == 200 and content[:200] != page  # a path of no route is the page's
-        assert not served, (path, content[:200])
-        assert answer.status in (200, 307, 400, 403, 404, 405, 422), (path, answer.status)
-        for secret in (SECRET.encode(), b"root:x:0", b"SQLite format 3", b"SOME_SECRET"):
-            assert secret not in content, path
+        with attempt(FILES, mode, path):
+            served = answer.status == 200 and content[:200] != page  # no route: the page's
+            assert not served, (path, content[:200])
+            assert answer.status in (200, 307, 400, 403, 404, 405, 422), (path, answer.status)
+            for secret in (SECRET.encode(), b"root:x:0", b"SQLite format 3", b"SOME_SECRET"):
+                assert secret not in content, path
 
 
 def test_the_route_does_give_out_what_was_uploaded(app):
@@ -125,23 +127,27 @@ def test_the_route_does_give_out_what_was_uploaded(app):
 
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
-def test_no_other_method_does(method, app):
+def test_no_other_method_does(method, each_app):
+    app, mode = each_app
     for target in targets(app):
         answer, content = asked(app, f"/gradio_api/file={target}", method)
-        assert answer.status >= 400 or not content, (method, target)
-        assert int(answer.headers.get("Content-Length") or 0) < 200
+        with attempt(FILES, mode, f"{method} {target}"):
+            assert answer.status >= 400 or not content, (method, target)
+            assert int(answer.headers.get("Content-Length") or 0) < 200
 
 
 @pytest.mark.parametrize(
     "address", ["http://127.0.0.1:9/x", "https://example.com/x", "//example.com/x",
                 "http://169.254.169.254/latest/meta-data"],
 )  # fmt: skip
-def test_the_file_route_fetches_nothing_from_elsewhere_and_sends_nobody_there(address, app):
+def test_the_file_route_fetches_nothing_from_elsewhere_and_sends_nobody_there(address, each_app):
+    app, mode = each_app
     for form in (address, quote(address, safe="")):
         for route in ("/gradio_api/file=", "/gradio_api/proxy="):
             answer, _ = asked(app, route + form)
-            assert answer.status in (400, 403, 404, 405), (route + form, answer.status)
-            assert "location" not in answer.headers
+            with attempt(FILES, mode, route + form):
+                assert answer.status in (400, 403, 404, 405), (route + form, answer.status)
+                assert "location" not in answer.headers
 
 
 # ---- uploads -------------------------------------------------------------------------------
@@ -164,27 +170,31 @@ def uploaded(app: Served, name: str) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_an_upload_lands_in_the_temporary_folder_whatever_it_is_called(name, app):
+def test_an_upload_lands_in_the_temporary_folder_whatever_it_is_called(name, each_app):
+    app, mode = each_app
     before = {path for path in app.store.parent.rglob("*") if "evenhand.db" not in path.name}
     status, kept = uploaded(app, name)
     folder = app.store.parent.parent / "tmp"
-    for path in kept:
-        assert Path(os.path.realpath(path)).is_relative_to(folder.resolve()), path
-    assert kept or status >= 400
-    after = {path for path in app.store.parent.rglob("*") if "evenhand.db" not in path.name}
-    assert after == before
+    with attempt(FILES, mode, f"an upload called {name!r}"):
+        for path in kept:
+            assert Path(os.path.realpath(path)).is_relative_to(folder.resolve()), path
+        assert kept or status >= 400
+        after = {path for path in app.store.parent.rglob("*") if "evenhand.db" not in path.name}
+        assert after == before
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "secret.txt", "uploads/0a0a0a0a-theirs.csv"])
-def test_a_path_that_was_never_uploaded_is_not_taken_for_an_upload(path, app):
+def test_a_path_that_was_never_uploaded_is_not_taken_for_an_upload(path, each_app):
     """The browser says where its upload lies: a stranger may say anything."""
+    app, mode = each_app
     visitor = Visitor(app.url)
     target = path if path.startswith("/") else str(app.store.parent / path)
     sent = [{"path": target, "meta": {"_type": "gradio.FileData"}, "orig_name": "a.csv"}]
-    with pytest.raises(AssertionError) as refused:
-        visitor.fire("eh-upload", "upload", {"eh-upload": sent})
-    assert "success" in str(refused.value) and SECRET not in str(refused.value)
-    assert not [p for p in (app.store.parent / "uploads").iterdir() if "theirs" not in p.name]
+    with attempt(FILES, mode, f"an upload at {path}"):
+        with pytest.raises(AssertionError) as refused:
+            visitor.fire("eh-upload", "upload", {"eh-upload": sent})
+        assert "success" in str(refused.value) and SECRET not in str(refused.value)
+        assert not [p for p in (app.store.parent / "uploads").iterdir() if "theirs" not in p.name]
 
 
 def test_a_file_that_is_too_large_is_refused_while_it_comes(app):
@@ -195,13 +205,14 @@ def test_a_file_that_is_too_large_is_refused_while_it_comes(app):
     ).encode()
     body = head + b"x" * (51 << 20) + f"\r\n--{edge}--\r\n".encode()
     kind = f"multipart/form-data; boundary={edge}"
-    try:
-        answer, _ = asked(app, "/gradio_api/upload", "POST", body, Content_Type=kind)
-        assert answer.status == 413
-    except (ConnectionError, http.client.HTTPException):
-        pass  # it hung up
-    kept = [p for p in (app.store.parent.parent / "tmp").rglob("*") if p.is_file()]
-    assert all(path.stat().st_size < 50 << 20 for path in kept)
+    with attempt(BURSTING, PUBLIC, "an upload of 51 MB"):
+        try:
+            answer, _ = asked(app, "/gradio_api/upload", "POST", body, Content_Type=kind)
+            assert answer.status == 413
+        except (ConnectionError, http.client.HTTPException):
+            pass  # it hung up
+        kept = [p for p in (app.store.parent.parent / "tmp").rglob("*") if p.is_file()]
+        assert all(path.stat().st_size < 50 << 20 for path in kept)
 
 
 def test_the_page_tells_no_folder_of_its_machine(app):
@@ -221,7 +232,8 @@ def test_a_thousand_files_in_one_upload_are_refused_by_their_sum(app):
     connection.putheader("Content-Length", str(1000 * (50 << 20)))
     connection.endheaders()
     answer = connection.getresponse()
-    assert answer.status == 413 and "201 MB" in json.loads(answer.read())["detail"]
+    with attempt(BURSTING, PUBLIC, "an upload of a thousand files"):
+        assert answer.status == 413 and "201 MB" in json.loads(answer.read())["detail"]
     connection.close()
 
 
@@ -239,18 +251,22 @@ def test_an_event_of_a_gigabyte_is_not_read_into_memory(app):
             sent += len(piece)
     except OSError:
         pass  # it hung up
-    assert sent < 100 << 20, f"{sent >> 20} MB were taken"
     connection.close()
-    assert asked(app, "/config")[0].status == 200
+    with attempt(BURSTING, PUBLIC, "an event of a gigabyte"):
+        assert sent < 100 << 20, f"{sent >> 20} MB were taken"
+        assert asked(app, "/config")[0].status == 200
 
 
-def test_routes_of_gradio_that_nobody_needs_are_closed(app):
+@pytest.mark.parametrize(
+    "path", ["deep_link?session_hash={}", "vibe-code", "run-history/records", "runs",
+             "stream/{}/0/1/playlist.m3u8", "component_server", "process_recording"],
+)  # fmt: skip
+def test_routes_of_gradio_that_nobody_needs_are_closed(path, each_app):
+    app, mode = each_app
     visitor = Visitor(app.url)
     visitor.open()
-    for path in ("deep_link?session_hash={}", "vibe-code", "run-history/records", "runs",
-                 "stream/{}/0/1/playlist.m3u8", "component_server",
-                 "process_recording"):  # fmt: skip
-        for method in ("GET", "POST"):
-            answer, _ = asked(app, f"/gradio_api/{path.format(visitor.session)}", method)
+    for method in ("GET", "POST"):
+        answer, _ = asked(app, f"/gradio_api/{path.format(visitor.session)}", method)
+        with attempt(FILES, mode, f"{method} {path}"):
             assert answer.status == 404, (method, path)
     assert not list((app.store.parent.parent / "tmp").rglob("state.json"))

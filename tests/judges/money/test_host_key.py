@@ -27,6 +27,8 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import Visitor, as_visitor, new_secret, visitor_from_secret
 from studies.spec.study import study_from_mapping
 from studies.store.store import Store
+from tests.attacks.attack_list import PUBLIC
+from tests.attacks.attack_log import attempt
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import Disk
 from tests.judges.small_studies import PRICE, QUICK, write_items
@@ -34,6 +36,7 @@ from tests.page_words import pattern, says
 from tests.waiting import until
 
 KEY = "LENT_BY_THE_HOUSE"
+ABUSE = "the owner's key, abused"
 LIMITS = RunLimits(asks=100, runs_per_visitor=1, total_runs=60, concurrency=16)
 DAY = 86_400.0
 
@@ -108,8 +111,9 @@ def test_fifty_sessions_at_once_do_not_pass_the_cap_by_one_call(
             assert all(run.wait(60) for run in runs)
         told = float(server.bill.totals.dollars)
         calls = server.bill.totals.calls
-    assert cap / 4 < told <= cap
-    assert 0 < calls < 200
+    with attempt(ABUSE, PUBLIC, *(f"session {number}" for number in range(50))):
+        assert cap / 4 < told <= cap
+        assert 0 < calls < 200
     refused = [run for run in runs if "all visitors today" in run.reason]
     assert refused, "no run was stopped by the cap of the day"
     assert all(run.state in ("done", "failed") for run in runs)
@@ -248,7 +252,10 @@ def test_a_study_file_cannot_talk_the_key_into_more(
     (who,) = visitors(1)
     with JudgeServer() as server, as_visitor(who):
         study(guarded, tmp_path, "one", server.base_url, items=30, **changes)
-        with shared(guarded, lent(server.base_url, day_usd=0.02)) as engine:
+        with (
+            shared(guarded, lent(server.base_url, day_usd=0.02)) as engine,
+            attempt(ABUSE, PUBLIC, f"a study file with {case}"),
+        ):
             if why:
                 with pytest.raises(PlanError, match=why):
                     start(engine, guarded, "one")
@@ -264,9 +271,10 @@ def test_without_a_house_no_variable_of_the_machine_is_used(
     (who,) = visitors(1)
     with JudgeServer() as server, as_visitor(who):
         study(guarded, tmp_path, "one", server.base_url)
-        with shared(guarded, None) as engine, pytest.raises(PlanError, match="type your key"):
-            start(engine, guarded, "one")
-        assert server.bill.totals.calls == 0
+        with attempt(ABUSE, PUBLIC, "a variable where no key is lent"):
+            with shared(guarded, None) as engine, pytest.raises(PlanError, match="type your key"):
+                start(engine, guarded, "one")
+            assert server.bill.totals.calls == 0
 
 
 def test_a_key_of_ones_own_costs_the_house_nothing(guarded: VisitorStore, tmp_path: Path) -> None:
@@ -328,7 +336,7 @@ def test_runs_are_steered_by_their_owner_alone(guarded: VisitorStore, tmp_path: 
             run = start(engine, guarded, "one")
             token = guarded.share("one")
             assert len(run.id) >= 20  # nobody guesses 128 bits
-        with as_visitor(second):
+        with as_visitor(second), attempt(ABUSE, PUBLIC, "another visitor's run, four ways"):
             for look in (engine.latest_run, engine.active_run):
                 with pytest.raises(AccessDenied):
                     look("one")

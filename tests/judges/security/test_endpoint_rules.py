@@ -30,12 +30,15 @@ from judges.security.endpoint_rules import (
     why_not_public,
 )
 from studies.domain import Item, JudgeSpec
+from tests.attacks.attack_list import OWN, PUBLIC
+from tests.attacks.attack_log import attempt
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judges.security.tls_judge import NAME, TlsJudge, make_certificate, tls_judge
 from tests.judges.small_studies import endpoint, engine, study_plan
 from tests.page_words import pattern
 from tests.samples import each
 
+SSRF = "SSRF through a base URL"
 ANYWHERE = EndpointRules(strict=True)
 LISTED = EndpointRules(strict=True, hosts=provider_hosts(), ports=(443,))
 SCENE = PromptInputs(Item("q", "hello", {}), (), (), ())
@@ -111,9 +114,10 @@ HOSTILE = [
 @each("url", HOSTILE)
 def test_a_hostile_url_is_refused_before_anything_is_looked_up(url):
     for rules in (ANYWHERE, LISTED):
-        with pytest.raises(EndpointRefused) as refused:
-            check_url(url, rules)
-        assert "\n" not in str(refused.value) and "is refused" in str(refused.value)
+        with attempt(SSRF, PUBLIC, url):
+            with pytest.raises(EndpointRefused) as refused:
+                check_url(url, rules)
+            assert "\n" not in str(refused.value) and "is refused" in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,8 @@ def test_the_listed_providers_may_be_asked(url):
              "evilopenai.azure.com", "mine.openai.azure.com.example.org"],
 )  # fmt: skip
 def test_a_host_that_only_looks_like_a_listed_one_is_refused(host):
-    with pytest.raises(EndpointRefused, match=pattern("not among", "providers")):
+    refusal = pytest.raises(EndpointRefused, match=pattern("not among", "providers"))
+    with attempt(SSRF, PUBLIC, host), refusal:
         check_url(f"https://{host}/v1", LISTED)
 
 
@@ -163,10 +168,16 @@ def test_on_one_s_own_machine_loopback_and_private_addresses_are_fine(url):
     check_url(url, LOCAL_RULES)
 
 
-def test_a_user_in_a_url_is_refused_everywhere_and_not_repeated():
-    with pytest.raises(EndpointRefused) as refused:
-        check_url("http://sk-canary@127.0.0.1:9/v1", LOCAL_RULES)
-    assert "canary" not in str(refused.value)
+@pytest.mark.parametrize(
+    "url",
+    ["http://sk-canary@127.0.0.1:9/v1", "https://user:sk-canary@api.openai.com/v1",
+     "http://sk-canary@[::1]:9/v1", "https://sk-canary%40host@127.0.0.1/v1"],
+)  # fmt: skip
+def test_a_user_in_a_url_is_refused_everywhere_and_not_repeated(url, each_mode):
+    with attempt(SSRF, each_mode, url):
+        with pytest.raises(EndpointRefused) as refused:
+            check_url(url)
+        assert "canary" not in str(refused.value)
 
 
 @each(
@@ -184,7 +195,8 @@ def test_a_user_in_a_url_is_refused_everywhere_and_not_repeated():
      "", "localhost", "127.1", "0x7f000001", "2130706433", "１２７.0.0.1"],
 )  # fmt: skip
 def test_an_address_that_is_not_public_is_named_for_what_it_is(address):
-    assert why_not_public(address)
+    with attempt(SSRF, PUBLIC, address):
+        assert why_not_public(address)
 
 
 @pytest.mark.parametrize(
@@ -223,21 +235,23 @@ async def resolved(names: Turning, times: int, clock: Any = lambda: 0.0) -> list
 
 def test_a_name_is_looked_up_once_so_that_its_second_meaning_is_never_seen():
     names = Turning(["93.184.216.34"], ["127.0.0.1"])
-    assert asyncio.run(resolved(names, 3)) == [["93.184.216.34"]] * 3
-    assert names.asked == 1
+    with attempt(SSRF, PUBLIC, "a name that is rebound"):
+        assert asyncio.run(resolved(names, 3)) == [["93.184.216.34"]] * 3
+        assert names.asked == 1
 
 
 def test_after_a_while_it_is_looked_up_again_and_checked_again():
     times = iter([0.0, 0.0, PIN_SECONDS + 1])
     names = Turning(["93.184.216.34"], ["127.0.0.1"])
-    with pytest.raises(EndpointRefused, match="this machine"):
+    refusal = pytest.raises(EndpointRefused, match="this machine")
+    with attempt(SSRF, PUBLIC, "a name that is rebound later"), refusal:
         asyncio.run(resolved(names, 2, lambda: next(times)))
     assert names.asked == 2
 
 
 @pytest.mark.parametrize("answer", [["127.0.0.1"], ["93.184.216.34", "10.0.0.1"], ["::1"], []])
 def test_one_address_that_is_not_public_refuses_the_name(answer):
-    with pytest.raises(EndpointRefused):
+    with attempt(SSRF, PUBLIC, f"a name that means {answer}"), pytest.raises(EndpointRefused):
         asyncio.run(resolved(Turning(answer), 1))
 
 
@@ -304,9 +318,10 @@ def test_a_certificate_of_another_name_is_refused(judge):
 
 def test_a_name_that_means_this_machine_is_not_connected_to(judge):
     rules = EndpointRules(strict=True, ports=(judge.port,), lookup=Turning(["127.0.0.1"]))
-    with pytest.raises(EndpointRefused, match=pattern("address", "machine")) as refused:
-        ask(f"https://{NAME}:{judge.port}/v1", rules)
-    assert judge.names == [] and judge.hosts == []
+    with attempt(SSRF, PUBLIC, "a name that means this machine"):
+        with pytest.raises(EndpointRefused, match=pattern("address", "machine")) as refused:
+            ask(f"https://{NAME}:{judge.port}/v1", rules)
+        assert judge.names == [] and judge.hosts == []
     fault = classify_error(refused.value, "x")
     assert (fault.action, fault.reason) == ("stop", "endpoint refused")
 
@@ -321,23 +336,27 @@ def test_a_proxy_of_the_environment_does_not_look_names_up_for_a_stranger(judge,
 def test_a_redirect_is_not_followed_in_either_mode(status, judge):
     with JudgeServer() as inner:
         judge.status, judge.headers = status, {"Location": f"{inner.base_url}/chat/completions"}
-        with pytest.raises(Exception) as told:
-            ask(f"https://{NAME}:{judge.port}/v1", at(judge))
-        assert classify_error(told.value, "x").reason == "redirect"
-        with JudgeServer(rules=[always(Fault("redirect", location=inner.base_url))]) as outer:
+        with attempt(SSRF, PUBLIC, f"a redirect, {status}"):
+            with pytest.raises(Exception) as told:
+                ask(f"https://{NAME}:{judge.port}/v1", at(judge))
+            assert classify_error(told.value, "x").reason == "redirect"
+            assert inner.books(with_calls=True)["calls"] == []
+        redirects = always(Fault("redirect", location=inner.base_url))
+        with JudgeServer(rules=[redirects]) as outer, attempt(SSRF, OWN, f"a redirect, {status}"):
             with pytest.raises(Exception) as told:
                 ask(outer.base_url, LOCAL_RULES)
             assert classify_error(told.value, "x").reason == "redirect"
-        assert inner.books(with_calls=True)["calls"] == []
+            assert inner.books(with_calls=True)["calls"] == []
 
 
 def test_what_stands_at_an_address_is_not_read_out_through_our_messages(judge):
     url, rules = f"https://{NAME}:{judge.port}/v1", at(judge)
     inner = b'{"AccessKeyId": "inner-canary"}'
     for judge.status, judge.body in ((200, inner), (500, inner), (403, b"<p>inner-canary</p>")):
-        with pytest.raises(Exception) as told:
-            ask(url, rules)
-        assert "inner-canary" not in classify_error(told.value, "x").detail
+        with attempt(SSRF, PUBLIC, f"a body at status {judge.status}"):
+            with pytest.raises(Exception) as told:
+                ask(url, rules)
+            assert "inner-canary" not in classify_error(told.value, "x").detail
     judge.status, judge.body = 403, b'{"error": {"message": "no such plan"}}'
     with pytest.raises(Exception) as told:
         ask(url, rules)
@@ -355,10 +374,12 @@ def test_a_reply_that_unpacks_to_more_than_any_verdict_is_not_read_to_its_end(
     encoding, body, judge
 ):
     judge.body, judge.headers = body, {"Content-Encoding": encoding}
-    with pytest.raises(Exception) as told:
-        ask(f"https://{NAME}:{judge.port}/v1", at(judge))
-    assert isinstance(told.value, BadReply)
-    assert "exceeds 8 MB" in str(told.value) or "compressed as" in str(told.value)
+    for mode, host, rules in ((PUBLIC, NAME, at(judge)), (OWN, "127.0.0.1", LOCAL_RULES)):
+        with attempt(SSRF, mode, f"a reply above 8 MB, {encoding}"):
+            with pytest.raises(Exception) as told:
+                ask(f"https://{host}:{judge.port}/v1", rules)
+            assert isinstance(told.value, BadReply)
+            assert "exceeds 8 MB" in str(told.value) or "compressed as" in str(told.value)
 
 
 # ---- one mechanism for all who ask ---------------------------------------------------------
@@ -370,11 +391,12 @@ def test_for_a_stranger_no_run_no_test_and_no_description_reaches_this_machine(
     with JudgeServer() as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url, vision=True)])
         monkeypatch.setenv("EVENHAND_PUBLIC", "1")
-        with engine() as asking, pytest.raises(EndpointRefused, match=pattern("read https")):
-            asking.start(plan, store)
-        checked = check_judge(plan, plan.study.judges[0])
-        assert (checked.read.status, checked.read.rule) == ("error", "endpoint refused")
-        assert server.books(with_calls=True)["calls"] == []
+        with attempt(SSRF, PUBLIC, "a run at loopback", "a test at loopback"):
+            with engine() as asking, pytest.raises(EndpointRefused, match=pattern("read https")):
+                asking.start(plan, store)
+            checked = check_judge(plan, plan.study.judges[0])
+            assert (checked.read.status, checked.read.rule) == ("error", "endpoint refused")
+            assert server.books(with_calls=True)["calls"] == []
 
 
 def test_the_embedded_judge_is_ours_and_answers_in_public_too(monkeypatch):

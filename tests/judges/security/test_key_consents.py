@@ -23,6 +23,8 @@ from judges.security.key_consents import (
 )
 from judges.security.key_origins import TypedKey, keys_for, read_typed
 from studies.domain import JudgeSpec
+from tests.attacks.attack_list import OWN, PUBLIC
+from tests.attacks.attack_log import attempt
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
 from tests.judge_server.asked import Asked
@@ -31,6 +33,8 @@ from tests.judges.small_studies import QUICK, endpoint, engine, study_plan, writ
 from tests.page_words import pattern, says
 
 VARIABLE = "OPENAI_API_KEY"
+LEAK = "a typed key leaks"
+ABUSE = "the owner's key, abused"
 
 
 class Listener:
@@ -77,13 +81,14 @@ def test_an_origin_is_scheme_host_and_port(url, origin):
     assert origin_of(url) == origin
 
 
-def test_a_typed_key_is_for_the_host_it_was_typed_for_whatever_the_judge_is_called():
+def test_a_typed_key_is_for_the_host_it_was_typed_for_whatever_the_judge_is_called(each_mode):
     typed = read_typed(json.dumps({"gpt": {"key": f" {CANARY} ", "url": "https://a.example/v1"}}))
     assert keys_for([JudgeSpec("gpt", "m", "https://A.example:443/v2")], typed) == {"gpt": CANARY}
     for other in ("https://b.example/v1", "http://a.example/v1", "https://a.example:8443/v1", ""):
-        with pytest.raises(KeyRefused, match=pattern("typed", "https://a.example, not")) as refused:
-            keys_for([JudgeSpec("gpt", "m", other)], typed)
-        assert CANARY[:8] not in str(refused.value) + repr(typed)
+        with attempt(LEAK, each_mode, f"the same judge at {other!r}"):
+            with pytest.raises(KeyRefused, match=pattern("typed", "a.example, not")) as refused:
+                keys_for([JudgeSpec("gpt", "m", other)], typed)
+            assert CANARY[:8] not in str(refused.value) + repr(typed)
     assert keys_for([JudgeSpec("other", "m", "https://a.example/v1")], typed) == {}
 
 
@@ -104,8 +109,10 @@ def test_the_variable_of_a_listed_provider_goes_to_that_provider_alone(tmp_path)
     consents = consents_in(tmp_path)
     assert consents.allows(Pair(VARIABLE, "https://api.openai.com"))
     for origin in ("http://api.openai.com", "https://api.openai.com:8443", "https://openai.com"):
-        assert not consents.allows(Pair(VARIABLE, origin))
-    assert not consents.allows(Pair("HOME", "https://api.openai.com"))
+        with attempt(ABUSE, OWN, f"{VARIABLE} to {origin}"):
+            assert not consents.allows(Pair(VARIABLE, origin))
+    with attempt(ABUSE, OWN, "HOME to a provider"):
+        assert not consents.allows(Pair("HOME", "https://api.openai.com"))
     assert all(origin_of(pair.origin) == pair.origin for pair in listed_pairs())
 
 
@@ -128,9 +135,10 @@ def test_what_is_no_pair_is_not_stored(pair, tmp_path):
 def test_where_no_pair_can_be_confirmed_none_is_offered_or_taken():
     judge = JudgeSpec("j", "m", "http://h/v1", api_key_env=VARIABLE)
     assert NO_CONSENTS.missing([judge]) == ()
-    with pytest.raises(PlanError, match="type your key"):
-        NO_CONSENTS.allow(Pair(VARIABLE, "http://h"))
-    assert not NO_CONSENTS.allows(Pair(VARIABLE, "https://api.openai.com"))
+    with attempt(ABUSE, PUBLIC, "a visitor allows a variable", "a variable for its provider"):
+        with pytest.raises(PlanError, match="type your key"):
+            NO_CONSENTS.allow(Pair(VARIABLE, "http://h"))
+        assert not NO_CONSENTS.allows(Pair(VARIABLE, "https://api.openai.com"))
 
 
 # ---- every path that sends ------------------------------------------------------------------
@@ -145,7 +153,8 @@ def test_a_run_and_a_check_send_a_variable_only_after_consent(tmp_path, store):
             lambda: asking.start(plan, store, settings=QUICK),
             lambda: check_judge(plan, plan.study.judges[0]),
         ):
-            with pytest.raises(ConsentNeeded, match=r"send \$OPENAI_API_KEY to http://127\.0"):
+            refusal = pytest.raises(ConsentNeeded, match=r"send \$OPENAI_API_KEY to http://127\.0")
+            with attempt(ABUSE, OWN, "a study that names a variable"), refusal:
                 act()
         assert server.bill.totals.calls == 0
         consents_in(store.folder).allow(Pair(VARIABLE, origin_of(server.base_url)))

@@ -34,12 +34,16 @@ from judges.security.key_store import (
 )
 from studies.domain import JudgeSpec
 from studies.errors import SettingError
+from tests.attacks.attack_list import MODES
+from tests.attacks.attack_log import attempt, current_mode, in_mode
 from tests.canary_forms import CANARY, encoded
 from tests.judge_server import Fault, JudgeServer, always, say
 from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
 from tests.judges.small_studies import run_through as run_plan
 from tests.page_words import pattern
 from tests.waiting import until
+
+LEAK = "a typed key leaks"
 
 
 class Clock:
@@ -85,13 +89,14 @@ def test_a_held_key_shows_itself_in_no_repr_no_copy_and_no_pickle():
 
 @pytest.mark.parametrize("form", encoded(""))
 @pytest.mark.parametrize("before", ["", "u", "us", "user:"])
-def test_no_form_of_a_held_key_is_in_a_message(form, before):
+def test_no_form_of_a_held_key_is_in_a_message(form, before, each_mode):
     key = SecretKey(CANARY)
-    told = redact_keys(f"the server said: {encoded(CANARY, before, '!')[form]} (401)")
-    assert KEY_MASK in told and told.endswith("(401)")
-    for shown in encoded(CANARY).values():
-        assert shown.strip("…=") not in told
-    assert not any(CANARY[k : k + 8] in told for k in range(len(CANARY) - 7))
+    with attempt(LEAK, each_mode, f"{form} after {before!r}"):
+        told = redact_keys(f"the server said: {encoded(CANARY, before, '!')[form]} (401)")
+        assert KEY_MASK in told and told.endswith("(401)")
+        for shown in encoded(CANARY).values():
+            assert shown.strip("…=") not in told
+        assert not any(CANARY[k : k + 8] in told for k in range(len(CANARY) - 7))
     key.discard()
     assert redact_keys(CANARY) == CANARY  # no longer active, and unlike any provider's key
 
@@ -99,11 +104,13 @@ def test_no_form_of_a_held_key_is_in_a_message(form, before):
 TEXTS = st.text(alphabet=st.characters(codec="ascii", categories=("L", "N", "P")), max_size=40)
 
 
+@pytest.mark.parametrize("mode", MODES)
 @given(st.text("abcdefgh0123456789-_+/=.", min_size=8, max_size=60), TEXTS, TEXTS)
-def test_whatever_surrounds_a_key_eight_of_its_characters_never_remain(key, before, after):
+def test_whatever_surrounds_a_key_eight_of_its_characters_never_remain(mode, key, before, after):
     kept = SecretKey(key)
-    told = redact_keys(before + key + after)
-    assert not any(key[k : k + 8] in told for k in range(len(key) - 7))
+    with in_mode(mode), attempt(LEAK, mode, (before, key, after)):
+        told = redact_keys(before + key + after)
+        assert not any(key[k : k + 8] in told for k in range(len(key) - 7))
     kept.discard()
 
 
@@ -116,7 +123,8 @@ def test_a_message_without_a_key_is_left_alone():
 
 def test_what_looks_like_a_key_goes_though_nobody_holds_it():
     for shown in ("sk-proj-************wxyz", "Bearer abc", "hf_abcdefgh", "AIzaSyA-1234567890"):
-        assert redact_keys(f"Incorrect API key provided: {shown}.").count(KEY_MASK) == 1
+        with attempt(LEAK, current_mode(), shown):
+            assert redact_keys(f"Incorrect API key provided: {shown}.").count(KEY_MASK) == 1
 
 
 def test_lent_keys_are_known_within_the_block_and_not_after_it():
@@ -241,7 +249,8 @@ def test_what_an_endpoint_echoes_of_the_key_is_in_no_judgement_and_no_reason(kin
         checked = check_judge(plan, plan.study.judges[0], {"judge": CANARY})
         run = run_plan(plan, store, keys={"judge": CANARY}, settings=QUICK)
     told = f"{checked} {run.reason} {run.snapshot()} {judgements(store)}"
-    assert KEY_MASK in told and CANARY not in told and CANARY[-8:] not in told
+    with attempt(LEAK, current_mode(), f"an endpoint repeats it, {kind}"):
+        assert KEY_MASK in told and CANARY not in told and CANARY[-8:] not in told
 
 
 def test_a_reply_that_repeats_the_key_is_stored_without_it(tmp_path, store):
@@ -249,10 +258,11 @@ def test_a_reply_that_repeats_the_key_is_stored_without_it(tmp_path, store):
     with JudgeServer(behaviour=say(reply)) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2)
         run_plan(plan, store, keys={"judge": CANARY})
-    assert {j.reply for j in judgements(store)} == {reply.replace(CANARY, KEY_MASK)}
-    store.close()
-    for path in (path for path in tmp_path.rglob("*") if path.is_file()):
-        assert CANARY.encode() not in path.read_bytes(), path
+    with attempt(LEAK, current_mode(), reply):
+        assert {j.reply for j in judgements(store)} == {reply.replace(CANARY, KEY_MASK)}
+        store.close()
+        for path in (path for path in tmp_path.rglob("*") if path.is_file()):
+            assert CANARY.encode() not in path.read_bytes(), path
 
 
 # ---- what is printed -----------------------------------------------------------------------
@@ -299,14 +309,16 @@ raise SystemExit("ten " + KEY) if "exit" in sys.argv else RuntimeError("ten " + 
 
 
 @pytest.mark.parametrize("end", ["exit", "raise"])
-def test_nothing_that_is_logged_warned_raised_or_printed_shows_a_held_key(end):
+def test_nothing_that_is_logged_warned_raised_or_printed_shows_a_held_key(end, each_mode):
     done = subprocess.run(
         [sys.executable, "-c", PRINTS, end], input=CANARY, capture_output=True, text=True,
         cwd=Path(__file__).parents[3], check=False,
     )  # fmt: skip
     told = done.stdout + done.stderr
-    for word in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"):
+    words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    for word in words:
         assert word in told, told
     assert 'GET /?key=[key] HTTP/1.1" 200' in told and "of 7:" in told
-    for form, shown in encoded(CANARY).items():
-        assert shown.strip("…=") not in told, form
+    with attempt(LEAK, each_mode, *(f"message {word}" for word in words)):
+        for form, shown in encoded(CANARY).items():
+            assert shown.strip("…=") not in told, form

@@ -36,7 +36,7 @@ def first_alarm(
     for night in range(1, nights + 1):
         chances = after if drop_at is not None and night >= drop_at else right
         compared, history = history.compare(_night(rng, chances))
-        if compared.evidence.exceeds(STREAMS, ALPHA):
+        if compared.strength >= STREAMS / ALPHA:
             return night
     return None
 

@@ -26,7 +26,10 @@ from studies.files.tables import read_table
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec, Study
 from studies.store.store import Store
+from tests.attacks.attack_list import MODES
+from tests.attacks.attack_log import attempt, in_mode
 
+FORMULAS = "formulas in exports"
 RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 TEXTS = st.one_of(
     st.text(max_size=12),
@@ -34,11 +37,13 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.parametrize("mode", MODES)
 @given(TEXTS)
-def test_a_guarded_text_never_begins_like_a_formula_and_always_comes_back(text):
-    cell = guard_formula(text)
-    assert isinstance(cell, str) and not cell.startswith(RISKY)
-    assert unguard_formula(cell) == text
+def test_a_guarded_text_never_begins_like_a_formula_and_always_comes_back(mode, text):
+    with in_mode(mode), attempt(FORMULAS, mode, text):
+        cell = guard_formula(text)
+        assert isinstance(cell, str) and not cell.startswith(RISKY)
+        assert unguard_formula(cell) == text
 
 
 @given(st.one_of(st.integers(), st.floats(), st.booleans(), st.none()))
@@ -76,15 +81,17 @@ HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "'=
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_in_every_csv_that_is_written_no_cell_runs(text, tmp_path):
+def test_in_every_csv_that_is_written_no_cell_runs(text, tmp_path, each_mode):
     name = text if text.isprintable() and text[0] != "@" else "plain name"
     store = stored(tmp_path / "a.db", name, text, text)
     written = [form for form, how in EXPORT_FORMATS.items() if how.suffix == ".csv"]
     assert set(written) == {"csv", "arena", "alpaca-eval", "votes"}
     for form in written:
         write_export(store, "s", form, tmp_path / f"{form}.csv")
-        for row in cells(tmp_path / f"{form}.csv"):
-            assert not any(cell.startswith(RISKY) for k, cell in row.items() if k != "cost"), row
+        with attempt(FORMULAS, each_mode, f"{form}: {text}"):
+            for row in cells(tmp_path / f"{form}.csv"):
+                texts = [cell for column, cell in row.items() if column != "cost"]
+                assert not any(cell.startswith(RISKY) for cell in texts), row
     (first, _) = cells(tmp_path / "csv.csv")
     assert first["cost"] == "-0.5" and first["seconds"] == "1.5"  # numbers, not texts
     store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,24 @@ from test_source_hub import LINES, read
 
 from studies.errors import SourceError
 from studies.sources.hub_files import card_data_files, check_files
+from tests.attacks.attack_list import MODES, PUBLIC
+from tests.attacks.attack_log import Mode, attempt
 from tests.page_words import says
 from tests.studies.sources.hub_server import Hub, serving
 
+DATASETS = "dataset code"
 SECRET = "hub-canary-77aa"
 ROWS = "".join(
     json.dumps({"prompt": f"{SECRET} {k}", "chosen": "yes", "rejected": "no"}) + "\n"
     for k in range(3)
 )
+
+
+SCRIPT = """import datasets
+open({!r}, "w").close()
+class Script(datasets.GeneratorBasedBuilder):
+    def _info(self): return datasets.DatasetInfo()
+"""
 
 
 def card(path: str) -> bytes:
@@ -47,8 +58,10 @@ def bomb() -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture(scope="module")
-def visited(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], Hub]:
+@pytest.fixture(scope="module", params=MODES)
+def visited(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, dict[str, Any]], Hub, Path, Mode]:
     folder = tmp_path_factory.mktemp("machine")
     inner = folder / "secret.jsonl"
     inner.write_text(ROWS, encoding="utf-8")
@@ -62,33 +75,44 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[st
                 ".huggingface.yaml": card(str(inner)).strip(b"-\n"),
                 "train.jsonl": LINES,
             },
+            "evil/script": {"script.py": SCRIPT.format(str(folder / "script-ran")).encode()},
             "evil/zip": {"train.zip": b"PK\3\4" + bytes(100)},
             "evil/bomb": {"train.parquet": bomb()},
             "good/plain": {"README.md": card("*.jsonl"), "train.jsonl": LINES},
         }
-        public = {"EVENHAND_PUBLIC": "1"}
+        public = {"EVENHAND_PUBLIC": str(int(request.param == PUBLIC))}
         asks = [{"source": f"hub:{name}", "env": public} for name in repos]
         with serving(repos) as (_, address):
             found = read(asks, address, folder / "home")
-    return dict(zip(repos, found, strict=True)), elsewhere
+    return dict(zip(repos, found, strict=True)), elsewhere, folder, request.param
 
 
 @pytest.mark.parametrize("name", ["absolute", "file", "up", "inner", "yaml"])
 def test_a_dataset_that_names_a_file_outside_of_itself_is_refused(name, visited):
     found = visited[0][f"evil/{name}"]
-    assert SECRET not in json.dumps(found)
-    assert "error" in found or found["items"], found  # the file of its own may be read
-    if name != "yaml":
-        assert "error" in found, found
+    with attempt(DATASETS, visited[3], f"a card, {name}"):
+        assert SECRET not in json.dumps(found)
+        assert "error" in found or found["items"], found  # the file of its own may be read
+        if name != "yaml":
+            assert "error" in found, found
+
+
+def test_no_script_of_a_dataset_is_run(visited):
+    folder, found = visited[2], visited[0]["evil/script"]
+    with attempt(DATASETS, visited[3], "a script dataset"):
+        assert "error" in found and not (folder / "script-ran").exists(), found
 
 
 def test_nothing_is_asked_of_a_server_that_a_card_names(visited):
-    assert visited[1].asked == []
+    with attempt(DATASETS, visited[3], "a card with a URL"):
+        assert visited[1].asked == []
 
 
 def test_an_archive_is_refused_and_a_bomb_is_too(visited):
-    assert "zip" in visited[0]["evil/zip"]["error"].lower()
-    assert says(visited[0]["evil/bomb"]["error"], "unpacks", "read")
+    with attempt(DATASETS, visited[3], "an archive"):
+        assert "zip" in visited[0]["evil/zip"]["error"].lower()
+    with attempt(DATASETS, visited[3], "a Parquet file of 10 GB"):
+        assert says(visited[0]["evil/bomb"]["error"], "unpacks", "read")
 
 
 def test_an_honest_card_is_read(visited):
@@ -102,9 +126,9 @@ def test_an_honest_card_is_read(visited):
      "hf://datasets/my/set@main/a.zip", "hf://datasets/my/set@main/a.tar.gz",
      "hf://datasets/my/set@main/weights.PKL", "https://example.com/a.csv"],
 )  # fmt: skip
-def test_only_tables_of_the_dataset_itself_are_read(file):
+def test_only_tables_of_the_dataset_itself_are_read(file, each_mode):
     check_files(["hf://datasets/my/set@main/data/a.csv.gz"], "my/set")
-    with pytest.raises(SourceError):
+    with attempt(DATASETS, each_mode, file), pytest.raises(SourceError):
         check_files([file], "my/set")
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
+import secrets
 import shutil
 import sqlite3
 import time
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -191,6 +194,75 @@ def test_a_backup_copied_over_a_store_does_not_get_the_old_log(place: Path) -> N
     restored = Store(path)
     assert [study.name for study in restored.studies()] == ["mine"]
     restored.close()
+
+
+def test_no_log_of_a_store_of_the_same_shape_is_applied(tmp_path: Path) -> None:
+    """Stores of equal size, with logs of one row up to many, beside each other's files."""
+    copies: list[list[Path]] = []
+    for name in ("mine", "ours", "your"):
+        store = fill_store(tmp_path / f"{name}.db", name, 60)
+        copies.append([crashed_copy(store, tmp_path / f"{name}-all.db")])
+        for rows in (1, 1, 30):
+            add_replies(store, rows)
+            with contextlib.closing(connect(store.path)) as other:
+                other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            add_replies(store, 1)
+            copies[-1].append(crashed_copy(store, tmp_path / f"{name}-{len(copies[-1])}.db"))
+        store.close()
+    tried = 0
+    for own, foreign in permutations(copies, 2):
+        for file, log in product(own, foreign):
+            target = tmp_path / "mixed.db"
+            shutil.copyfile(file, target)
+            shutil.copyfile(wal_path(log), wal_path(target))
+            header = read_header(target)
+            assert header is not None and find_foreign_wal(target, header), (file.name, log.name)
+            tried += 1
+    assert tried == 96
+    for copy in (copy for group in copies for copy in group):
+        header = read_header(copy)
+        assert header is not None and find_foreign_wal(copy, header) == "", copy.name
+
+
+def add_replies(store: Store, rows: int) -> None:
+    values = [(secrets.token_hex(8), "x" * 300) for _ in range(rows)]
+    statement = "INSERT INTO replies VALUES (?,?,'','',NULL)"
+    store.writer.run(lambda connection: connection.executemany(statement, values) and None)
+
+
+def test_a_log_without_a_first_page_must_fit_the_file_s_number_of_pages(tmp_path: Path) -> None:
+    """As older versions wrote it: an update in place changes no first page."""
+    logs = {}
+    for name, asks in (("small", 60), ("large", 400)):
+        path = tmp_path / f"{name}.db"
+        fill_store(path, asks=asks).close()
+        with contextlib.closing(connect(path)) as plain:
+            plain.execute("UPDATE replies SET reply='y' || substr(reply, 2)")
+            logs[name] = wal_path(path).read_bytes()
+            header = read_header(path)
+            assert header is not None and find_foreign_wal(path, header) == ""
+            wal = read_wal(wal_path(path))
+            assert wal is not None and all(frame.page != 1 for frame in wal.frames)
+    target = tmp_path / "small.db"
+    wal_path(target).write_bytes(logs["large"])
+    header = read_header(target)
+    assert header is not None and "pages, not" in find_foreign_wal(target, header)
+
+
+def test_a_store_without_an_identity_gets_one_when_it_is_opened(place: Path) -> None:
+    path = place / "evenhand.db"
+    with contextlib.closing(sqlite3.connect(path)) as plain:
+        plain.execute("PRAGMA application_id=0")
+    store = Store(path)
+    with contextlib.closing(connect(path)) as other:
+        (identity,) = other.execute("PRAGMA application_id").fetchone()
+        assert identity
+        header = read_header(path)
+        assert header is not None and find_foreign_wal(path, header) == ""
+        other.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        header = read_header(path)  # has the identity; the log still begins without it
+        assert header is not None and find_foreign_wal(path, header) == ""
+    store.close()
 
 
 def test_the_shared_memory_of_another_store_does_no_harm(place: Path) -> None:

@@ -23,8 +23,11 @@ from studies.texts.injection import (
     is_suspect,
     suspect_places,
 )
+from tests.attacks.attack_log import attempt
 from tests.samples import each
 from tests.studies.small_items import ask, judged, study
+
+INSTRUCTED = "instructions to the judge"
 
 INJECTIONS = {
     "marker": [
@@ -133,10 +136,11 @@ LOOKALIKES = [
 
 
 @each("rule, text", [(r, t) for r, ts in INJECTIONS.items() for t in ts])
-def test_an_injection_is_found_by_its_rule(rule, text):
-    found = find_spans(f"A fair start.\n{text}\nAn end.")
-    assert rule in {name for span in found for name in span.rules}
-    assert is_suspect(text)
+def test_an_injection_is_found_by_its_rule(rule, text, each_mode):
+    with attempt(INSTRUCTED, each_mode, text):
+        found = find_spans(f"A fair start.\n{text}\nAn end.")
+        assert rule in {name for span in found for name in span.rules}
+        assert is_suspect(text)
 
 
 @each("text", LOOKALIKES)

@@ -1,0 +1,81 @@
+"""A change right after a single baseline night: exact p-values, weights, simulated rates."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+from metrics.drift.baseline_contrast import LOOKS, SHARE, contrast_p, item_weights
+from metrics.drift.night_history import StreamHistory
+from tests.metrics.drift.simulated_nights import ALPHA, STREAMS, first_alarm
+
+
+def test_p_values_are_valid_for_every_baseline_that_could_have_been() -> None:
+    bags = [{60: 1, 0: 3}, {60: 3, 0: 1}, {0: 2, 30: 1, 60: 1}, {60: 2, 0: 2}, {60: 4}]
+    drawn = []
+    for baseline in product(*bags):
+        chance = prod(bag[score] / 4 for bag, score in zip(bags, baseline, strict=True))
+        drawn.append((contrast_p(bags, list(baseline)), chance))
+    assert sum(chance for _, chance in drawn) == pytest.approx(1)
+    for level in sorted({p for p, _ in drawn}):
+        assert sum(chance for p, chance in drawn if p <= level) <= level + 1e-12
+
+
+def test_ten_stable_items_that_all_changed_are_one_case_in_a_million() -> None:
+    # In each of ten items the baseline is the one high night of four.
+    assert contrast_p([{60: 1, 0: 3}] * 10, [60] * 10) == pytest.approx(0.25**10)
+    assert contrast_p([{60: 1, 0: 3}] * 10, [0] * 10) == pytest.approx(1)
+    assert contrast_p([{60: 4}] * 10, [60] * 10) == 1.0
+
+
+def test_an_item_that_varies_or_improved_weighs_little() -> None:
+    changed, varies, improved = item_weights(1, 8), item_weights(4, 8), item_weights(7, 8)
+    assert changed[0] > 30 and changed[1] < -30
+    assert abs(varies[0]) <= 2 and abs(varies[1]) <= 2
+    assert abs(improved[0]) <= 2 and abs(improved[1]) <= 2
+
+
+def test_only_a_single_baseline_night_is_contrasted() -> None:
+    one = StreamHistory("accuracy").with_baseline({"a": "60"})
+    assert one.single == {"a": "60"} and one.baseline_nights == 1
+    two = one.with_baseline({"a": "60"})
+    assert two.single == {} and two.baseline_nights == 2
+    night, later = one.compare({"a": "60"})
+    assert night.strength == pytest.approx((1 - SHARE) * night.evidence.e_value)
+    assert later.with_baseline({"a": "60"}).single == {"a": "60"}, "the alarm rate is shared by now"
+    night, _ = two.compare({"a": "60"})
+    assert night.strength == night.evidence.e_value
+    assert StreamHistory.from_data(later.to_data()) == later
+    old = {name: value for name, value in one.to_data().items() if name != "single"}
+    assert StreamHistory.from_data(old).single == {}
+
+
+def test_verdicts_that_change_right_after_the_baseline_are_found_without_known_answers() -> None:
+    rng = np.random.default_rng(7)
+    varies = rng.random(100) < 0.2
+    changed = rng.choice(np.flatnonzero(~varies), 12, replace=False)
+    history = StreamHistory("agreement").with_baseline(verdicts(rng, varies, []))
+    strengths = []
+    for _ in range(max(LOOKS)):
+        night, history = history.compare(verdicts(rng, varies, changed))
+        strengths.append(night.strength)
+    assert max(strengths) >= STREAMS / ALPHA
+
+
+def verdicts(rng: np.random.Generator, varies: np.ndarray, changed: object) -> dict[str, str]:
+    picked = np.where(varies, rng.random(len(varies)) < 0.5, True)
+    picked[changed] = False
+    return {str(n): "x" if first else "y" for n, first in enumerate(picked)}
+
+
+def test_a_drop_right_after_a_single_night_is_found_and_quiet_weeks_are_quiet() -> None:
+    """A small version of tests/soak/test_coverage_gate.py, which prints the rates of docs."""
+    rng = np.random.default_rng(27)
+    week = {"items": 100, "noise": 0.1, "nights": 7}
+    found = [first_alarm(rng, **week, drop_at=1, drop=0.1) for _ in range(20)]
+    assert sum(alarm is not None for alarm in found) >= 18
+    quiet = [first_alarm(rng, **week) for _ in range(100)]
+    assert sum(alarm is not None for alarm in quiet) <= 4
