@@ -25,6 +25,7 @@ from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
     GradioChanged,
     check_private_names,
+    start_settings,
     use_server_settings,
 )
 from components.server.memory import limit_heap_retention
@@ -189,6 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
         check_private_names(blocks, public=access.public)
         configure_queue(blocks, access)
         use_server_settings(blocks, limit_connections)
+        settings |= start_settings(blocks)
         blocks.launch(**settings, **page_settings(access, quota, hosts, mcp=chosen.mcp))
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)

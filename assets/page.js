@@ -221,6 +221,18 @@
     document.querySelector(`#eh-results-view [data-testid="${link.dataset.view}-radio-label"]`)?.click();
     scrollTo({top: 0});
   });
+  // A button that presses another one: [data-click="#eh-share"].
+  document.addEventListener("click", (event) => document.querySelector(event.target.closest("[data-click]")?.dataset.click ?? "#none")?.click());
+
+  // A link with values for controls of Results, such as a judge's report card: the page is opened anew with them.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-go]");
+    if (!link) return;
+    const url = new URL(location.href);
+    for (const name of [...url.searchParams.keys()]) if (!ALWAYS.includes(name)) url.searchParams.delete(name);
+    for (const [name, value] of Object.entries({tab: "results", ...JSON.parse(link.dataset.go)})) url.searchParams.set(name, value);
+    location.assign(url);
+  });
 
   // ---- a view is being drawn: an element of its own, since a class on the body restyles the whole page
   const badge = document.createElement("div");
@@ -233,10 +245,12 @@
     marking = setTimeout(markEmpty, 300);
   };
   const unmarkEmpty = () => document.querySelectorAll(".eh-wait").forEach((panel) => panel.classList.remove("eh-wait"));
+  const RESULTS = "#eh-results-finding, #eh-results-kpis, #eh-results-data, .eh-view";
   const drawing = (on) => {
     clearTimeout(patience);
     clearTimeout(marking);
     on ? markEmpty() : unmarkEmpty();
+    for (const part of document.querySelectorAll(RESULTS)) { part.classList.toggle("eh-dim", on); if (!on) part.classList.remove("eh-old"); }
     if (!badge.isConnected) document.body.append(badge);
     badge.textContent = on ? "Drawing\u2026" : "";
     badge.classList.toggle("on", on);
@@ -262,9 +276,13 @@
   // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
   let early = "", openingStudy = true;
   const chooseView = (view) => { if (openingStudy) early = view; };
-  // The address names a study as soon as it is chosen, also while its results are still being drawn.
+  const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
+  // The address names a study as soon as it is chosen, also while its results are still being drawn;
+  // the numbers of the study before must not stand under its name.
   const startOpening = (study) => {
     openingStudy = true;
+    staleNote(true);
+    document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old"));
     const url = new URL(location.href), named = url.searchParams.get("study");
     if (!study || named === study) return;
     if (named) return remember({study});
@@ -521,6 +539,14 @@
     if (told) told.textContent = node.value;
   };
 
+  // A job reads the study file: changes on their way to it come first, for at most ten seconds.
+  const startErrand = (errand, waited = 0) => {
+    rest(true);
+    if (waiting.length && waited < 10000) return setTimeout(() => startErrand(errand, waited + 100), 100);
+    lines.errand.props.value = errand;
+    lines.errand.trigger("select", {});
+  };
+
   evenhand.form = (element, trigger, watch) => {
     boxes.add(element);
     element.addEventListener("input", ({target}) => {
@@ -544,7 +570,7 @@
       const {renames} = node.dataset;           // a judge named after its model: its key moves along
       if (act && renames !== undefined && keys[renames]) { keys[JSON.parse(act).to] = keys[renames]; delete keys[renames]; tell(); }
       if (act) { opener = closing(node) ? opener : labelOf(node); say(JSON.parse(act)); }
-      if (errand) { rest(true); lines.errand.props.value = errand; lines.errand.trigger("select", {}); }
+      if (errand) startErrand(errand);
       if (goto) show(document.querySelector(goto));
       if (fold) node.setAttribute("aria-expanded", document.querySelector(fold).classList.toggle("open"));
       if (step) { const input = node.parentElement.querySelector("input"); step > 0 ? input.stepUp() : input.stepDown(); commit(input); }
@@ -596,7 +622,7 @@
   document.addEventListener("click", ({target, clientX, isTrusted}) => {
     const drawer = isTrusted && openDrawer();   // the page presses hidden buttons itself
     if (drawer && !drawer.contains(target) && clientX < drawer.getBoundingClientRect().left && target.closest("#eh-form, .gradio-container")) closeDrawer();
-    document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
+    if (isTrusted) document.querySelectorAll("details.eh-pop[open]").forEach(menu => { if (!menu.contains(target)) menu.open = false; });
   });
   document.addEventListener("keydown", (event) => {
     const menu = event.key === "Escape" && document.querySelector("details.eh-pop[open]");
@@ -625,7 +651,7 @@
     setTimeout(() => { if (arriving) arrive(tab); }, 20000);
   };
   evenhand.arrived = () => { if (arriving) arrive(arriving); };
-  evenhand.shown = (study) => { shownStudy = study; evenhand.followStudy(study); evenhand.arrived(); };
+  evenhand.shown = (study) => { document.querySelector("#eh-note")?.classList.remove("eh-stale"); shownStudy = study; evenhand.followStudy(study); evenhand.arrived(); };
 })();
 
 // ---- Home: a file may be dropped anywhere; the door under the pointer takes it, else that of answers

@@ -7,6 +7,8 @@ reveals which model wrote an answer.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,9 +26,10 @@ from components.results import results_tab
 from components.results.controls.mark_selection import mark_selection
 from components.results.controls.page_scripts import draw_script
 from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
+from components.results.overview import tab as overview_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
-from components.results.view_drawing import study_finding
+from components.results.view_drawing import render_view, study_finding
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from components.server import visitor_identity_tab
@@ -158,9 +161,11 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     interactive = page.interactive
 
     def open_page(request: gr.Request) -> list[Any]:
-        names = study_tab.study_names(store)
         requested = dict(request.query_params)
         name = requested.get("study", "")
+        if requested.get("tab") == "results":
+            read_ahead(store, name, requested)
+        names = study_tab.study_names(store)
         if name and name not in names:
             gr.Warning(
                 escape(f"There is no study named {name!r} on this page. Choose a study at the top.")
@@ -197,6 +202,23 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
     blocks.load(open_page, None, outputs, **QUIET)
 
 
+def read_ahead(store: Store, name: str, requested: Mapping[str, str]) -> None:
+    """Start reading the verdicts of a study, and drawing its Overview, while the page is built.
+
+    The events that need them wait for the same results. A shared store is left out: it needs the
+    visitor of the request, which a thread does not have.
+    """
+
+    def read() -> None:
+        with contextlib.suppress(EvenhandError):  # the event that needs the result reports it
+            whole = FilteredStudy(store, name)
+            if results_tab.first_view(whole, requested) == overview_tab.NAME:
+                render_view(store, name, overview_tab.NAME, whole.filter, {})
+
+    if name and not isinstance(store, VisitorStore):
+        threading.Thread(target=read, name="read ahead", daemon=True).start()
+
+
 def _bind_view(page: PageParts, store: Store) -> None:
     """Show the study chosen in the header in every tab, and update a tab when it is opened."""
     top, interactive, results = page.header, page.interactive, page.results
@@ -207,6 +229,10 @@ def _bind_view(page: PageParts, store: Store) -> None:
         engine = interactive.engine
         shown = run_tab.render(store, engine, interactive.live, name)
         return [*shown, run_tab.show_study_pill(engine, name)]
+
+    def show_run_and_size(name: str) -> list[Any]:
+        """A study that was begun in the form has its size once its run has started."""
+        return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
     def show_study(name: str, requested: dict[str, str]) -> list[Any]:
         if not name:
@@ -238,9 +264,10 @@ def _bind_view(page: PageParts, store: Store) -> None:
     )
     page.on_results.select(**drawn, js=draw_script(results, opening=True))
     if interactive:
-        interactive.on_run.select(show_run, top.study, run_outputs, **QUIET)
+        sized = [*run_outputs, top.note]
+        interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)
         fresh = gr.Button("Show the run", visible="hidden", elem_id="eh-show-run")
-        fresh.click(show_run, top.study, run_outputs, **QUIET).then(
+        fresh.click(show_run_and_size, top.study, sized, **QUIET).then(
             None, None, None, js="() => evenhand.arrived()"
         )
         interactive.on_study.select(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from components.home.example_pictures import picture
 from components.html.format import count, share
 from components.html.markup import Markup, escape, fill, join, link_button
 from components.html.pieces import empty_state, panel_html, wrap
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names
+from studies.domain import HUMAN_PREFIX
+from studies.errors import EvenhandError
 from studies.store.store import Store, StudySummary
 
 Question = Literal["", "rename", "delete"]
@@ -72,7 +76,7 @@ def studies_html(
     if not rows:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
     heads = fill(
-        "<thead><tr><th>Name</th><th>Changed</th>"
+        "<thead><tr><th>Name</th><th>Changed</th><th>Judges</th>"
         '<th class="eh-num">Calls</th><th>State</th><th></th></tr></thead>'
     )
     table = fill('<table class="eh-tbl eh-studies">{}<tbody>{}</tbody></table>', heads, join(rows))
@@ -86,14 +90,25 @@ def _row_html(store: Store, line: StudySummary, state: StudyState, question: Que
         else f"{count(line.judged)} of {count(line.planned)}"
     )
     return fill(
-        '<tr><th>{}</th><td class="eh-mute">{}</td><td class="eh-num">{}</td><td>{}</td>'
+        '<tr><th>{}</th><td class="eh-mute">{}</td><td>{}</td><td class="eh-num">{}</td><td>{}</td>'
         '<td class="op">{}</td></tr>',
         _name_html(line, state, question),
         day_text(line.updated, time.time()),
+        _judges_text(store, line.name),
         calls,
         state.text,
         _actions_html(store, line, question),
     )
+
+
+def _judges_text(store: Store, name: str) -> str:
+    """Name of the only judge, or the number of judges; of a study without calls, those of its
+    file."""
+    judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
+    if not judges:
+        with contextlib.suppress(EvenhandError):  # opening the study reports the error
+            judges = {judge.name for judge in store.study(name).judges}
+    return next(iter(judges)) if len(judges) == 1 else count(len(judges), "judge") if judges else ""
 
 
 def _name_html(line: StudySummary, state: StudyState, question: Question) -> Markup:
@@ -147,11 +162,12 @@ def day_text(then: float, now: float) -> str:
 
 
 def examples_html() -> Markup:
-    """HTML of the example studies as cards, each with a title and one line of text."""
+    """HTML of the example studies as cards, each with a drawing, a title and one line of text."""
     known = example_names()
     cards = [
         fill(
-            '<li><span class="eh-lead">{}</span><span class="eh-small eh-mute">{}</span></li>',
+            '<li>{}<span class="eh-lead">{}</span><span class="eh-small eh-mute">{}</span></li>',
+            picture(name),
             link_button(title, _click("example", name)),
             text,
         )

@@ -115,6 +115,14 @@ def duration(seconds: float | None) -> str:
     return f"{rest} s"
 
 
+def file_size(size: int) -> str:
+    """Format a number of bytes: "84 kB", "30 MB", "1.2 GB"."""
+    for unit, limit in (("kB", 1e6), ("MB", 1e9)):
+        if size < limit:
+            return f"{max(1, round(size / limit * 1000))} {unit}"
+    return f"{size / 1e9:,.1f} GB"
+
+
 def slot_name(slot: int) -> str:
     """The ordinal of a position: 1st, 2nd, 3rd, 4th …"""
     return f"{slot + 1}{('st', 'nd', 'rd')[slot] if slot < 3 else 'th'}"

@@ -45,7 +45,7 @@ def build() -> Header:
 def show_study_size(store: Store, name: str) -> Markup:
     """HTML line on the size of a study: items, judges, prompts, people."""
     line = next(line for line in store.studies() if line.name == name)
-    items, judges, people, prompts = store.cached(name, "note", lambda: count_parts(store, name))
+    items, judges, people, prompts = count_parts(store, name)
     if not items and not line.planned:
         return wrap("not run yet")
     counts = [count(items, "item")]

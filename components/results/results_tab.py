@@ -49,13 +49,16 @@ def build() -> ResultsTab:
     with gr.Row(elem_classes="eh-panel-head eh-filters"):
         switch = Switch(names, "View", elem_id="eh-results-view")
         filters = build_filters()
-    common = {"finding": ClickableHTML(elem_id="eh-results-finding"), "kpis": ClickableHTML()}
+    common = {
+        "finding": ClickableHTML(elem_id="eh-results-finding"),
+        "kpis": ClickableHTML(elem_id="eh-results-kpis"),
+    }
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
         for name, view in VIEWS.items():
             with gr.Tab(name, id=name):
                 parts[name] = build_view(view)
-    common["data"] = ClickableHTML()
+    common["data"] = ClickableHTML(elem_id="eh-results-data")
     draw = {
         name: gr.Button(f"Draw {name}", visible="hidden", elem_id=f"eh-draw-{place}", render=False)
         for place, name in enumerate(names)
@@ -189,12 +192,22 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The switch of views, set to the view that the address names.
+    """The switch of views, set to the view that the address names."""
+    names = offered_views(filtered_study, _asked_view(wanted))
+    return gr.Radio(choices=names, value=first_view(filtered_study, wanted))
+
+
+def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
+    """The view that a page with this address opens."""
+    asked = _asked_view(wanted)
+    return pick_choice(asked, offered_views(filtered_study, asked))
+
+
+def _asked_view(wanted: Mapping[str, str]) -> str | None:
+    """The view that an address names.
 
     An address without a view but with a control of Position bias was made when that was the first
     view, so it opens that view.
     """
     older = any(name in wanted for name in ("measure", "columns"))
-    asked = wanted.get("view") or (bias_tab.NAME if older else None)
-    names = offered_views(filtered_study, asked)
-    return gr.Radio(choices=names, value=pick_choice(asked, names))
+    return wanted.get("view") or (bias_tab.NAME if older else None)

@@ -362,6 +362,14 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
     gradio.http_server.Server = ConfiguredServer
 
 
+def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
+    """Arguments of launch() without Gradio's request to its own page.
+
+    The request has three seconds, and the app ends if it takes longer, as on a busy machine.
+    """
+    return {"_frontend": False} if _holds("Blocks.launch(_frontend)", blocks) else {}
+
+
 # ---- checks ---------------------------------------------------------------------------------
 
 
@@ -509,5 +517,12 @@ PRIVATE_NAMES: Final = (
         _names("http_server"),
         _check_server,
         protects_visitors=True,
+    ),
+    PrivateName(
+        "Blocks.launch(_frontend)",
+        "start without a request to the own page, which may take longer on a busy machine",
+        "On a busy machine the app may end at its start.",
+        _names("_frontend"),
+        lambda package, _: "_frontend" in package.Blocks.launch.__code__.co_varnames,
     ),
 )

@@ -21,7 +21,7 @@ from components.study.file.typed_values import (
     parse_strata,
 )
 from components.study.file.yaml_edit import change_source, put_value
-from components.study.form.data_source import BUILTIN, HUB
+from components.study.form.data_source import BUILTIN, HUB, SAMPLE_FIELD, sample_values
 from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge, unique_name
 from components.study.form.mapping_preview import guessed_mapping
 from studies.errors import EvenhandError
@@ -79,6 +79,8 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
     if field == "hub":
         name = str(raw).strip().removeprefix("hub:")
         return _set_source(sheet, view, f"hub:{name}" if name else "")
+    if field == SAMPLE_FIELD:
+        return _set_several(sheet, view, {"values": sample_values(str(raw))})
     head, _, rest = field.partition(".")
     if head in ("judge", STUDY.extraction.name):
         return _set_judge_field(sheet, head, rest, raw), view
@@ -266,9 +268,18 @@ def _apply_mapping(
     return put_value(sheet.text, DATA.mapping.path, dict(entry["mapping"])), view
 
 
+def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
+    """Set several fields as one change; each is read from the file that the one before made."""
+    for field, value in dict(entry["values"]).items():
+        text, view = _set_field(sheet, view, str(field), value)
+        sheet = read_lenient_study(text, sheet.folder)
+    return sheet.text, view
+
+
 _ACTIONS: Final[
     Mapping[str, Callable[[LenientStudy, FormState, FormChange], tuple[str, FormState]]]
 ] = {
+    "set": _set_several,
     "preset": _apply_preset,
     "add judge": _add_judge,
     "open judge": _open_judge,

@@ -39,6 +39,7 @@ class StudyTab:
     follow: gr.Button
     """Hidden button that shows the study of the header in the form."""
     steps: gr.HTML
+    power: gr.HTML
     plan: gr.HTML
     run: gr.Button
     attempt: gr.Button
@@ -84,7 +85,7 @@ class StudyTab:
         """Components that show the plan, in the order of `form_updates_tab.plan_updates`."""
         return [
             self.steps, self.plan, self.run, self.attempt, self.run_bar, self.profile,
-            self.save_file,
+            self.save_file, self.power,
         ]  # fmt: skip
 
 
@@ -112,6 +113,8 @@ def build() -> StudyTab:
                 parts["judges"] = _form_html("eh-judges")
         with gr.Column(elem_classes="eh-panel", elem_id="eh-more-panel"):
             parts["more"] = _form_html("eh-protocol")
+        with gr.Column(elem_classes="eh-panel", elem_id="eh-power-panel"):
+            parts["power"] = _form_html("eh-power")
         _build_run(parts)
         with gr.Column(elem_classes="eh-panel", elem_id="eh-profile-panel"):
             parts["profile"] = _form_html("eh-profile")

@@ -23,6 +23,8 @@ from components.study.plan.cost_preview import (
 )
 from components.study.plan.study_preview import StudyPreview, build_preview
 from components.study.steps.blockers import find_blockers
+from components.study.steps.planned_study import planned_study
+from components.study.steps.power_panel import power_html
 from components.study.steps.run_strip import blocked_strip, cost_strip
 from components.study.steps.step_bar import steps_html
 from judges.planning.plan import assign_owner
@@ -77,7 +79,7 @@ def _forecast(look: StudyPreview, store: Store) -> ForecastByJudge | None:
 def plan_updates(
     look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None = None
 ) -> list[Any]:
-    """Steps, strip and buttons of the study file that Run reads."""
+    """Steps, precision, strip and buttons of the study file that Run reads."""
     saved = _write_download(look.lenient_study.text)
     profile = study_draw.render_slice_profile(look, view)
     if numbers is None:
@@ -86,13 +88,14 @@ def plan_updates(
     steps = steps_html(look, numbers, blockers)
     if look.plan is None or numbers is None or blockers:
         hidden = [gr.Button(visible=False), gr.Button(visible=False)]
-        return [steps, blocked_strip(blockers), *hidden, EMPTY, profile, saved]
+        return [steps, blocked_strip(blockers), *hidden, EMPTY, profile, saved, EMPTY]
     once = forecast_by_judge(assign_owner(one_item_plan(look.plan), store), store)
     words = run_button_text(numbers)
     trial = f"or try one question: {count(once.new, 'call')}, {dollars(once.dollars)}"
     press = fill(
         '<button type="button" class="eh-btn primary" data-press="#eh-run">{}</button>', words
     )
+    planned = planned_study(look, look.plan, numbers, store, view.study)
     return [
         steps,
         cost_strip(look.lenient_study, look.plan, numbers, _copy_name(look, view)),
@@ -101,6 +104,7 @@ def plan_updates(
         form_part(press),
         profile,
         saved,
+        power_html(planned, look.lenient_study, view),
     ]
 
 

@@ -12,7 +12,13 @@ from components.html.format import count
 from components.html.pieces import notice_html
 from components.study import form_html as study_draw
 from components.study.file.controls import form_button, form_part
-from components.study.file.lenient_study import FormState, own_prompts_folder, read_lenient_study
+from components.study.file.lenient_study import (
+    FormState,
+    available_prompts,
+    find_prompt,
+    own_prompts_folder,
+    read_lenient_study,
+)
 from components.study.file.yaml_edit import put_value
 from components.study.form.prompt_panel import saved_prompt_path
 from components.study.form_layout_tab import StudyTab
@@ -68,13 +74,22 @@ def save_draft(draft: str, text: str, view: FormState, folder: Path) -> tuple[st
     told = f"{prompt.name}, sha {prompt.sha[:8]}. "
     replaced = old if old in names and old != name else ""
     told += "The study uses this prompt"
-    told += f" in place of {replaced}." if replaced else "."
+    before = _version_text(replaced, prompt.name, folder) if replaced else ""
+    told += f" in place of {before}." if replaced else "."
     said = notice_html("calm", f"Saved as version {prompt.version}.", told)
     if replaced:
         both = {"do": "prompt", "prompt": replaced, "on": True}
-        words = f"Compare with {replaced} on the same items"
+        words = f"Compare with {before} on the same items"
         said += form_part(form_button(words, both, kind="small"), seen=view.last_change)
     return made, replace(view, prompt=name, mode="side", panel="prompts", notice_html=said)
+
+
+def _version_text(reference: str, name: str, folder: Path) -> str:
+    """A prompt of a study in words: "version 1" if it has the given name, else its reference."""
+    found = find_prompt(reference, available_prompts(folder), folder)
+    if found is None or found.prompt.name != name:
+        return reference
+    return f"version {found.prompt.version}"
 
 
 def import_prompt_file(path: Path, view: FormState, folder: Path) -> FormState:

@@ -55,28 +55,52 @@ class MeasureCube:
     """
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str], measures: Iterable[Measure]) -> None:
-        evidence = GroupedFrame(frame, by)
-        flags = (
-            GroupedFrame(
-                frame[
-                    [*dict.fromkeys(row_selection.present_columns(frame, (*by, *_ORDER_COLUMNS)))]
-                ],
-                by,
-            )
-            if exceeds_block(frame)
-            else evidence
-        )
-        self.by = tuple(by)
-        self.cells: list[CellKey] = evidence.cells if len(frame) else []
-        self._single: Mask = flags.one_order_cells
-        self._orderless: Mask = flags.unknown_order_cells
-        self._estimate_cache: dict[tuple[str, tuple[str, ...]], dict[CellKey, Estimate]] = {}
+        evidence = self._read_cells(frame, by)
         counted = list(measures)
-        if flags is evidence:
+        if evidence is self._flags:
             self._totals = {measure.name: _count_totals(measure, evidence) for measure in counted}
         else:
-            del flags.picks  # frees memory: the flags are computed
-            self._totals = _count_in_blocks(counted, evidence, flags)
+            self._totals = _count_in_blocks(counted, evidence, self._flags)
+        del self._flags  # frees memory: the flags are computed
+
+    def coarser(self, frame: pd.DataFrame, by: Sequence[str]) -> MeasureCube:
+        """The cube of the same frame and measures in the coarser cells `by`.
+
+        A large frame is not counted again: the totals of an item add up over cells, if all cells
+        were judged in as many orders as the coarser cell that contains them.
+        """
+        measures = [totals.measure for totals in self._totals.values()]
+        if not exceeds_block(frame):
+            return MeasureCube(frame, by, measures)
+        made = MeasureCube.__new__(MeasureCube)
+        made._read_cells(frame, by)
+        del made._flags
+        number = {cell: place for place, cell in enumerate(made.cells)}
+        places = [self.by.index(name) for name in by]
+        code = np.array([number[tuple(c[p] for p in places)] for c in self.cells], np.int64)
+        cells = slice(len(self.cells))
+        same = (made._single[code] == self._single[cells]).all()
+        if not same or (made._orderless[code] != self._orderless[cells]).any():
+            return MeasureCube(frame, by, measures)
+        pooled = (_pool_totals(totals, code) for totals in self._totals.values())
+        made._totals = dict(zip(self._totals, _share_indices(pooled), strict=True))
+        return made
+
+    def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
+        """Set the cells of a frame and their flags; return the frame grouped by cell."""
+        evidence = GroupedFrame(frame, by)
+        self._flags = evidence
+        if exceeds_block(frame):
+            columns = row_selection.present_columns(frame, (*by, *_ORDER_COLUMNS))
+            self._flags = GroupedFrame(frame[[*dict.fromkeys(columns)]], by)
+        self.by = tuple(by)
+        self.cells: list[CellKey] = evidence.cells if len(frame) else []
+        self._single: Mask = self._flags.one_order_cells
+        self._orderless: Mask = self._flags.unknown_order_cells
+        self._estimate_cache: dict[tuple[str, tuple[str, ...]], dict[CellKey, Estimate]] = {}
+        if self._flags is not evidence:
+            del self._flags.picks  # frees memory: the flags are computed
+        return evidence
 
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
@@ -110,7 +134,7 @@ class MeasureCube:
     def _compute_estimates(self, name: str, by: Sequence[str]) -> dict[CellKey, Estimate]:
         code, groups = self._group_cells(by, {})
         totals = self._totals[name]
-        cell, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
+        cell, _, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
         measure = totals.measure
         found = measure.estimates(sums, cell, max(len(groups), 1), totals.statistic)
         if measure.notes_one_order:
@@ -234,13 +258,19 @@ def _merge_blocks(parts: list[_MeasureTotals], items: int) -> _MeasureTotals:
     return _MeasureTotals(first.measure, cell[order], item[order], sums[order], first.statistic)
 
 
-def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Floats]:
-    """Add up the totals of each (cell, item); returns the cell of each sum and the sums, sorted by
-    cell."""
+def _pool_items(cell: Ints, item: Ints, sums: Floats) -> tuple[Ints, Ints, Floats]:
+    """Add up the totals of each (cell, item); returns cell and item of each sum and the sums,
+    sorted by cell."""
     items = int(item.max(initial=0)) + 1
     present, code = unique_codes(cell * items + item)
     added = [np.bincount(code, column, minlength=len(present)) for column in sums.T]
-    return present // items, np.stack(added, axis=1) if added else sums[:0]
+    return present // items, present % items, np.stack(added, axis=1) if added else sums[:0]
+
+
+def _pool_totals(totals: _MeasureTotals, code: Ints) -> _MeasureTotals:
+    """Add up totals over cells; `code` is the coarser cell of each cell."""
+    cell, item, sums = _pool_items(code[totals.cell], totals.item, totals.sums)
+    return replace(totals, cell=cell, item=item, sums=sums)
 
 
 def _note_one_order(estimate: Estimate) -> Estimate:

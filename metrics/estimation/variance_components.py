@@ -66,6 +66,18 @@ class VarianceComponents:
         return {name: value / total for name, value in named.items()} if total > 0 else {}
 
 
+def measure_noise_limit(components: VarianceComponents) -> VarianceComponents:
+    """Components under the assumption that all variance of single cells is noise of the replies.
+
+    Without measured repeats this is the upper limit of the noise, and so of the gain from repeats.
+    """
+    finest = max(components.effects, key=len, default=frozenset({ITEM}))
+    noise = components.effects.get(finest, 0.0)
+    assumed = {**components.effects, finest: 0.0}
+    per_cell = noise * components.repeats
+    return VarianceComponents(components.facets, assumed, per_cell, components.repeats)
+
+
 def effect_name(effect: Effect) -> str:
     """Name of an effect: its facets joined by ×, the item first."""
     return " × ".join(sorted(effect, key=_facet_rank))

@@ -70,7 +70,8 @@ def recommend(
     chosen = next((one for one in prices if helped and _above_zero(one.gain)), None)
     coin = _covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
-    sentence = _advice(chosen) if chosen else _no_advice(judge, coin, tried_graded=grid.graded is not None)
+    tried_graded = grid.graded is not None
+    sentence = _advice(chosen) if chosen else _no_advice(judge, coin, tried_graded)
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 

@@ -17,6 +17,7 @@ from metrics.estimation.variance_components import (
     ITEM,
     REPEAT,
     VarianceComponents,
+    measure_noise_limit,
     variance_components,
 )
 from metrics.win_rates.win_rates import appearance_points
@@ -116,10 +117,6 @@ def _narrowing(components: VarianceComponents) -> dict[str, float]:
     """
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
-    if components.repeat is None:  # without repeats, all variance between single cells may be noise
-        finest = frozenset(name for name, n in components.facets.items() if n > 1)
-        noise = components.effects.get(finest, 0.0)
-        assumed = {**components.effects, finest: 0.0}
-        split = VarianceComponents(components.facets, assumed, noise, components.repeats)
-        return {**found, REPEAT: split.narrowing(REPEAT)}
+    if components.repeat is None:
+        return {**found, REPEAT: measure_noise_limit(components).narrowing(REPEAT)}
     return {**found, REPEAT: components.narrowing(REPEAT)}

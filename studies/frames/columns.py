@@ -30,6 +30,12 @@ _COLUMN_ORDER: Final = (
     "pick", "margin", "scores", "probabilities", "seq",
 )  # fmt: skip
 """Order of the columns in `Store.frame_rows`."""
+GROUP_COLUMNS: Final = (
+    "judge", "prompt", "shown", "labels", "repeat", "noise", "orders", "status", "pick", "margin",
+)  # fmt: skip
+"""Columns with few combinations of values, which the store returns as one JSON text per row."""
+GROUPED_ORDER: Final = ("item", "group", "scores", "probabilities", "seq")
+"""Order of the columns of rows with such a text."""
 
 
 class TextColumn:
@@ -41,8 +47,12 @@ class TextColumn:
 
     def take(self, texts: Sequence[str]) -> None:
         codes, found = pd.factorize(np.asarray(texts, dtype=object))
+        self.take_coded(found, codes)
+
+    def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
+        """Append rows that are given as indices of `texts`, in order of first appearance."""
         known = self._known
-        merged = [known.setdefault(str(text), len(known)) for text in found]
+        merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
 
     @property
@@ -86,15 +96,33 @@ class JudgementColumns:
     """All columns of a study's judgements, as arrays of codes and numbers."""
 
     def __init__(self, rows: Iterable[tuple[Any, ...]], no_pick: int) -> None:
+        """Read the rows of `Store.frame_rows`."""
+        self._prepare(no_pick)
+        waiting = iter(rows)
+        while chunk := list(islice(waiting, ROWS_PER_CHUNK)):
+            self._append_chunk(dict(zip(_COLUMN_ORDER, zip(*chunk, strict=True), strict=True)))
+
+    @classmethod
+    def from_groups(
+        cls, chunks: Iterable[Sequence[tuple[Any, ...]]], no_pick: int
+    ) -> JudgementColumns:
+        """Read chunks of rows in GROUPED_ORDER.
+
+        Texts that repeat in most rows are converted once per combination instead of once per row.
+        """
+        self = cls.__new__(cls)
+        self._prepare(no_pick)
+        for chunk in chunks:
+            self._append_groups(dict(zip(GROUPED_ORDER, zip(*chunk, strict=True), strict=True)))
+        return self
+
+    def _prepare(self, no_pick: int) -> None:
         self.texts = {name: TextColumn() for name in TEXT_COLUMNS}
         self.scores, self.probabilities = NumberListColumn(), NumberListColumn()
         self._no_pick = no_pick
         self._integers: dict[str, list[np.ndarray]] = {
             n: [] for n in (*INTEGER_COLUMNS, "pick", "margin")
         }
-        waiting = iter(rows)
-        while chunk := list(islice(waiting, ROWS_PER_CHUNK)):
-            self._append_chunk(dict(zip(_COLUMN_ORDER, zip(*chunk, strict=True), strict=True)))
 
     def __len__(self) -> int:
         return len(self.integers("seq"))
@@ -114,11 +142,30 @@ class JudgementColumns:
             coded.take(columns[name])
         for name, kind in INTEGER_COLUMNS.items():
             self._integers[name].append(np.asarray(columns[name], kind))
-        for name, default in (("pick", self._no_pick), ("margin", 0)):
-            filled = [default if value is None else value for value in columns[name]]
-            self._integers[name].append(np.asarray(filled, np.int8))
+        for name in ("pick", "margin"):
+            self._integers[name].append(self._fill_missing(name, columns[name]))
         self.scores.take(columns["scores"])
         self.probabilities.take(columns["probabilities"])
+
+    def _append_groups(self, columns: dict[str, tuple[Any, ...]]) -> None:
+        codes, found = pd.factorize(np.asarray(columns["group"], dtype=object))
+        values = zip(*map(json.loads, found), strict=True)
+        groups: dict[str, Sequence[Any]] = dict(zip(GROUP_COLUMNS, values, strict=True))
+        self.texts["item"].take(columns["item"])
+        for name, texts in groups.items():
+            if name in self.texts:
+                self.texts[name].take_coded(texts, codes)
+            elif name in INTEGER_COLUMNS:
+                self._integers[name].append(np.asarray(texts, INTEGER_COLUMNS[name])[codes])
+            else:
+                self._integers[name].append(self._fill_missing(name, texts)[codes])
+        self._integers["seq"].append(np.asarray(columns["seq"], INTEGER_COLUMNS["seq"]))
+        self.scores.take(columns["scores"])
+        self.probabilities.take(columns["probabilities"])
+
+    def _fill_missing(self, name: str, values: Sequence[Any]) -> np.ndarray:
+        default = self._no_pick if name == "pick" else 0
+        return np.asarray([default if value is None else value for value in values], np.int8)
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:

@@ -48,7 +48,7 @@ FRAME_ROW_FIELDS: Final = 15
 
 
 def frame_from_rows(
-    rows: Iterable[tuple[Any, ...]],
+    rows: Iterable[tuple[Any, ...]] | JudgementColumns,
     items: Mapping[str, Mapping[str, Any]],
     *,
     study: str,
@@ -56,13 +56,14 @@ def frame_from_rows(
     judge_families: Mapping[str, str] | None = None,
     scale_of: ScaleLookup | None = None,
 ) -> pd.DataFrame:
-    """Build the frame of a study from `Store.frame_rows` and `Store.item_facts`.
+    """Build the frame of a study from `Store.frame_rows`, or from columns made of them, and
+    `Store.item_facts`.
 
     This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
     `scale_of`: prompt -> its options from the lowest to the highest, which gives named levels their
     ranks; empty if unknown.
     """
-    columns = JudgementColumns(rows, NO_PICK)
+    columns = rows if isinstance(rows, JudgementColumns) else JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
     parts = [tuple(text.split(SEP)) for text in arrangements]
     item_codes, item_names = columns.codes("item"), columns.names("item")

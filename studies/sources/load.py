@@ -311,10 +311,12 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
 
 
 def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filter the items, sort them by id and draw the seeded sample, which is the same on every
-    machine."""
+    """Filter the items, sort them by id and draw the sample, which is the same on every machine:
+    seeded, or the first items in the order of the file."""
     _check_categories(items, spec)
     selected = [item for item in items if _passes_filters(item, spec)]
+    if spec.take == "first" and spec.count and not spec.per:
+        selected = selected[: spec.count]
     selected.sort(key=lambda item: item.id)
     for name, count in spec.per.items():
         selected = _sample_strata(selected, name, count, spec.seed)

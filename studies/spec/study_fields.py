@@ -147,6 +147,18 @@ class DataSpec:
     ] = 0
     categories: Annotated[tuple[str, ...], Key("Categories", per_source=True)] = ()
     count: Annotated[int, Key("Items", "0: all items", per_source=True)] = 0
+    take: Annotated[
+        str,
+        Key(
+            "Sample",
+            options={"random": "Random", "first": "First"},
+            option_hints={
+                "random": "drawn by the seed; a larger sample contains the smaller one",
+                "first": "the first items of the file",
+            },
+            per_source=True,
+        ),
+    ] = "random"
     per: Annotated[
         Mapping[str, int],
         Key(

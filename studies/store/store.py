@@ -14,7 +14,8 @@ import pandas as pd
 
 from studies.domain import Ask, Item, Judgement
 from studies.errors import StoreUnusable, StudyError
-from studies.frames.frame import frame_from_rows
+from studies.frames.columns import JudgementColumns
+from studies.frames.frame import NO_PICK, frame_from_rows
 from studies.spec.combine_rules import COMBINE_RULES, REMEDY_EXAMPLES, REMEDY_RULES, is_combine_rule
 from studies.spec.study import Study, parse_study
 from studies.store.ballot_queries import VotingRules, put_voting_rules
@@ -201,7 +202,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
 
     def _build_frame(self, name: str, spec: Study) -> pd.DataFrame:
         return frame_from_rows(
-            self._frame_row_cursor(name),
+            JudgementColumns.from_groups(self._grouped_rows(name), NO_PICK),
             self.item_facts(name),
             study=name,
             families=spec.families,

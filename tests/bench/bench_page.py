@@ -1,4 +1,4 @@
-"""The page in a real browser: live lag, a filter over 100k judgements, a million, weight, idle.
+"""The page in a real browser: live lag, a filter, a million judgements, weight, first content.
 
 Peers are the same numbers on gr.Plot and gr.Dataframe, in the same browser, one after the other.
 EVENHAND_BENCH_QUICK=1 writes fewer judgements and watches shorter, and says so.
@@ -33,6 +33,8 @@ MILLION = 200_000 if SHORT else 1_000_000
 ROUNDS = 5
 """As many judges as the store has: no filter is asked for twice, so nothing drawn is kept."""
 PASSES = 3
+OVERVIEW = "#eh-over-bias h2"
+BIAS_VIEW = "view=Position+bias"
 LAG = """seconds => new Promise(done => {
   // Finished is the last change of a plot before its next figure: gr.Plot draws each one twice, and
   // into a new element. Plots are told apart by their place.
@@ -158,7 +160,8 @@ def ours_filter(browser: Browser, store: Path) -> tuple[list[float], list[float]
     """(milliseconds from choosing a judge to finished charts, milliseconds in Python)."""
     port = free_port()
     with process("-m", "tests.bench.timed_app", str(port), str(store), port=port) as started:
-        page = page_of(browser, f"http://127.0.0.1:{port}/?tab=results&study={big_store.NAME}")
+        query = f"?tab=results&study={big_store.NAME}&{BIAS_VIEW}"
+        page = page_of(browser, f"http://127.0.0.1:{port}/{query}")
         page.wait_for_selector("#eh-slots .main-svg")
         page.wait_for_timeout(2000)
         times = []
@@ -231,16 +234,40 @@ def report_filter(browser: Browser, folder: Path) -> None:
 # ------------------------------------------------------------------------------- a million
 
 
+def seconds_until(browser: Browser, url: str, selector: str) -> tuple[float, Page]:
+    """Seconds from the request of a page in a new browser session to its visible content."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.set_default_timeout(300_000)
+    began = time.monotonic()
+    page.goto(url, wait_until="commit")
+    page.locator(selector).first.wait_for()
+    return time.monotonic() - began, page
+
+
 def report_million(browser: Browser, folder: Path) -> None:
+    """The Overview of a large study: opened for the first time, again, and after a restart."""
     store = folder / "million.db"
     n = big_store.write(store, MILLION)
+    size = store.stat().st_size / 1e9
+    first, again, filtered, peak = _open_large(browser, store)
+    restarted, *_ = _open_large(browser, store)
+    print(f"large      {n:,} judgements ({size:.1f} GB on disk, replies included)")
+    print(f"           opens in {first:.1f} s (bar 10), again in {again:.1f} s (bar 2), "
+          f"after a restart in {restarted:.1f} s (bar 2)")  # fmt: skip
+    print(f"           filters in {filtered:.2f} s, peak memory {peak:.2f} GB (bar 1.5)")
+
+
+def _open_large(browser: Browser, store: Path) -> tuple[float, float, float, float]:
+    """Seconds of the first and of a second visit to one process, of a filter, and its peak GB."""
     port = free_port()
+    url = f"http://127.0.0.1:{port}/?tab=results&study={big_store.NAME}"
     command = ("app.py", "--port", str(port), "--store", str(store))
     with process(*command, port=port) as started:
-        began = time.monotonic()
-        page = page_of(browser, f"http://127.0.0.1:{port}/?tab=results&study={big_store.NAME}")
-        page.wait_for_selector("#eh-slots .main-svg")
-        opened = time.monotonic() - began
+        first, page = seconds_until(browser, url, OVERVIEW)
+        page.context.close()
+        again, page = seconds_until(browser, url, OVERVIEW)
+        page.context.close()
+        _, page = seconds_until(browser, f"{url}&{BIAS_VIEW}", "#eh-matrix .eh-heat-box")
         old = page.locator("#eh-matrix .eh-heat-box").first.get_attribute("data-heat")
         began = time.monotonic()
         _choose(page, "#eh-filter-judge", "judge-1")
@@ -251,10 +278,31 @@ def report_million(browser: Browser, folder: Path) -> None:
         status = Path(f"/proc/{started.pid}/status").read_text()
         page.context.close()
     peak = int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1e6  # type: ignore[union-attr]
-    size = store.stat().st_size / 1e9
-    print(f"large      {n:,} judgements ({size:.1f} GB on disk, replies included)")
-    print(f"           opens in {opened:.1f} s, filters in {filtered:.2f} s, "
-          f"peak memory {peak:.2f} GB (bar 1.5)")  # fmt: skip
+    return first, again, filtered, peak
+
+
+def report_first_content(browser: Browser, folder: Path) -> None:
+    """Seconds to the first content, of Home, of the demo's Results and of an empty Gradio page."""
+    ours, peer = free_port(), free_port()
+    app = ("app.py", "--port", str(ours), "--store", str(folder / "first.db"))
+    empty = ("-m", "tests.bench.page_peer", "empty", "peer", str(peer))
+    pages = (
+        ("Home", f"http://127.0.0.1:{ours}/", "#eh-home-title h1"),
+        ("Home, demo", f"http://127.0.0.1:{ours}/", "#eh-first-finding h1"),
+        ("Results", f"http://127.0.0.1:{ours}/?tab=results", OVERVIEW),
+        ("empty Gradio", f"http://127.0.0.1:{peer}/", "button"),
+    )
+    with process(*app, port=ours), process(*empty, port=peer):
+        took: dict[str, list[float]] = {name: [] for name, *_ in pages}
+        for passed in range(PASSES + 1):  # the first pass warms the servers
+            for name, url, selector in pages:
+                seconds, page = seconds_until(browser, url, selector)
+                page.context.close()
+                if passed:
+                    took[name].append(seconds)
+    for name, values in took.items():
+        bar = "" if name == "empty Gradio" else " (bar 2)"
+        print(f"content    {name:12s} {statistics.median(values):.1f} s{bar}")
 
 
 # ---------------------------------------------------------------------------------- weight
@@ -266,7 +314,7 @@ def report_weight(browser: Browser, folder: Path) -> None:
     with process("app.py", "--port", str(port), "--store", str(folder / "new.db"), port=port):
         for name, query, shown in (
             ("first screen", "", "#eh-first-finding h1"),
-            ("Results", "?tab=results", "#eh-slots .main-svg"),
+            ("Results", f"?tab=results&{BIAS_VIEW}", "#eh-slots .main-svg"),
         ):
             context = browser.new_context(viewport={"width": 1440, "height": 900})
             page = context.new_page()
@@ -319,6 +367,7 @@ def main() -> int:
         browser = driver.chromium.launch(executable_path=found, args=QUIET)
         folder = Path(name)
         report_weight(browser, folder)
+        report_first_content(browser, folder)
         report_idle(folder)
         report_lag(browser)
         report_filter(browser, folder)

@@ -73,7 +73,8 @@ def _item(n: int) -> tuple[str, str, str]:
         "responses": dict.fromkeys(MODELS, "x"),
     }
     category = CATEGORIES[n % len(CATEGORIES)]
-    narrow = {"category": category, "lengths": dict.fromkeys(MODELS, 400), "human": []}
+    lengths = dict.fromkeys(MODELS, 400)
+    narrow = {"category": category, "lengths": lengths, "human": [], "suspects": []}
     return f"sha{n}", json.dumps({**whole, "category": category}), json.dumps(narrow)
 
 

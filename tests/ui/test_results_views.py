@@ -13,7 +13,7 @@ from tests.voted_studies import six_items
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
-SHOWN = {"People": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",
+SHOWN = {"People": "#eh-agree td button", "Compare two": "#eh-contrasts tbody tr",
          "Report cards": "#eh-card .eh-report"}  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
 
 
 def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
-    page = view(visit, study, "Contrasts")
+    page = view(visit, study, "Compare two")
     told = page.locator("#eh-contrast-told h1")
     until(lambda: "good" in told.inner_text())
     page.locator("#eh-left input").click()

@@ -117,9 +117,25 @@ def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(vi
     until(page.locator("#eh-run").is_visible)
 
 
+def test_what_to_buy_next_changes_the_study_and_makes_no_call(visit):
+    page = visit("tab=study")
+    page.get_by_text("Is that enough?").click()
+    page.locator("#eh-power-fold[open]").wait_for()
+    assert page.locator("#eh-power-fold svg").first.is_visible()
+    page.get_by_label("Add: A second reply to each call").click()
+    until(lambda: "repeats: 2" in file_of(page))
+    until(lambda: "24 comparisons × 2 orders" in page.locator("#eh-plan").text_content())
+    assert page.locator("#eh-power-fold").get_attribute("open") is not None  # stays unfolded
+    page.get_by_label("Add: 50 more questions").click()
+    until(lambda: "62 questions" in page.locator("#eh-steps").inner_text())
+    page.locator('[data-field="sample"][value="first 50"]').check()
+    until(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
+    assert "take: first" in file_of(page)
+
+
 def test_the_form_is_that_of_the_study_in_the_header(visit):
     page = visit("tab=study")
-    page.locator('[data-field="data.count"][value="50"]').check()
+    page.locator('[data-field="sample"][value="random 50"]').check()
     mine = until(page.locator("#eh-study input").input_value)
     until(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
     for name, said in (("Probe set, four options", "again"), (mine, "50 questions")):
@@ -182,7 +198,7 @@ def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     until(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
     page.locator("#eh-save-prompt").click()
     until(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
-    page.get_by_text("Compare with brief-letters on the same items").click()
+    page.get_by_text("Compare with version 1 on the same items").click()
     until(lambda: "version 2" in page.locator("#eh-judges").inner_text())
     page.keyboard.press("Escape")
     page.locator("#eh-prompt-drawer").wait_for(state="hidden")

@@ -101,8 +101,8 @@ class BiasCounts:
         self.orders = int(rows["orders"].max()) if len(rows) else 0
         self.right_chance = _right_chance(rows, self.options)
         measures = _bias_measures(self.options)
-        self.rows = MeasureCube(rows, ROW_COLUMNS, measures)
         self.cells = MeasureCube(rows, CELL_COLUMNS, measures)
+        self.rows = self.cells.coarser(rows, ROW_COLUMNS)
         self.tables = build_order_tables(row_selection.select_pairs(rows), CELL_COLUMNS)
         self.labels = _labels_by_row(rows)
         self._memo: dict[Any, Any] = {}

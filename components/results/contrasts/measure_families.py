@@ -1,4 +1,4 @@
-"""The measures of the Contrasts view, grouped in families; all are in percentage points, to share
+"""The measures of the view Compare two, grouped in families; all are in percentage points, to share
 an axis."""
 
 from __future__ import annotations

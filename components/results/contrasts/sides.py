@@ -11,6 +11,7 @@ import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, machine_rows, row_names
+from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.frame_stacking import stack_frames
@@ -70,17 +71,24 @@ def sides_in_other_studies(filtered: FilteredStudy) -> dict[str, Side]:
 def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str, str]:
     """Default sides: the most and the least consistent judge; with one judge, the most and least
     consistent prompt."""
-    for column in ("judge", "prompt"):
-        got = estimate_all([CONSISTENCY], machine_rows(filtered.unfiltered_frame), [column])[
-            CONSISTENCY.name
-        ]
-        ranked = sorted(
-            (cell[0] for cell in got if cell[0] in known),
-            key=lambda name: -(got[name,].value or 0.0),
-        )
-        if len(ranked) > 1:
-            return ranked[0], ranked[-1]
+    for ranked in _by_consistency(FilteredStudy(filtered.store, filtered.name)):
+        offered = [name for name in ranked if name in known]
+        if len(offered) > 1:
+            return offered[0], offered[-1]
     return next(iter(known), ""), ""
+
+
+@memoise_by_study
+def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
+    """The judges, then the prompts, of an unfiltered study, the most consistent first."""
+    rows, found = machine_rows(whole.unfiltered_frame), []
+    for column in ("judge", "prompt"):
+        got = estimate_all([CONSISTENCY], rows, [column])[CONSISTENCY.name]
+        values = {cell[0]: one.value or 0.0 for cell, one in got.items()}
+        found.append(sorted(values, key=lambda name: -values[name]))
+        if len(values) > 1:
+            break
+    return found
 
 
 def _select_side(rows: pd.DataFrame, side: Side) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The Contrasts view of the Results tab: two judges or two prompts compared on the same items."""
+"""The view Compare two of the Results tab: two judges or two prompts compared on the same items."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from components.results.view.result_view import (
     View,
 )
 
-NAME: Final = "Contrasts"
+NAME: Final = "Compare two"
 ITEMS_TITLE: Final = "Items that differ most"
 INTERVAL_LEGEND: Final = Markup(
     '<div class="eh-row eh-keys"><span class="eh-key"><i class="thick"></i>95\u202f% CI</span>'

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from components.html.forest_cells import Axis, axis_html, fit_share_axis
 from components.html.format import NARROW_SPACE, count, number, percent
-from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link_button
+from components.html.markup import (
+    EMPTY,
+    Markup,
+    attributes,
+    escape,
+    fill,
+    inline_markup,
+    join,
+    link_button,
+)
 from components.html.panel import LegendMark, legend_key, wrap
 from components.html.range_table import bar_mark, people_track, point_mark, track_html
 from components.html.table import Table, TableCell, TableRow
@@ -16,6 +25,7 @@ from components.results.agreement.computed import Agreement
 from components.results.bias.computed import Bias
 from components.results.bias.sentences import FlipLean, flip_leans
 from components.results.ranking.computed import Ranking
+from components.results.view.judge_menu import JudgeMenu
 from studies.domain import Estimate
 
 MAX_ROWS: Final = 8
@@ -39,6 +49,20 @@ def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: 
     )
 
 
+def action_card(title: str, sentence: str, opens: Mapping[str, object], text: str) -> Markup:
+    """HTML of a strip with a sentence and the button that leads on."""
+    made = attributes({"type": "button", "class": "eh-btn", **opens})
+    return wrap(
+        fill(
+            '<div class="eh-next"><div><h2>{}</h2><p>{}</p></div><button{}>{}</button></div>',
+            title,
+            inline_markup(sentence),
+            made,
+            text,
+        )
+    )
+
+
 def _caption(text: str, keys: Sequence[tuple[LegendMark, str]] = ()) -> Markup:
     row = join(legend_key(mark, name) for mark, name in keys)
     legend = fill('<div class="eh-row eh-keys">{}</div>', row) if row else EMPTY
@@ -49,7 +73,7 @@ def _more(hidden: int) -> Markup:
     return fill('<p class="eh-small eh-mute">and {} more</p>', count(hidden)) if hidden else EMPTY
 
 
-def swap_chart(bias: Bias) -> Markup:
+def swap_chart(bias: Bias, menu: JudgeMenu = escape) -> Markup:
     """HTML bars of flips toward the first and toward the second position, one pair of bars per
     judge and prompt."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
@@ -64,17 +88,19 @@ def swap_chart(bias: Bias) -> Markup:
     of = f", out of {count(pairs.pop())} in each row" if len(pairs) == 1 else ""
     caption = _caption(f"number of comparisons whose verdict changed when swapped{of}", keys)
     shown = sorted(rows, key=lambda row: row.flips)[-MAX_ROWS:]
-    return caption + join(_swap_row(row, most) for row in shown) + _more(len(rows) - len(shown))
+    return (
+        caption + join(_swap_row(row, most, menu) for row in shown) + _more(len(rows) - len(shown))
+    )
 
 
-def _swap_row(row: FlipLean, most: int) -> Markup:
+def _swap_row(row: FlipLean, most: int, menu: JudgeMenu) -> Markup:
     left, right = (f"{30 * value / most:.2f}%" for value in (row.first, row.second))
     return fill(
         '<div class="eh-swap"><span>{}</span><div class="eh-div">'
         '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i><i class="z"></i>'
         '<span style="right:calc(50% + {})">{}</span><span style="left:calc(50% + {})">{}</span>'
         "</div></div>",
-        row.name,
+        menu(row.name),
         left,
         right,
         left,
@@ -107,7 +133,7 @@ def order_chart(ranking: Ranking) -> Markup:
     )
 
 
-def people_chart(data: Agreement) -> Markup:
+def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
     """HTML chart of each judge's agreement with the majority of people, and of two people with each
     other."""
     found = [(name, data.with_people(name)) for name in data.ranked_judges]
@@ -119,9 +145,12 @@ def people_chart(data: Agreement) -> Markup:
         [*(one for _, one in lines), pair], holds=(CHANCE_WITH_TIES,), bounds=(0, 1)
     )
     axis = replace(axis, chance=CHANCE_WITH_TIES)
-    rows = [_people_row(name, one, _judge_track(axis, one)) for name, one in lines[:MAX_ROWS]]
+    rows = [
+        _people_row(name, one, _judge_track(axis, one), menu(name))
+        for name, one in lines[:MAX_ROWS]
+    ]
     if pair.value is not None:
-        rows.append(_people_row("two people", pair, people_track(axis, pair)))
+        rows.append(_people_row("two people", pair, people_track(axis, pair), escape("two people")))
     foot = fill('<div class="eh-swap three"><span></span>{}<span></span></div>', axis_html(axis))
     caption = _caption(
         f"% of verdicts equal to the people's majority, 95{NARROW_SPACE}% CI; dashed: chance, "
@@ -136,7 +165,7 @@ def _judge_track(axis: Axis, one: Estimate) -> Markup:
     )
 
 
-def _people_row(name: str, one: Estimate, track: Markup) -> Markup:
+def _people_row(name: str, one: Estimate, track: Markup, label: Markup) -> Markup:
     made = attributes({"class": "eh-swap three", "data-tip": f"{name}\n{percent(one)}"})
     value = number(100 * (one.value or 0.0))
-    return fill("<div{}><span>{}</span>{}<b>{}</b></div>", made, name, track, value)
+    return fill("<div{}><span>{}</span>{}<b>{}</b></div>", made, label, track, value)

@@ -10,14 +10,26 @@ from components.results.agreement import tab as people_tab
 from components.results.agreement.computed import load_agreement
 from components.results.bias import tab as bias_tab
 from components.results.bias.computed import load_bias
+from components.results.cards import tab as cards_tab
+from components.results.contrasts import tab as contrasts_tab
+from components.results.contrasts.sides import list_sides
 from components.results.overview import panels
 from components.results.overview.sentences import people_sentence, swap_sentence
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import HOLD_RULE, compare_orders
+from components.results.remedies import tab as remedies_tab
+from components.results.view.judge_menu import JudgeMenu, judge_menu
 from components.results.view.result_view import Body, Panel, PanelGroup, View
+from metrics.estimation.row_selection import people_mask
 
 NAME: Final = "Overview"
+MAX_ADVICE_ROWS: Final = 20_000
+"""Most verdicts from which the Overview computes a recommendation; it takes seconds for more."""
+GENERAL_ADVICE: Final = (
+    "Asking in both orders, several times, or several judges costs more calls and can agree more "
+    "often with the known answers."
+)
 
 
 def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
@@ -25,12 +37,27 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
     return bias_tab.finding(filtered_study)[0], ""
 
 
+def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
+    """The menu at a judge's name: its report card, and its comparison with another judge."""
+    sides = list(list_sides(filtered_study))
+
+    def menu(name: str) -> Markup:
+        targets = {"Report card": {"view": cards_tab.NAME, "card": name}}
+        other = next((side for side in sides if side != name), None)
+        if name in sides and other is not None:
+            compared = {"view": contrasts_tab.NAME, "left": name, "right": other}
+            targets["Compare with another"] = compared
+        return judge_menu(name, targets)
+
+    return menu
+
+
 def draw_bias(filtered_study: FilteredStudy) -> Markup:
     bias = load_bias(filtered_study)
     return panels.finding_card(
         "Position bias",
         swap_sentence(bias),
-        panels.swap_chart(bias),
+        panels.swap_chart(bias, menu_of(filtered_study)),
         bias_tab.NAME,
         "Position bias in detail",
     )
@@ -52,9 +79,33 @@ def draw_people(filtered_study: FilteredStudy) -> Markup:
     return panels.finding_card(
         "People",
         people_sentence(people),
-        panels.people_chart(people),
+        panels.people_chart(people, menu_of(filtered_study)),
         people_tab.NAME,
         "Agreement with people",
+    )
+
+
+def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
+    """Strip with the recommended remedy; hidden if no better answer is known."""
+    rows = filtered_study.machines
+    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
+    if not known or not (rows["options"] == 2).any():
+        return None
+    sentence = GENERAL_ADVICE
+    if len(rows) <= MAX_ADVICE_ROWS:
+        sentence = " ".join(remedies_tab.finding(filtered_study)).strip()
+    return panels.action_card(
+        "What to do about it", sentence, {"data-view": remedies_tab.NAME}, "Compare remedies"
+    )
+
+
+def draw_exports(filtered_study: FilteredStudy) -> Markup:
+    return panels.action_card(
+        "Take it with you",
+        "A report on one page that opens without a server, tables for a paper, the data, and a "
+        "link to this view.",
+        {"data-click": "#eh-share"},
+        "Report and exports",
     )
 
 
@@ -70,6 +121,8 @@ VIEW: Final = View(
                 Panel("people", draw_people, (Body("people", "eh-over-people"),)),
             )
         ),
+        Panel("advice", draw_advice, (Body("advice", "eh-over-advice"),), visibility="hidden"),
+        Panel("exports", draw_exports, (Body("exports", "eh-over-exports"),)),
     ),
     finding,
 )

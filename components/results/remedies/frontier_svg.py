@@ -10,6 +10,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from components.charts.svg_pieces import (
+    Canvas,
+    Point,
+    Scale,
+    axes,
+    known_or,
+    round_shares,
+    svg,
+    svg_line,
+    wide_and_narrow,
+)
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup, fill, join
 from components.results.remedies.computed import RemedyView, line_dollars
@@ -20,17 +31,6 @@ from components.results.remedies.mark_layout import (
     circle_box,
     place_marks,
     place_name,
-)
-from components.results.remedies.svg_pieces import (
-    Canvas,
-    Point,
-    Scale,
-    axes,
-    known_or,
-    round_shares,
-    svg,
-    svg_line,
-    wide_and_narrow,
 )
 from metrics.remedies.changed_comparisons import rule_key
 from metrics.remedies.rule_names import rule_words

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.results.remedies.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, Point
+from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, Point
 
 RADIUS: Final = 11.0
 TEXT_HEIGHT: Final = 15.0

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from components.html.format import number
-from components.html.markup import Markup, fill
-from components.results.remedies.computed import RemedyView
-from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
-from components.results.remedies.svg_pieces import (
+from components.charts.svg_pieces import (
     CHARACTER_WIDTH,
     LEFT,
     RIGHT,
@@ -25,6 +21,10 @@ from components.results.remedies.svg_pieces import (
     svg_text,
     wide_and_narrow,
 )
+from components.html.format import number
+from components.html.markup import Markup, fill
+from components.results.remedies.computed import RemedyView
+from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
 from metrics.remedies.risk_coverage import CoveragePoint
 
 CLOSE: Final = 20.0

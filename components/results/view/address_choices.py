@@ -8,6 +8,7 @@ from typing import Final
 RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "Above the coin": "Above chance",
     "Agreement": "People",
+    "Contrasts": "Compare two",
     "First-slot share": "First-position share",
     "as the study says": "study default",
     "each order counts": "count each order",

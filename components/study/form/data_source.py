@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from components.html.format import count
+from components.html.format import count, file_size
 from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import (
     form_button,
@@ -19,12 +19,13 @@ from components.study.file.controls import (
     text_input,
 )
 from components.study.file.lenient_study import FormState, LenientStudy, as_list
+from components.study.form.mapping_preview import source_table
 from components.study.plan.public_checks import is_public
-from components.study.plan.study_preview import StudyPreview
+from components.study.plan.study_preview import StudyPreview, read_data_spec
 from studies.domain import REFERENCE
 from studies.files.upload_names import UPLOADS_FOLDER, original_name
 from studies.sources.catalogue import find_hub_set, hub_sets
-from studies.sources.load import BUILT_IN_SOURCES
+from studies.sources.load import BUILT_IN_SOURCES, source_path
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.keys import DATA, STUDY
 
@@ -37,7 +38,9 @@ SOURCE_KINDS: Final = (
     (RECORDED, "Recorded"),
 )
 SMALL_SAMPLE: Final = 50
-"""Items of the cheap choice beside all items."""
+"""Items of the cheap choices beside all items."""
+SAMPLE_FIELD: Final = "sample"
+ALL_ITEMS: Final = "all"
 
 HUB_TOKEN_NAME: Final = "@hub"
 """Name under which the browser stores a Hub token."""
@@ -65,20 +68,37 @@ def current_source_kind(study: LenientStudy, view: FormState) -> str:
 
 
 def sample_switch(preview: StudyPreview) -> Markup:
-    """Choice between all items and a seeded sample."""
+    """Choice between all items, the first ones of the file, and a seeded sample."""
     if preview.records is None:
         return EMPTY
     total = len(preview.records.items)
     drawn = int(preview.lenient_study.text_value(*DATA.count) or 0)
-    sizes = sorted({size for size in (SMALL_SAMPLE, drawn) if 0 < size < total})
+    take = preview.lenient_study.text_value(*DATA.take)
+    sizes = {size for size in (SMALL_SAMPLE, drawn) if 0 < size < total}
     if not sizes:
         return EMPTY
-    options = [("0", f"All {count(total)}"), *((str(n), f"Random {count(n)}") for n in sizes)]
-    chosen = str(drawn) if drawn in sizes else "0"
+    offered = {(kind, SMALL_SAMPLE) for kind in DATA.take.rule.options if SMALL_SAMPLE in sizes}
+    chosen = (take, drawn) if drawn in sizes else None
+    options = [(ALL_ITEMS, f"All {count(total)}")]
+    options += [
+        (f"{kind} {n}", f"{DATA.take.rule.options[kind]} {count(n)}")
+        for kind, n in sorted({*offered, *([chosen] if chosen else [])})
+        if kind in DATA.take.rule.options
+    ]
     return fill(
-        '<span id="f-data-count-l" hidden>Questions</span>{}',
-        segmented_switch(str(DATA.count), options, chosen),
+        '<span id="f-sample-l" hidden>Questions</span>{}',
+        segmented_switch(
+            SAMPLE_FIELD, options, f"{chosen[0]} {chosen[1]}" if chosen else ALL_ITEMS
+        ),
     )
+
+
+def sample_values(choice: str) -> dict[str, str]:
+    """Fields of the study file for a choice of `sample_switch`, such as "first 50"."""
+    if choice == ALL_ITEMS:
+        return {str(DATA.count): "0", str(DATA.take): DATA.take.default}
+    take, _, size = choice.partition(" ")
+    return {str(DATA.count): size, str(DATA.take): take}
 
 
 def source_card(preview: StudyPreview, view: FormState) -> Markup:
@@ -115,10 +135,21 @@ def source_title(source: str) -> str:
 
 
 def _source_size(preview: StudyPreview) -> str:
-    if preview.records is None:
+    """Rows, columns and bytes of a table; questions and models of what was read from it."""
+    parts = [_table_size(preview.lenient_study)]
+    if preview.records is not None:
+        items, models = len(preview.records.items), len(preview.contestants)
+        parts.append(f"{count(items, 'question')}, answers of {count(models, 'model')}")
+    return " · ".join(part for part in parts if part)
+
+
+def _table_size(study: LenientStudy) -> str:
+    table = source_table(study)
+    if table is None:
         return ""
-    items, models = len(preview.records.items), len(preview.contestants)
-    return f"{count(items, 'question')}, answers of {count(models, 'model')}"
+    size = source_path(read_data_spec(study), study.folder).stat().st_size
+    rows, columns = count(len(table.rows), "row"), count(len(table.columns), "column")
+    return f"{rows}, {columns}, {file_size(size)}"
 
 
 def _source_control(study: LenientStudy, kind: str) -> Markup:
@@ -261,6 +292,14 @@ def slice_form(preview: StudyPreview, view: FormState) -> Markup:
             ),
             hint if study.value(*DATA.count) else DATA.count.rule.hint,
             to=str(DATA.count),
+        ),
+        form_row(
+            DATA.take.rule.label,
+            select_menu(
+                str(DATA.take), list(DATA.take.rule.options.items()), study.text_value(*DATA.take)
+            ),
+            DATA.take.rule.option_hints.get(study.text_value(*DATA.take), ""),
+            to=str(DATA.take),
         ),
         form_row(
             DATA.seed.rule.label,

@@ -179,7 +179,6 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
             Kpi("Tokens", amount, unit, f"{sent} in, {back} out{part}"),
             _dollars_kpi(study, numbers),
             _time_kpi(numbers),
-            detectable_kpi(plan, numbers),
         ]
     )
 

@@ -24,7 +24,7 @@ from studies.domain import Item
 from studies.errors import EvenhandError, StudyError
 from studies.files.shards import ITEMS_FILE
 from studies.sources.load import LoadedSource, load_source, source_path
-from studies.spec.keys import STUDY
+from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
@@ -81,7 +81,9 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
     change, and a Hub that does not respond is slow to fail.
     """
     check_data_source(spec)
-    whole = replace(spec, where={}, options=0, categories=(), count=0, per={}, seed=0)
+    whole = replace(
+        spec, where={}, options=0, categories=(), count=0, take=DATA.take.default, per={}, seed=0
+    )
     wait = int(time.monotonic() // RETRY_SECONDS)
     found = _load_or_error(_SourceKey(whole, folder), wait)
     if isinstance(found, EvenhandError):

@@ -69,6 +69,12 @@ def settings_text(study: LenientStudy) -> str:
         f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
         f"filter {truncate(data_source.filter_text(study), 40)}"
         if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
-        f"seed {study.text_value(*DATA.seed)}" if study.value(*DATA.count) else "",
+        _sample_text(study) if study.value(*DATA.count) else "",
     ]  # fmt: skip
     return " · ".join(part for part in parts if part)
+
+
+def _sample_text(study: LenientStudy) -> str:
+    if study.text_value(*DATA.take) == "first":
+        return f"the first {study.text_value(*DATA.count)} questions"
+    return f"seed {study.text_value(*DATA.seed)}"

@@ -1,40 +1,49 @@
-"""Precision of a planned study: how far its shares may be off, and what more questions would add.
+"""Precision of a planned study: how far its shares may be off, and what would narrow them.
 
-Shares are taken at 50 %, where an interval is widest, and the verdicts on one question to correlate
-by ASSUMED_CORRELATION, so that m of them count as m/(1 + (m − 1)ρ).
+Shares are taken at 50 %, where an interval is widest. Before the first replies the verdicts on one
+question are assumed to correlate by ASSUMED_CORRELATION, so that m of them count as
+m/(1 + (m − 1)ρ); afterwards the variance components of the stored verdicts are used.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Final
 
-from components.html.format import count, dollars, number
-from components.html.markup import Markup, fill
-from components.html.table import Table
-from components.study.plan.cost_preview import ASSUMED_CORRELATION, ForecastByJudge
+from components.html.format import NARROW_SPACE, count, number
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.pieces import Kpi, kpi_strip
+from components.study.file.controls import form_button, form_part
+from components.study.file.lenient_study import FormState, LenientStudy
+from components.study.plan.cost_preview import (
+    ASSUMED_CORRELATION,
+    ForecastByJudge,
+    detectable_kpi,
+)
+from components.study.steps.planned_study import PlannedStudy, comparisons_per_question
+from components.study.steps.purchase_options import purchases_html
+from components.study.steps.width_curve import curve_html
 from judges.planning.plan import Plan
-from metrics.estimation.power import design_effect
+from metrics.estimation.power import design_effect, detectable_share
+from metrics.win_rates.planned_width import detectable_win_rate
+from studies.spec.keys import DATA
+from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
-_STEPS: Final = (0.5, 1.0, 2.0, 4.0)
-"""Numbers of questions in the table, as multiples of the planned number."""
+ASSUMED_FLIPS: Final = 0.3
+"""Share of comparisons that change when swapped, assumed for the power to see their direction."""
+_VOTES: Final = 40
+"""Votes of people that the panel prices, if the data have no labels."""
+_SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
-def half_width(questions: int, per_question: float) -> float:
-    """Half-width of the 95 % interval of a share of 50 %, from `per_question` comparisons each."""
+def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
+    """Half-width of the 95 % interval of a share, from `per_question` comparisons each."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)
-    return min(1.0, _NORMAL_95 * 0.5 / math.sqrt(counted))
-
-
-def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Comparisons of one judge with one prompt on a question; both orders are one comparison."""
-    rows = max(1, len(plan.study.judges) * len(plan.prompts))
-    asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
-    orders = 2 if plan.study.pair_orders == "both" else 1
-    return max(asked / orders / max(1, plan.study.repeats), 1.0)
+    return min(1.0, _NORMAL_95 * math.sqrt(at * (1 - at) / counted))
 
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
@@ -43,30 +52,123 @@ def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
     return f"{share} known to ± {number(100 * width)} points"
 
 
-def power_html(plan: Plan, numbers: ForecastByJudge) -> Markup:
-    """Table of the interval and the cost with fewer and with more questions."""
-    per = comparisons_per_question(plan, numbers)
-    rows = [_power_row(plan, numbers, per, step) for step in _STEPS if len(plan.items) * step >= 2]
-    head = ["questions", "calls", "cost", "95 % interval of a share of 50 %"]
-    note = (
-        "An interval of half the width needs four times the questions. Repeating the same calls "
-        "reduces only the judge's noise."
+def power_html(planned: PlannedStudy, study: LenientStudy, view: FormState) -> Markup:
+    """The fold "What can this study tell?": key figures, the curve, and what to buy next."""
+    body = fill(
+        '<div class="eh-powhead"><p class="eh-small eh-mute">{}</p>{}</div>{}'
+        '<div class="eh-pow"><section>{}</section><section>{}</section></div>',
+        _basis(planned),
+        _size_buttons(planned),
+        kpi_strip(list(_power_kpis(planned))),
+        curve_html(planned),
+        purchases_html(planned, study),
     )
-    return fill(
-        '<h3>More questions narrow the interval</h3>{}<p class="hint">{}</p>',
-        Table(head, rows, "eh-jt", box="").html(),
-        note,
+    return form_part(
+        fill(
+            '<details class="eh-fold" id="eh-power-fold" data-keep="power"><summary>'
+            '<b>What can this study tell?</b><span class="eh-small">{}</span></summary>'
+            "<div>{}</div></details>",
+            _summary(planned),
+            body,
+        ),
+        seen=view.last_change,
     )
 
 
-def _power_row(plan: Plan, numbers: ForecastByJudge, per: float, step: float) -> list[str]:
-    questions = round(len(plan.items) * step)
-    scale = questions / max(1, len(plan.items))
-    cost = None if numbers.dollars is None else numbers.dollars * scale
-    planned = " (planned)" if step == 1 else ""
-    return [
-        f"{count(questions)}{planned}",
-        count(round(numbers.asks * scale)),
-        dollars(cost),
-        f"± {number(100 * half_width(questions, per), 1)} points",
+def _summary(planned: PlannedStudy) -> str:
+    flips = precision_text(planned.plan, planned.numbers)
+    return f"{flips} · {planned.quantity} to ± {number(100 * planned.width().half)} points"
+
+
+def _basis(planned: PlannedStudy) -> str:
+    """The sizes of the plan, and where its variances come from."""
+    size, models = planned.size, resolve_contestants(planned.plan.study, planned.plan.items)
+    orders = "both orders" if size.orders == 2 else "one order"
+    parts = [
+        count(len(planned.plan.items), "question"),
+        count(len(models), "model"),
+        orders,
+        count(size.judges, "judge"),
+        *([count(size.prompts, "prompt")] if size.prompts > 1 else []),
     ]
+    if planned.measured is not None:
+        source = f"from {count(planned.stored, 'stored reply')} of this study"
+    else:
+        source = f"assumed: verdicts on one question correlate by {ASSUMED_CORRELATION:g}"
+    return f"with {', '.join(parts)}; {source}"
+
+
+def _size_buttons(planned: PlannedStudy) -> Markup:
+    """Other numbers of questions that the data have; a button changes the study."""
+    now, available = len(planned.plan.items), planned.available
+    if available <= now and now < 2 * _SIZES[0]:
+        return EMPTY
+    fitting = [n for n in _SIZES if n < available and not 0.8 < n / now < 1.25][:3]
+    sizes = sorted({*fitting, now, available})
+    made = join(
+        form_button(
+            count(n),
+            {"set": str(DATA.count), "to": str(0 if n == available else n)},
+            kind="small on" if n == now else "small",
+            label=f"{count(n)} questions",
+            disabled=n == now,
+        )
+        for n in sizes
+    )
+    return fill('<span class="eh-sizes">{}</span>', made)
+
+
+def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
+    plan, numbers = planned.plan, planned.numbers
+    per = comparisons_per_question(plan, numbers)
+    questions = len(plan.items)
+    if planned.size.orders == 2:
+        tenth = number(100 * half_width(questions, per, at=0.1))
+        yield Kpi(
+            "Share of verdicts that change",
+            f"± {number(100 * half_width(questions, per))}",
+            "points",
+            f"at a share of 50{NARROW_SPACE}%; at 10{NARROW_SPACE}% it is ± {tenth}",
+        )
+        yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
+    else:
+        yield detectable_kpi(plan, numbers)
+    half = planned.width().half
+    found = number(100 * detectable_win_rate(half))
+    rest = number(100 * (1 - detectable_win_rate(half)))
+    yield Kpi(
+        planned.quantity.capitalize(),
+        f"± {number(100 * half)}",
+        "points",
+        f"{found}{NARROW_SPACE}% against {rest}{NARROW_SPACE}% is found with 80{NARROW_SPACE}% "
+        "power",
+    )
+    yield _people_kpi(planned)
+
+
+def _direction_kpi(comparisons: float) -> Kpi:
+    """The smallest preference for one position that the flips can show."""
+    flips = ASSUMED_FLIPS * comparisons
+    found = detectable_share(flips)
+    label = "Favours the first or the second"
+    if found is None:
+        return Kpi(label, "not visible", note=f"about {count(round(flips))} flips are too few")
+    high = round(100 * found)
+    return Kpi(
+        label,
+        f"{high} : {100 - high}",
+        "of flips",
+        f"found with 80{NARROW_SPACE}% power if about {count(round(flips))} flip",
+    )
+
+
+def _people_kpi(planned: PlannedStudy) -> Kpi:
+    labelled = sum(bool(item.human or item.labels) for item in planned.plan.items)
+    label = "Agreement with people"
+    if labelled:
+        width = number(100 * half_width(labelled, 1))
+        return Kpi(label, f"± {width}", "points", f"{count(labelled, 'question')} with labels")
+    width = number(100 * half_width(_VOTES, 1))
+    return Kpi(
+        label, "not known", note=f"no labels; {_VOTES} votes in Vote would give ± {width} points"
+    )

@@ -14,12 +14,16 @@ from components.study.form.judge_settings import ENDPOINT, judge_address, judge_
 from components.study.plan.cost_preview import ForecastByJudge, plan_kpis
 from components.study.plan.public_checks import is_public
 from components.study.steps.blockers import Blocker
-from components.study.steps.power_panel import power_html, precision_text
+from components.study.steps.power_panel import precision_text
 from judges.planning.plan import Plan
 from studies.settings import secret_value
 from studies.spec.provider_presets import provider_presets
 
 _CHECKED: Final = Markup("<i>✓</i>")
+_POWER_LINK: Final = Markup(
+    '<button type="button" class="eh-link" data-goto="#eh-power-fold" '
+    'data-press="#eh-power-fold:not([open]) > summary">Is that enough?</button>'
+)
 
 
 def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
@@ -29,19 +33,19 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
         '<p class="big">{}</p><div class="eh-chks">{}</div>{}</div>{}',
         _amounts(numbers),
-        join(fill("<span>{}{}</span>", _CHECKED, text) for text in _checks(plan, numbers)),
+        join(fill("<span>{}{}</span>", _CHECKED, text) for text in _checks(plan, numbers))
+        + _POWER_LINK,
         fill('<p class="hint">{}</p>', f"Run starts a new study: “{saved_as}”.")
         if saved_as
         else EMPTY,
         join(_key_blocker(name, place, url) for name, place, url in missing),
     )
-    told = fill(
-        "<details class='eh-how eh-tell' data-keep='power'><summary>What can this study tell?"
-        "</summary>{}{}</details>",
+    details = fill(
+        "<details class='eh-how eh-tell' data-keep='amounts'><summary>Tokens, cost and time by "
+        "judge</summary>{}</details>",
         plan_kpis(plan, numbers),
-        power_html(plan, numbers),
     )
-    return form_part(body, told)
+    return form_part(body, details)
 
 
 def blocked_strip(blockers: Sequence[Blocker]) -> Markup:

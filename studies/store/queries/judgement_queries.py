@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from studies.domain import Judgement
+from studies.frames.columns import GROUP_COLUMNS, ROWS_PER_CHUNK
 from studies.store.queries.item_queries import ITEMS_OF_STUDY
 from studies.store.rows import (
     JUDGEMENT_COLUMNS,
@@ -171,6 +172,23 @@ class JudgementQueries(StoreFile):
         `since`: a sequence number (seq); only rows of judgements stored after it are returned.
         """
         return self._frame_row_cursor(name, since).fetchall()
+
+    def _grouped_rows(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield chunks of the rows of a study's frame in plan order, as `JudgementColumns` reads
+        groups.
+
+        In chunks, because five million rows would not fit into memory.
+        """
+        plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
+        group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
+        cursor = self.read(
+            f"SELECT p.item, json_array({', '.join(group)}), j.scores, j.probabilities, j.seq "
+            "FROM plan p JOIN judgements j ON p.key=j.key "
+            f"WHERE p.study={STUDY_ID} ORDER BY p.position",
+            (name,),
+        )
+        while chunk := cursor.fetchmany(ROWS_PER_CHUNK):
+            yield chunk
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
         """Open a cursor over the rows of a frame, because five million rows would not fit into

@@ -6,7 +6,7 @@ An ask is live if a run makes its call; recorded verdicts and votes are recorded
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX, Ask
 from studies.frames.frame import SEP
@@ -113,17 +113,29 @@ class PlanQueries(StoreFile):
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
         """Count the asks by status, either of the live or of the recorded ones (`origin`)."""
-        return dict(self.cached(name, origin, lambda: self._count_by_status(name, origin)))
+        found: dict[str, int] = {}
+        for _, _, one, status, count in self.ask_counts(name):
+            if one == origin:
+                found[status] = found.get(status, 0) + count
+        return dict(sorted(found.items()))
 
-    def _count_by_status(self, name: str, origin: str) -> dict[str, int]:
-        """Count the asks by status; asks without a judgement are `pending`."""
+    def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
+        """Count the asks by judge, prompt, origin and status; asks without a judgement are
+        `pending`.
+
+        One pass over the plan serves all counts of a study; of a large one it is cached on disk.
+        """
+        rows = self.cached(name, "asks", lambda: self._count_asks(name))
+        return [(j, p, o, s, n) for j, p, o, s, n in rows]
+
+    def _count_asks(self, name: str) -> list[list[Any]]:
         rows = self.read(
-            "SELECT COALESCE(j.status, 'pending'), count(*) FROM plan p "
-            "LEFT JOIN judgements j USING(key) "
-            f"WHERE p.study={STUDY_ID} AND p.origin=? GROUP BY 1",
-            (name, origin),
+            "SELECT p.judge, p.prompt, p.origin, COALESCE(j.status, 'pending'), count(*) "
+            f"FROM plan p LEFT JOIN judgements j USING(key) WHERE p.study={STUDY_ID} "
+            "GROUP BY 1, 2, 3, 4",
+            (name,),
         )
-        return {str(status): int(count) for status, count in rows}
+        return [list(row) for row in rows]
 
 
 def repeated_by_status(
@@ -154,17 +166,16 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
 
 
 def asks_to_repeat(
-    store: StoreFile, study: str, again: Collection[str], *, pending: bool
+    store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
     """Count, by judge, the live asks with one of these statuses; `pending` adds those without a
     judgement."""
-    rows = store.read(
-        "SELECT p.judge, count(*) FROM plan p LEFT JOIN judgements j USING(key) "
-        f"WHERE p.study={STUDY_ID} AND p.origin='live' "
-        f"AND (j.status IN ({_marks(again)}) OR (j.key IS NULL AND ?)) GROUP BY p.judge",
-        (study, *again, pending),
-    )
-    return rows.fetchall()
+    wanted = {*again, "pending"} if pending else {*again}
+    found: dict[str, int] = {}
+    for judge, _, origin, status, count in store.ask_counts(study):
+        if origin == "live" and status in wanted:
+            found[judge] = found.get(judge, 0) + count
+    return sorted(found.items())
 
 
 def mean_ask_cost(store: StoreFile, study: str, judge: str) -> tuple[int, float | None]:
@@ -212,17 +223,16 @@ def count_verdict_forms(store: StoreFile, study: str) -> tuple[int, int, int]:
     return row[0] or 0, row[1] or 0, row[2] or 0
 
 
-def count_parts(store: StoreFile, study: str) -> list[int]:
+def count_parts(store: PlanQueries, study: str) -> list[int]:
     """Count the items, judges, people and prompts of a study."""
-    row = store.read(
-        "WITH s(id) AS (SELECT id FROM studies WHERE name=?1) SELECT "
-        "(SELECT count(*) FROM study_items WHERE study=s.id), "
-        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge NOT LIKE ?2), "
-        "(SELECT count(DISTINCT judge) FROM plan WHERE study=s.id AND judge LIKE ?2), "
-        "(SELECT count(DISTINCT prompt) FROM plan WHERE study=s.id AND judge NOT LIKE ?2) FROM s",
-        (study, f"{HUMAN_PREFIX}%"),
-    ).fetchone()
-    return [int(value) for value in row or (0, 0, 0, 0)]
+    items = store.read(
+        f"SELECT count(*) FROM study_items WHERE study={STUDY_ID}", (study,)
+    ).fetchone()[0]
+    asked = {(judge, prompt) for judge, prompt, *_ in store.ask_counts(study)}
+    people = {judge for judge, _ in asked if judge.startswith(HUMAN_PREFIX)}
+    machines = {(judge, prompt) for judge, prompt in asked if judge not in people}
+    judges, prompts = ({pair[place] for pair in machines} for place in (0, 1))
+    return [int(items), len(judges), len(people), len(prompts)]
 
 
 def _marks(values: Collection[object]) -> str:

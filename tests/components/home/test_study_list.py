@@ -7,12 +7,19 @@ import time
 import pytest
 
 from components.home.study_actions import active_studies, delete_study, rename_study
-from components.home.study_list import day_text, examples_html, studies_html, study_state
+from components.home.study_list import (
+    EXAMPLES,
+    day_text,
+    examples_html,
+    studies_html,
+    study_state,
+)
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
 from studies.errors import StudyError
 from studies.spec.study import parse_study
+from tests.voted_studies import six_items
 
 TEXT = """
 name: {name}
@@ -40,6 +47,19 @@ def test_a_study_opens_where_it_stands(store):
     assert state_of(store, "Mine").tab == "study"
     run_study(store, Engine(), "Mine")
     assert (state_of(store, "Mine").text, state_of(store, "Mine").tab) == ("Done", "results")
+
+
+def test_a_line_names_the_judge_or_counts_the_judges(store):
+    plan_study(store, "Mine")
+    assert "<td>fair</td>" in studies_html(store, [])
+    six_items("Voted").save(store)
+    judges = {one for one, *_ in store.ask_counts("Voted") if not one.startswith("human:")}
+    assert f"<td>{len(judges)} judges</td>" in studies_html(store, [])  # people are none
+
+
+def test_every_example_has_its_drawing():
+    html = examples_html()
+    assert html.count('<svg class="eh-thumb"') == len(EXAMPLES) == html.count("<li>")
 
 
 def test_a_renamed_study_keeps_replies_runs_and_makes_no_call_again(store):

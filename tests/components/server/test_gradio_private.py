@@ -209,6 +209,19 @@ def test_the_server_starts_with_the_changed_settings(blocks, monkeypatch):
     assert running.config.limit_concurrency == 8 and isinstance(running, server)
 
 
+def test_a_page_that_answers_itself_too_late_starts_all_the_same(blocks, monkeypatch):
+    def answer_too_late(url: str) -> bool:
+        return False
+
+    monkeypatch.setattr(gr.networking, "url_ok", answer_too_late)
+    plain: dict[str, Any] = {"prevent_thread_lock": True, "quiet": True, "inline": False}
+    with pytest.raises(ValueError, match="localhost"):
+        blocks.launch(**plain)
+    blocks.close()
+    blocks.launch(**plain, **gradio_private.start_settings(blocks))
+    blocks.close()
+
+
 # ---- the start-up check ----------------------------------------------------------------------
 
 LOSSES = {

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from metrics.estimation.all_measures import estimate_all
+from metrics.estimation.measure_cube import MeasureCube
 from metrics.position.position_measures import POSITION_MEASURES, position_profile, tie_rate
 from metrics.ratings import elo_last_battles, elo_orders
 from metrics.ratings.battles import extract_battles
@@ -49,6 +50,31 @@ def test_every_measure_counted_some_items_at_a_time_is_the_same(frame, by, block
     assert position_profile(frame, by) == {
         cell: {name: whole[name][cell] for name in POSITION_MEASURES} for cell in whole["kappa"]
     }
+
+
+def numbers(cube: MeasureCube, name: str) -> dict[object, object]:
+    return {
+        cell: tuple(
+            part if part is None or isinstance(part, (str, int)) else pytest.approx(part)
+            for part in (one.value, one.low, one.high, one.n, one.note)
+        )
+        for cell, one in cube.by_cell(name, ("judge",)).items()
+    }
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_coarser_cube_of_a_large_frame_is_that_of_counting_again(frame, mixed, monkeypatch):
+    """Pooled from the finer cells, unless their orders differ: then it is counted again."""
+    measures = [*POSITION_MEASURES.values(), LONGER_SHARE]
+    if mixed:
+        frame = frame.assign(orders=frame["orders"].where(frame["category"] != "c", 1))
+    whole = MeasureCube(frame, ("judge",), measures)
+    monkeypatch.setattr("metrics.estimation.measure_cube.BLOCK_ROWS", 50)
+    finer = MeasureCube(frame, ("judge", "category"), measures)
+    made = finer.coarser(frame, ("judge",))
+    assert made.cells == whole.cells
+    for measure in measures:
+        assert numbers(whole, measure.name) == numbers(made, measure.name), measure.name
 
 
 @pytest.mark.parametrize("by", [(), ("judge",)])

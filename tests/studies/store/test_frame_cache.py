@@ -125,7 +125,7 @@ def test_a_run_of_another_study_makes_nothing_old(
     # Judge a has the same seed in both studies: its asks are answered once, so nothing is new.
     assert store.version("small") == version
     monkeypatch.setattr(Store, "_build_frame", lambda *_: pytest.fail("made again"))
-    monkeypatch.setattr(Store, "_count_by_status", lambda *_: pytest.fail("counted again"))
+    monkeypatch.setattr(Store, "_count_asks", lambda *_: pytest.fail("counted again"))
     assert store.counts("small") == counts
     pd.testing.assert_frame_equal(store.frame("small"), made)
     pd.testing.assert_frame_equal(Store(store.path).frame("small"), made)  # after a restart, too
@@ -182,7 +182,7 @@ def test_a_count_that_took_long_is_kept_over_a_restart(
     monkeypatch.setattr("studies.store.store_file.MIN_CACHED_SECONDS", -1.0)
     assert Store(store.path).counts("small") == counts
     assert [path.suffix for path in files(store.path)] == [".json"]
-    monkeypatch.setattr(Store, "_count_by_status", lambda *_: pytest.fail("counted again"))
+    monkeypatch.setattr(Store, "_count_asks", lambda *_: pytest.fail("counted again"))
     assert Store(store.path).counts("small") == counts
     files(store.path)[0].write_text("[1, 2", encoding="utf-8")
     monkeypatch.undo()

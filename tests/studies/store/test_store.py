@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from studies.domain import STATUSES, Judgement, Usage, Verdict
 from studies.errors import SourceError, StoreTooNew, StoreUnusable, StudyError
-from studies.frames.frame import SEP
+from studies.frames.frame import SEP, frame_from_rows
 from studies.spec.study import Study, study_from_mapping
 from studies.store import database
 from studies.store.rows import PromptText, put_judgement
@@ -222,6 +223,18 @@ def test_narrow_rows_are_in_plan_order_whatever_came_first(store: Store) -> None
     write(store, *(judged(ask(key)) for key in ("k3", "k1", "k2")))
     assert [row[0] for row in store.frame_rows("s")] == [0, 1, 2]
     assert len(store.frame_rows("s")[0]) == 15
+
+
+def test_the_frame_is_that_of_its_rows(store: Store) -> None:
+    """The store groups the columns of rows; names with quotes and control signs survive it."""
+    save(store, "s", "k1", "k2", "k3")
+    write(store, judged(ask("k3"), None), judged(ask("k1")), judged(ask("k2"), 1))
+    store.writer.run(
+        lambda c: c.execute("UPDATE plan SET judge=? WHERE key='k2'", ('say "a"\n\\, é\x1e',))
+    )
+    rows = frame_from_rows(store.frame_rows("s"), store.item_facts("s"), study="s")
+    pd.testing.assert_frame_equal(store._build_frame("s", store.study("s")), rows)
+    assert 'say "a"\n\\, é\x1e' in set(rows["judge"])
 
 
 def test_an_error_is_pending_and_any_other_outcome_is_not(store: Store) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
+
 import gradio as gr
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.results import results_tab
 from components.results.bias import tab as bias_tab
+from components.results.contrasts import tab as contrasts_tab
 from components.results.controls.filter_bar_tab import FIXED_CHOICES
 from components.results.overview import tab as overview_tab
 from components.results.view_drawing import VIEWS, study_finding
@@ -29,14 +34,34 @@ def switch(store: Store, tab, **wanted: str) -> gr.Radio:
 
 
 def test_three_findings_lead_to_their_views(judged):
-    bias, ranking, people = overview_tab.VIEW.render(FilteredStudy(judged, NAME), {}).values()
+    drawn = overview_tab.VIEW.render(FilteredStudy(judged, NAME), {})
+    bias, ranking, people = (drawn[name] for name in ("bias", "ranking", "people"))
     assert says(bias, "Swapping", "answers changes") and "always first" in bias
     assert 'data-view="Position bias"' in bias
-    assert says(ranking, "ranking hold") and 'data-view="Ranking"' in ranking
+    assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
     assert "1st order" in ranking
     assert 'data-view="People"' in people
     for shown, view in ((bias, "Position bias"), (ranking, "Ranking"), (people, "People")):
         assert view in VIEWS and shown.count("data-view") == 1
+
+
+def test_a_judge_s_name_leads_to_its_card_and_to_a_comparison(judged):
+    bias = overview_tab.draw_bias(FilteredStudy(judged, NAME))
+    targets = [json.loads(html.unescape(one)) for one in re.findall(r'data-go="([^"]+)"', bias)]
+    views = {one["view"] for one in targets}
+    assert views == {"Report cards", "Compare two"} <= set(VIEWS)
+    for one in targets:
+        if one["view"] == "Compare two":
+            state = contrasts_tab.left_state(FilteredStudy(judged, NAME), one["left"])
+            assert one["left"] != one["right"] and one["left"] in dict(state.choices)
+
+
+def test_the_way_on_is_a_remedy_if_the_better_answers_are_known(judged, store):
+    name = six_items("Voted").save(store)
+    assert 'data-view="Remedies"' in overview_tab.draw_advice(FilteredStudy(store, name))
+    known = FilteredStudy(judged, NAME).machines["truth"] >= 0
+    assert (overview_tab.draw_advice(FilteredStudy(judged, NAME)) is None) == (not known.any())
+    assert 'data-click="#eh-share"' in overview_tab.draw_exports(FilteredStudy(judged, NAME))
 
 
 def test_people_stand_beside_the_judges(store):
@@ -54,6 +79,7 @@ def test_the_headline_is_that_of_position_bias(judged):
 def test_older_addresses_still_open_their_view(judged, tab):
     assert switch(judged, tab).value == "Overview"
     assert switch(judged, tab, view="Agreement").value == "People"
+    assert switch(judged, tab, view="Contrasts").value == "Compare two"
     assert switch(judged, tab, view="Win rates").value == "Win rates"
     assert switch(judged, tab, measure="Entropy").value == "Position bias"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, Canvas
 from components.filtering.filtered_study import FilteredStudy, rule_clause
 from components.filtering.filters import Filter
 from components.inspect.comparison_index import filter_comparisons, index_comparisons
@@ -32,7 +33,6 @@ from components.results.remedies.reason_panels import other_judges_panel, patter
 from components.results.remedies.remedies_report import remedies_report, remedies_table
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
-from components.results.remedies.svg_pieces import CHARACTER_WIDTH, LEFT, Canvas
 from components.share.paper_text import methods_paragraph
 from judges.planning.plan import asks_of, make_plan
 from studies.errors import StudyError

@@ -10,13 +10,14 @@ from components.inspect.explanation import human_verdict_text
 from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
-from components.study.form.data_source import sample_switch
+from components.study.form.data_source import sample_switch, source_card
 from components.study.form_changes import apply_changes
 from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge
 from components.study.plan.study_preview import build_preview
 from components.study.steps.blockers import find_blockers
 from components.study.steps.comparison_preview import comparisons_html
+from components.study.steps.more_settings import settings_text
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip, keyless_judges
 from components.study.steps.step_bar import study_steps
@@ -140,8 +141,39 @@ def test_a_judge_of_a_provider_without_a_key_is_named_until_the_key_is_there(mon
 def test_all_items_are_the_first_choice_and_a_sample_the_cheap_one():
     whole = put_value(START_YAML, ("data", "count"), None)
     html = sample_switch(build_preview(whole, HERE))
-    assert "All 64" in html and "Random 50" in html and "Random 12" not in html
+    assert "All 64" in html and "First 50" in html and "Random 50" in html
+    assert "Random 12" not in html and "First 12" not in html
     assert "Random 12" in sample_switch(build_preview(START_YAML, HERE))
+
+
+def test_the_first_rows_of_a_file_are_one_choice(tmp_path):
+    table = tmp_path / "many.csv"
+    rows = "".join(f"Why is {n} so?,Because of {n}.,It is not {n}.\n" for n in range(80, 0, -1))
+    table.write_text(f"question,v1_answer,v2_answer\n{rows}", encoding="utf-8")
+    text = use_upload(START_YAML, [table], tmp_path)
+    made, _ = apply_changes(
+        text, FormState(), [{"n": 1, "set": "sample", "to": "first 50"}], tmp_path
+    )
+    data = read_mapping(made)["data"]
+    assert (data["count"], data["take"]) == (50, "first")
+    look = build_preview(made, tmp_path)
+    assert {item.instruction for item in look.items} == {
+        f"Why is {n} so?" for n in range(80, 30, -1)
+    }
+    assert 'value="first 50" data-field="sample" checked' in sample_switch(look)
+    assert says(settings_text(look.lenient_study), "first 50")
+    back, _ = apply_changes(made, FormState(), [{"n": 1, "set": "sample", "to": "all"}], tmp_path)
+    assert (
+        "take" not in read_mapping(back)["data"] and len(build_preview(back, tmp_path).items) == 80
+    )
+
+
+def test_the_card_of_a_file_has_its_rows_columns_and_size(tmp_path):
+    table = tmp_path / "tickets.csv"
+    table.write_text(TICKETS, encoding="utf-8")
+    look = build_preview(use_upload(START_YAML, [table], tmp_path), tmp_path)
+    card = source_card(look, FormState())
+    assert says(card, "2 rows, 3 columns", "1 kB", "2 questions", "2 models")
 
 
 def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):

@@ -1,4 +1,4 @@
-"""Pieces of the drawings of the Remedies view: canvas, scales, lines, texts, axes.
+"""Pieces of SVG drawings: canvas, scales, lines, texts, axes.
 
 SVG in the page keeps the colours of the theme, and a mark is a button that opens the comparisons
 behind it. Every drawing has a wide and a narrow form; the narrow one is for phones.

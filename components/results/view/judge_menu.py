@@ -1,0 +1,28 @@
+"""Menu at a judge's name that leads to the views of this judge alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from components.html.markup import Markup, fill, join
+
+JudgeMenu = Callable[[str], Markup]
+"""HTML of a judge's name, from the name."""
+
+
+def judge_menu(name: str, targets: Mapping[str, Mapping[str, str]]) -> Markup:
+    """HTML of a name that opens a menu; `targets`: text -> query parameters of the address."""
+    entries = join(
+        fill(
+            '<button type="button" data-go="{}">{}</button>',
+            json.dumps(dict(values), ensure_ascii=False),
+            text,
+        )
+        for text, values in targets.items()
+    )
+    return fill(
+        '<details class="eh-pop eh-who"><summary>{}</summary><div class="list">{}</div></details>',
+        name,
+        entries,
+    )

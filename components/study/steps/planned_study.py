@@ -1,0 +1,126 @@
+"""The planned study as its precision depends on it: sizes, forecast, variance of the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.wins.precision_panel import leader_plan
+from components.study.plan.cost_preview import (
+    ASSUMED_CORRELATION,
+    ForecastByJudge,
+    forecast_by_judge,
+)
+from components.study.plan.study_preview import StudyPreview, read_data_spec
+from judges.planning.plan import Plan
+from metrics.estimation.variance_components import VarianceComponents
+from metrics.win_rates.planned_width import (
+    PlannedWidth,
+    StudySize,
+    assumed_components,
+    planned_width,
+)
+from metrics.win_rates.precision_plan import PrecisionPlan
+from studies.spec.presentations import resolve_contestants
+from studies.store.store import Store
+
+MAX_MEASURED: Final = 200_000
+"""Largest number of stored verdicts from which the form computes variance components."""
+_PAIRED: Final = frozenset({"pairwise", "five-level", "factuality"})
+
+
+@dataclass(frozen=True)
+class PlannedStudy:
+    """A plan with its forecast, the questions its data have, and measured variance components."""
+
+    plan: Plan
+    numbers: ForecastByJudge
+    available: int
+    """Number of questions that pass the filters, drawn or not."""
+    measured: PrecisionPlan | None = None
+    """From the stored verdicts of the study; None before there are enough."""
+    stored: int = 0
+
+    @property
+    def compares_pairs(self) -> bool:
+        return all(prompt.protocol in _PAIRED for prompt in self.plan.prompts)
+
+    @property
+    def quantity(self) -> str:
+        """The share whose interval is planned."""
+        return "win rate" if self.compares_pairs else "share of 50 %"
+
+    @cached_property
+    def size(self) -> StudySize:
+        study, models = self.plan.study, resolve_contestants(self.plan.study, self.plan.items)
+        opponents = 1
+        if self.compares_pairs and models:
+            per_model = 2 * comparisons_per_question(self.plan, self.numbers) / len(models)
+            opponents = max(1, round(per_model))
+        return StudySize(
+            items=max(1, len(self.plan.items)),
+            judges=max(1, len(study.judges)),
+            prompts=max(1, len(self.plan.prompts)),
+            orders=2 if study.pair_orders == "both" else 1,
+            repeats=study.repeats,
+            opponents=opponents,
+        )
+
+    @cached_property
+    def components(self) -> VarianceComponents:
+        if self.measured is not None:
+            return self.measured.components
+        return assumed_components(self.size, ASSUMED_CORRELATION)
+
+    def width(self, **changes: Any) -> PlannedWidth:
+        """Expected interval of the study, or of one that differs in these sizes."""
+        return planned_width(self.components, replace(self.size, **changes))
+
+    @cached_property
+    def call_price(self) -> float | None:
+        """Mean dollars of a call; None if a price is unknown."""
+        # A plan whose calls are all stored costs nothing; further calls would.
+        priced = self.numbers if self.numbers.new else forecast_by_judge(self.plan)
+        return None if priced.dollars is None else priced.dollars / max(1, priced.new)
+
+    def cost_of(self, calls: float) -> float | None:
+        return None if self.call_price is None else self.call_price * calls
+
+
+def planned_study(
+    preview: StudyPreview, plan: Plan, numbers: ForecastByJudge, store: Store, name: str
+) -> PlannedStudy:
+    """Collect what the precision of a plan depends on; `name` is the study in the store."""
+    measured, stored = _stored_precision(store, name)
+    return PlannedStudy(plan, numbers, _available(preview), measured, stored)
+
+
+def _available(preview: StudyPreview) -> int:
+    if preview.records is None:
+        return len(preview.items)
+    spec = read_data_spec(preview.lenient_study)
+    if spec.per or not spec.count:
+        return len(preview.items)
+    return len(preview.records.select_slice(replace(spec, count=0)).items)
+
+
+def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, int]:
+    if not name or not any(line.name == name for line in store.studies()):
+        return None, 0
+    counts: Mapping[str, int] = store.counts(name)
+    stored = counts.get("planned", 0) - counts.get("pending", 0) - counts.get("error", 0)
+    if not 0 < stored <= MAX_MEASURED:
+        return None, 0
+    found = leader_plan(FilteredStudy(store, name))
+    return found, stored if found is not None else 0
+
+
+def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
+    """Comparisons of one judge with one prompt on a question; both orders are one comparison."""
+    rows = max(1, len(plan.study.judges) * len(plan.prompts))
+    asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
+    orders = 2 if plan.study.pair_orders == "both" else 1
+    return max(asked / orders / max(1, plan.study.repeats), 1.0)

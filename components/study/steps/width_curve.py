@@ -1,0 +1,89 @@
+"""Curve of the expected interval over the number of questions, as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from components.charts.svg_pieces import (
+    LEFT,
+    RIGHT,
+    Canvas,
+    Scale,
+    axes,
+    svg,
+    svg_text,
+    wide_and_narrow,
+)
+from components.html.format import count, dollars, number
+from components.html.markup import Markup, fill
+from components.study.steps.planned_study import PlannedStudy
+
+_POINTS: Final = 60
+_FURTHER: Final = (2, 4)
+"""Marks beyond the planned number of questions, as its multiples."""
+_STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
+
+
+def curve_html(planned: PlannedStudy) -> Markup:
+    title = f"Half-width of the 95 % interval of the {planned.quantity} by number of questions"
+    drawn = wide_and_narrow(
+        _curve(planned, Canvas(520, 300)), _curve(planned, Canvas(340, 280, narrow=True)), title
+    )
+    return fill(
+        "<h3>More questions narrow the interval</h3>"
+        '<p class="eh-small eh-mute">{}</p>{}<p class="hint">{}</p>',
+        f"half-width of the 95 % interval of the {planned.quantity}, points",
+        drawn,
+        "Half the width needs four times the questions.",
+    )
+
+
+def _curve(planned: PlannedStudy, canvas: Canvas) -> Markup:
+    now = max(2, len(planned.plan.items))
+    last = now * _FURTHER[-1] * 1.2
+    first = max(2.0, now / 3)
+    grid = [first + (last - first) * k / (_POINTS - 1) for k in range(_POINTS)]
+    halves = [planned.width(items=n).half for n in grid]
+    rows = _ticks(halves[0])
+    y, x = canvas.vertical(0.0, rows[-1]), canvas.horizontal(0.0, last)
+    parts = axes(canvas, rows, y, [(x(n), count(n)) for n in _columns(last)], "questions")
+    line = " ".join(f"{x(n):.1f},{y(half):.1f}" for n, half in zip(grid, halves, strict=True))
+    parts.append(fill('<polyline class="f" points="{}"/>', line))
+    for times in (1, *_FURTHER):
+        parts += _mark(planned, canvas, x, y, now * times, times)
+    return svg(canvas, parts)
+
+
+def _mark(
+    planned: PlannedStudy, canvas: Canvas, x: Scale, y: Scale, questions: int, times: int
+) -> Sequence[Markup]:
+    half = planned.width(items=questions).half
+    place, height = x(questions), y(half)
+    kind = "d" if times == 1 else "q"
+    cost = planned.cost_of(planned.numbers.asks * (times - 1))
+    words = f"± {number(100 * half, 1)}"
+    words += " now" if times == 1 else f", {dollars(cost)}{' more' if cost else ''}"
+    if canvas.narrow and times != 1:
+        words = f"± {number(100 * half, 1)}"
+    ends = times == _FURTHER[-1]
+    at = min(place, canvas.width - RIGHT) if ends else max(place + 10, LEFT)
+    return [
+        fill('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="6"/>', kind, place, height),
+        svg_text(at, height - 14, words, "b n" if times == 1 else "n", "end" if ends else "start"),
+    ]
+
+
+def _ticks(top: float) -> list[float]:
+    """At most six round half-widths from 0 to at least `top`."""
+    step = next((one for one in _STEPS if one * 5 >= top), _STEPS[-1])
+    return [round(k * step, 4) for k in range(math.ceil(top / step - 1e-9) + 1)]
+
+
+def _columns(last: float) -> list[int]:
+    """Four or five round numbers of questions up to `last`."""
+    rough = last / 4
+    power = 10 ** math.floor(math.log10(rough))
+    step = max(1, round(next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.8)))
+    return list(range(step, int(last) + 1, step))

@@ -1,0 +1,119 @@
+"""Expected interval of a win rate for a planned study, and the part of each source in its variance.
+
+The variance components come from stored verdicts (`precision_plan`) or, before the first run, from
+an assumed correlation of the verdicts on one item.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from metrics.estimation.variance_components import (
+    ITEM,
+    REPEAT,
+    VarianceComponents,
+    measure_noise_limit,
+)
+
+JUDGE, PROMPT, ORDER = "judge", "prompt", "order"
+VERDICT_VARIANCE: Final = 0.25
+"""Variance of a single verdict at a win rate of 50 %, where it is largest."""
+_NORMAL_95: Final = 1.96
+_POWER_80: Final = 0.84
+
+
+@dataclass(frozen=True, slots=True)
+class StudySize:
+    """Numbers of items, judges, prompts, orders, repeats, and opponents of a model on one item."""
+
+    items: float
+    judges: int = 1
+    prompts: int = 1
+    orders: int = 2
+    repeats: float = 1.0
+    opponents: int = 1
+
+    def levels(self) -> dict[str, float]:
+        """Levels of each facet; the replies in a cell are those of all opponents and repeats."""
+        return {
+            ITEM: self.items,
+            JUDGE: self.judges,
+            PROMPT: self.prompts,
+            ORDER: self.orders,
+            REPEAT: self.repeats * self.opponents,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWidth:
+    """Half-width of a 95 % interval; `at_best` if the plan has a facet whose variance is unknown,
+    so that the interval may be wider."""
+
+    half: float
+    at_best: bool = False
+
+
+def assumed_components(size: StudySize, correlation: float) -> VarianceComponents:
+    """Components of verdicts on one item that correlate by `correlation` and differ in nothing
+    else that is known."""
+    finest = frozenset((ITEM, JUDGE, PROMPT, ORDER))
+    return VarianceComponents(
+        {ITEM: 1, JUDGE: 1, PROMPT: 1, ORDER: 1},
+        {
+            frozenset((ITEM,)): correlation * VERDICT_VARIANCE,
+            finest: (1 - correlation) * VERDICT_VARIANCE / size.opponents,
+        },
+        repeat=None,
+        repeats=float(size.opponents),
+    )
+
+
+def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWidth:
+    """Expected half-width of a study of this size.
+
+    Judges, prompts or orders of which the components have only one level enter as if their verdicts
+    were independent, and unmeasured repeats as if all variance of single cells were noise: both
+    give the narrowest interval that is possible.
+    """
+    known, at_best, shrink = components, False, 1.0
+    levels = size.levels()
+    if components.repeat is None and levels[REPEAT] > 1.05 * components.repeats:
+        known, at_best = measure_noise_limit(components), True
+    times = {REPEAT: levels[REPEAT] / known.repeats}
+    for name, n in known.facets.items():
+        if any(name in effect for effect in known.effects):
+            times[name] = levels[name] / n
+        elif levels[name] > n:
+            shrink, at_best = shrink * n / levels[name], True
+    variance = known.error_variance(times) * shrink
+    return PlannedWidth(min(_NORMAL_95 * math.sqrt(variance), 1.0), at_best)
+
+
+def detectable_win_rate(half: float) -> float:
+    """Win rate above 50 % that an interval of this half-width excludes 50 % from, with 80 %
+    power."""
+    return min(0.5 + half * (1 + _POWER_80 / _NORMAL_95), 1.0)
+
+
+def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
+    """Share of items, orders, judges, prompts and repeats in the variance of the win rate.
+
+    The effect of an item together with one facet counts for that facet; effects of more facets
+    count for single replies, as more repeats would reduce them.
+    """
+    levels = size.levels()
+    found: dict[str, float] = {}
+    for effect, variance in components.effects.items():
+        if ITEM not in effect:
+            continue
+        others = sorted(effect - {ITEM})
+        source = ITEM if not others else others[0] if len(others) == 1 else REPEAT
+        part = variance / math.prod(levels[name] for name in effect)
+        found[source] = found.get(source, 0.0) + part
+    if components.repeat:
+        replies = math.prod(levels[name] for name in components.facets) * levels[REPEAT]
+        found[REPEAT] = found.get(REPEAT, 0.0) + components.repeat / replies
+    total = sum(found.values())
+    return {name: part / total for name, part in found.items() if part > 0} if total > 0 else {}

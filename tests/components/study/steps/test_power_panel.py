@@ -1,0 +1,113 @@
+"""What can this study tell: key figures, the curve, and purchases that change the study."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from components.study.file.lenient_study import START_YAML, FormState
+from components.study.file.yaml_edit import put_value, read_mapping
+from components.study.form_changes import apply_changes
+from components.study.form_updates_tab import form_updates
+from components.study.plan.cost_preview import forecast_by_judge
+from components.study.plan.study_preview import build_preview
+from components.study.steps.planned_study import planned_study
+from components.study.steps.power_panel import power_html
+from components.study.steps.purchase_options import best_option, purchase_options
+from components.study.steps.width_curve import curve_html
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.page_words import says
+
+SIMULATED = [{"name": "coin", "model": "simulated", "accuracy": 0.7, "seed": 3}]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db")
+
+
+def planned(text: str, store: Store, name: str = ""):
+    look = build_preview(text, store.folder)
+    return look, planned_study(look, look.plan, forecast_by_judge(look.plan, store), store, name)
+
+
+def option(text: str, store: Store, facet: str, name: str = ""):
+    look, found = planned(text, store, name)
+    return next(one for one in purchase_options(found, look.lenient_study) if one.facet == facet)
+
+
+@pytest.mark.parametrize("facet", ["item", "prompt", "repeat", "order"])
+def test_add_changes_the_study_and_the_calls_it_names_are_those_of_the_new_plan(store, facet):
+    text = put_value(START_YAML, ("noise_floor",), None)
+    before = planned(text, store)[1]
+    bought = option(text, store, facet)
+    made, view = apply_changes(text, FormState(), [{"n": 1, **bought.change}], store.folder)
+    assert not view.notice_html and made != text
+    after = planned(made, store)[1]
+    assert after.numbers.asks == before.numbers.asks + bought.calls
+    assert after.width().half == pytest.approx(bought.width.half, rel=0.02)
+
+
+def test_one_order_and_the_whole_file_are_written_as_such(store):
+    bought = option(START_YAML, store, "order")
+    made, _ = apply_changes(START_YAML, FormState(), [{"n": 1, **bought.change}], store.folder)
+    assert read_mapping(made)["orders"] == "one" and read_mapping(made)["data"]["count"] == 24
+    assert says(bought.warning, "position bias")
+    small = put_value(START_YAML, ("data", "count"), 40)
+    assert option(small, store, "item").change == {"set": "data.count", "to": "0"}  # 24 are left
+
+
+def test_a_judge_is_chosen_in_the_drawer_and_a_used_up_file_is_replaced(store):
+    bought = option(START_YAML, store, "judge")
+    _, view = apply_changes(START_YAML, FormState(), [{"n": 1, **bought.change}], store.folder)
+    assert view.panel == "judge" and view.judge == "1"
+    whole = put_value(START_YAML, ("data", "count"), None)
+    assert option(whole, store, "item").change is None
+    look, found = planned(whole, store)
+    assert 'data-press="#eh-upload"' in power_html(found, look.lenient_study, FormState())
+
+
+def test_before_the_first_replies_only_the_gain_of_questions_is_certain(store):
+    look, found = planned(START_YAML, store)
+    options = purchase_options(found, look.lenient_study)
+    assert best_option(options, found.width().half).facet == "item"
+    assert {one.facet for one in options if one.assumed} == {"judge", "prompt", "repeat"}
+    html = power_html(found, look.lenient_study, FormState())
+    assert says(html, "assumed", "correlate by 0.1") and html.count("at best") == 3
+    assert "eh-srcbar" not in html
+
+
+def test_stored_replies_replace_the_assumption(store):
+    text = put_value(put_value(START_YAML, ("judges",), SIMULATED), ("data", "count"), 30)
+    study = parse_study(text, "study.yaml", store.folder)
+    plan = make_plan(study)
+    save_plan(plan, store)
+    Engine().start(plan, store).finished.wait(60)
+    look, found = planned(text, store, study.name)
+    assert found.measured is not None and found.stored == found.numbers.asks
+    html = power_html(found, look.lenient_study, FormState())
+    assert "eh-srcbar" in html and says(html, f"from {found.stored} stored replies")
+    bars = [float(part) for part in re.findall(r"flex-grow: ([\d.]+)", html)]
+    assert sum(bars) == pytest.approx(1, abs=0.02)
+    assert found.call_price == 0  # all calls are stored: the price of further ones
+
+
+def test_the_curve_falls_and_marks_the_plan(store):
+    html = curve_html(planned(START_YAML, store)[1])
+    heights = [float(y) for y in re.findall(r"[\d.]+,([\d.]+)", html.split("points=")[1])]
+    assert heights[:10] == sorted(heights[:10])  # y grows downwards
+    assert "± 21.0 now" in html and says(html, "Half", "four times")
+
+
+def test_the_form_shows_the_panel_and_hides_it_while_nothing_can_be_run(store):
+    def shown(text: str) -> bool:
+        made = form_updates(text, FormState(), {}, "", store)
+        return any('id="eh-power-fold"' in str(part) for part in made)
+
+    assert shown(START_YAML)
+    assert not shown(put_value(START_YAML, ("judges",), None))
