@@ -83,7 +83,8 @@ ORDER = {
     ),
     "components/results": (
         "view injection",
-        "controls bias agreement cards contrasts pass_fail remedies",
+        "controls bias",
+        "agreement cards contrasts pass_fail remedies",
         "protocol ranking",
         "wins overview",
         "view_drawing",

@@ -322,10 +322,11 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 
 
-def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -> Estimate:
+def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95) -> Estimate:
     """Widen a 95 % interval to one of `tests` intervals that hold together at `level` (Bonferroni).
 
-    Both arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
+    `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
+    arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
     equivalence uses `level` 0.9.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
@@ -400,11 +401,15 @@ def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
 
 
-def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float | None]:
+def holm_adjust(
+    values: Sequence[float | None], family: int = 0, error_share: float = 1.0
+) -> list[float | None]:
     """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
 
     `family` is the number of all tests that a reader can look at, for example under other filters.
-    If it is larger than the number of values, the correction starts from it.
+    If it is larger than the number of values, the correction starts from it. `error_share` is the
+    part of the 5 % that this family may use, if a claim can come from several families: the
+    p-values are divided by it.
     """
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)
@@ -412,6 +417,6 @@ def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float |
     floor = 0.0
     for step, place in enumerate(order):
         tests = max(family, len(order)) - step
-        floor = max(floor, min(1.0, (values[place] or 0.0) * tests))
+        floor = max(floor, min(1.0, (values[place] or 0.0) * tests / error_share))
         adjusted[place] = floor
     return adjusted

@@ -34,6 +34,8 @@ class NullStudy:
     lost: float = 0.0
     lost_second: float = 0.0
     voters: int = 0
+    known: bool = False
+    """Whether the first model is recorded as the better answer to every item."""
 
     def rows(self, seed: int) -> list[Row]:
         """Draw one study; voters are drawn as judges are, so that none is closer to people."""
@@ -63,6 +65,9 @@ class NullStudy:
         chance = self.lost + self.lost_second * (picked == shown[1])
         return None if draw.random() < chance else picked
 
+    def design(self) -> dict[str, str] | None:
+        return {f"q{k}": "a" for k in range(self.items)} if self.known else None
+
     def category_of(self) -> dict[str, str]:
         return {f"q{k}": f"c{k % self.categories}" for k in range(self.items)}
 
@@ -73,4 +78,5 @@ MISSING = NullStudy("missing at random", lost=0.1)
 MISSING_SECOND = NullStudy("missing not at random", lost_second=0.3)
 EIGHT_JUDGES = NullStudy("eight equal judges", judges=8, items=20)
 PEOPLE = NullStudy("judges that vote as people do", judges=3, voters=3, items=24)
+GUESSES = NullStudy("coin judges, better answers known", sharp=0.0, ties=0.0, models=2, known=True)
 EQUAL_MODELS = NullStudy("equal models", judges=2, models=4)

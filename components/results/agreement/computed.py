@@ -280,6 +280,6 @@ def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     same = [
         one.right[0]
         for one in made
-        if one.adjusted.low is not None and one.adjusted.low <= 0 and one.raw.value is not None
+        if one.raw.value is not None and (one.adjusted.low is None or one.adjusted.low <= 0)
     ]
     return [names[0], *same]

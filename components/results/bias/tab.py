@@ -90,7 +90,8 @@ HOW_TESTS: Final = (
     "exact for pairs, "
     "999 draws among N options. LR: likelihood-ratio test of positions (or labels) in the choice "
     "model. Among N options the entropy is shown with the middle 95 % of its permutation values."
-    "\n\nHolm's step-down controls the family-wise error of each column over its rows."
+    "\n\nHolm's step-down controls the family-wise error of each column over its rows; p is "
+    "divided by the part of the 5 % that tests under the present filter may use (0.79 without one)."
 )
 HOW_UNRELATED: Final = (
     "The unrelated option is an answer to another item. Adding it increases N, and the grade of "
@@ -193,9 +194,11 @@ def draw_tests(filtered_study: FilteredStudy) -> Markup:
     bias = load_bias(filtered_study)
     if bias.options == 2:
         rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
-        return order_tests_html(rows, names, "First : second", "Pairs", order_test_family(bias))
-    rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
-    return order_tests_html(rows, names, ENTROPY_BAND_HEAD, "Choices", order_test_family(bias))
+        between, unit = "First : second", "Pairs"
+    else:
+        rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
+        between, unit = ENTROPY_BAND_HEAD, "Choices"
+    return order_tests_html(rows, names, between, unit, order_test_family(bias), bias.error_share)
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
