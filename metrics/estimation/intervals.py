@@ -91,14 +91,6 @@ def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tup
     return np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high)
 
 
-def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact binomial interval, not clustered by item; for comparison with other tools."""
-    tail = (1 - level) / 2
-    low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
-    high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
-    return float(low), float(high)
-
-
 def proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
@@ -187,12 +179,6 @@ def _share_estimate(
         )
     note = join_notes(note, FEW_ITEMS_NOTE if items < FEW_ITEMS_BELOW else "")
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
-
-
-def has_few_items(estimate: Estimate) -> bool:
-    """Whether an interval has too few items for reliable 95 % coverage; the page hatches such
-    cells."""
-    return 0 < estimate.items < FEW_ITEMS_BELOW
 
 
 def join_notes(*notes: str) -> str:
@@ -345,13 +331,6 @@ def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95)
 def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
     """Draw how often each item occurs in each bootstrap round: [round, item]."""
     return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
-
-
-def bootstrap_statistic(
-    sums: Floats, statistic: Statistic, rng: np.random.Generator, rounds: int = 1000
-) -> Floats:
-    """Compute the statistic in each round of the item bootstrap; nan where it is undefined."""
-    return statistic(draw_item_weights(len(sums), rounds, rng) @ sums)
 
 
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:

@@ -12,6 +12,7 @@ import pandas as pd
 from metrics.estimation import power, row_selection
 from metrics.estimation.intervals import sum_by_item
 from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.ratings.tie_models import davidson, rao_kupper
 from metrics.win_rates import win_rates
 from studies.frames.frame import TIE
@@ -118,12 +119,22 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
     return int((sums > 0).sum()), int((sums != 0).sum())
 
 
+def order_table(frame: pd.DataFrame) -> Json:
+    """Return first and second -> contestant -> rating from this order of the answers alone; empty
+    unless both orders were judged."""
+    one, two = leaderboards_by_order(row_selection.select_pairs(frame))
+    if one is None or two is None:
+        return {}
+    return {"first": one.ratings, "second": two.ratings}
+
+
 def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
-    """Build the sections ranks, gaps, tie_models and planning; a section without data is empty."""
+    """Build the sections on ratings, by name; a section without data is empty."""
     boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
     return {
         "ranks": rank_table(boards),
         "gaps": gap_table(boards),
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),
+        "bradley_terry_by_order": order_table(frame),
     }

@@ -31,8 +31,8 @@ from metrics.estimation.measures import GroupedFrame
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.position.position_measures import ACCURACY
 from metrics.protocols.creation_alignment import Alignment, SignedScores
+from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
-from metrics.win_rates.win_rates import outcome_rows
 from studies.domain import Estimate
 
 SEED: Final = 20_24
@@ -99,11 +99,7 @@ class Agreement:
 
         Only pairs judged in both orders are included.
         """
-        several = row_selection.select_rows(
-            self.raters.machines, self.raters.machines["orders"] > 1
-        )
-        rows = outcome_rows(several, "strict", "exclude")
-        return rows[[*self.raters.frame.columns]]
+        return merge_both_orders(self.raters.machines)
 
     @cached_property
     def merging_effects(self) -> dict[str, Contrast]:
@@ -130,11 +126,7 @@ class Agreement:
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:
         """For each rater, the share of merged verdicts equal to the people's majority."""
-        if not self.raters.has_people or self.merged_orders.empty:
-            return {}
-        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
-        got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
-        return {cell[0]: e for cell, e in got.items() if e.value is not None}
+        return agreement_of_merged_orders(self.merged_orders, self.people_rows)
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:

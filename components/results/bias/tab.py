@@ -228,6 +228,17 @@ MATRIX: Final = Panel(
     scale=19,
     report=bias_report.report_matrix,
     table=bias_report.position_table,
+    json_keys=(
+        "position.*.*.consistency",
+        "position.*.*.entropy",
+        "position.*.*.fairness",
+        "position.*.*.first_share",
+        "position.*.*.position_term",
+        "position.*.*.accuracy",
+        "grade.*.*.grade",
+        "grade.*.*.choice",
+        "--by judge,prompt,category: by.*.*.*.position.*.*.consistency",
+    ),
 )
 SLOTS: Final = Panel(
     "slots",
@@ -238,6 +249,10 @@ SLOTS: Final = Panel(
     how=HOW_SLOTS,
     scale=10,
     report=bias_report.report_slots,
+    json_keys=(
+        "position.*.*.first_share",
+        "position.*.*.slots",
+    ),
 )
 FLIPS: Final = Panel(
     "flips",
@@ -249,6 +264,14 @@ FLIPS: Final = Panel(
     how=HOW_FLIPS,
     visibility="shown",
     report=bias_report.report_flips,
+    json_keys=(
+        "position.*.*.flips.toward_first",
+        "position.*.*.flips.toward_second",
+        "position.*.*.fairness",
+        "position.*.*.order_effect",
+        "position.*.*.entropy_noise",
+        "position.*.*.entropy_order",
+    ),
 )
 TESTS: Final = Panel(
     "tests",
@@ -257,6 +280,7 @@ TESTS: Final = Panel(
     "Could this be chance?",
     "p-values of the tests, Holm-adjusted over all rows, also those that the filter hides",
     how=HOW_TESTS,
+    json_keys=("position.*.*.tests.*.p",),
 )
 LABELS: Final = Panel(
     "labels",
@@ -265,6 +289,11 @@ LABELS: Final = Panel(
     "Position or label?",
     heading_changes=True,
     how=HOW_LABELS,
+    json_keys=(
+        "position.*.*.slot_effect",
+        "position.*.*.label_effect",
+        "places.*.*",
+    ),
 )
 UNRELATED: Final = Panel(
     "unrelated",
@@ -274,7 +303,18 @@ UNRELATED: Final = Panel(
     "difference of the grade on the same items, with the same number of options N",
     how=HOW_UNRELATED,
     visibility="hidden",
+    json_keys=("grade.*.*.grade",),
 )
 VIEW: Final = View(
-    NAME, (PanelGroup((MATRIX, SLOTS)), FLIPS, TESTS, LABELS, UNRELATED), finding, kpis
+    NAME,
+    (PanelGroup((MATRIX, SLOTS)), FLIPS, TESTS, LABELS, UNRELATED),
+    finding,
+    kpis,
+    json_keys=(
+        "position_pooled.consistency",
+        "position_pooled.noise_floor",
+        "position.*.*.fairness",
+        "position.*.*.accuracy",
+        "counts.by_status",
+    ),
 )

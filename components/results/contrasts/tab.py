@@ -134,6 +134,7 @@ HEADLINE: Final = Panel(
     ),
     css="eh-title-row eh-sides",
     heading_row=True,
+    json_keys=("contrast_families.*.*.*.adjusted",),
 )
 FAMILY: Final = Panel(
     "contrasts",
@@ -144,6 +145,12 @@ FAMILY: Final = Panel(
     legend=wrap(INTERVAL_LEGEND),
     controls=(Control("family", "Family of measures", list(FAMILIES)),),
     how=HOW_FAMILY,
+    json_keys=(
+        "contrast_families.*.*.*.raw",
+        "contrast_families.*.*.*.adjusted",
+        "contrast_families.*.*.*.left_value",
+        "contrast_families.*.*.*.right_value",
+    ),
 )
 CATEGORIES: Final = Panel(
     "categories",
@@ -156,6 +163,7 @@ CATEGORIES: Final = Panel(
     ),
     how=HOW_CATEGORIES,
     head_css="eh-panel-head eh-one-filter",
+    json_keys=("--by category: by.*.contrast_families.*.*.*.raw",),
 )
 ITEMS: Final = Panel(
     "items",
@@ -164,5 +172,10 @@ ITEMS: Final = Panel(
     ITEMS_TITLE,
     heading_changes=True,
 )
-VIEW: Final = View(NAME, (HEADLINE, FAMILY, PanelGroup((CATEGORIES, ITEMS))), kpis=lambda _: EMPTY)
+VIEW: Final = View(
+    NAME,
+    (HEADLINE, FAMILY, PanelGroup((CATEGORIES, ITEMS))),
+    kpis=lambda _: EMPTY,
+    json_keys=("contrast_families.*.*.*.adjusted",),
+)
 """The finding is a panel, as it depends on the two sides."""

@@ -74,6 +74,7 @@ AREAS: Final = Panel(
     heading_changes=True,
     scale=9,
     report=pass_fail_report.report_areas,
+    json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
     "rates",
@@ -84,6 +85,13 @@ RATES: Final = Panel(
     how=HOW_RATES,
     scale=17,
     report=pass_fail_report.report_rates,
+    json_keys=(
+        "pass_fail.*.*.sensitivity",
+        "pass_fail.*.*.specificity",
+        "pass_fail.*.*.precision",
+        "pass_fail.*.*.youden",
+        "reliability.*.*",
+    ),
 )
 JUDGES: Final = Panel(
     "judges",
@@ -92,8 +100,28 @@ JUDGES: Final = Panel(
     "All judges",
     f"%, 95{NARROW_SPACE}% CI by item",
     visibility="hidden",
+    json_keys=(
+        "pass_fail.*.*.true_pass_rate",
+        "pass_fail.*.*.observed_pass_rate",
+        "pass_fail.*.*.kappa",
+    ),
 )
 ORDER: Final = Panel(
-    "order", draw_order, (Body("order", "eh-pass-order"),), "Does the order of the options matter?"
+    "order",
+    draw_order,
+    (Body("order", "eh-pass-order"),),
+    "Does the order of the options matter?",
+    json_keys=("option_order.*.*",),
 )
-VIEW: Final = View(NAME, (PanelGroup((AREAS, RATES)), JUDGES, ORDER), finding, kpis)
+VIEW: Final = View(
+    NAME,
+    (PanelGroup((AREAS, RATES)), JUDGES, ORDER),
+    finding,
+    kpis,
+    json_keys=(
+        "pass_fail.*.*.true_pass_rate",
+        "pass_fail.*.*.observed_pass_rate",
+        "pass_fail.*.*.agreement",
+        "pass_fail.*.*.unusable",
+    ),
+)

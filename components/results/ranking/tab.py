@@ -133,6 +133,14 @@ BOARD: Final = Panel(
     how=HOW_RANKING,
     report=ranking_report.report_board,
     table=ranking_report.ranking_table,
+    json_keys=(
+        "bradley_terry.*",
+        "ranks.*.place",
+        "gaps.*.*",
+        "win_rate.*",
+        "planning.*.e_value",
+        "protocol.bradley_terry.*",
+    ),
 )
 ELO: Final = Panel(
     "curves",
@@ -144,6 +152,10 @@ ELO: Final = Panel(
     how=HOW_ELO,
     scale=29,
     report=ranking_report.report_curves,
+    json_keys=(
+        "elo.*",
+        "protocol.elo.*",
+    ),
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",
@@ -154,6 +166,10 @@ HEAD_TO_HEAD: Final = Panel(
     how=HOW_HEAD_TO_HEAD,
     scale=20,
     report=ranking_report.report_head_to_head,
+    json_keys=(
+        "head_to_head.*.*",
+        "protocol.head_to_head.*.*",
+    ),
 )
 ORDERS: Final = Panel(
     "orders",
@@ -164,10 +180,20 @@ ORDERS: Final = Panel(
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
+    json_keys=(
+        "bradley_terry_by_order.first.*",
+        "bradley_terry_by_order.second.*",
+        "bradley_terry.*",
+    ),
 )
 VIEW: Final = View(
     NAME,
     (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),
     finding,
     report=ranking_report.report_headline,
+    json_keys=(
+        "gaps.*.*",
+        "planning.*.battles_needed",
+        "position_pooled.consistency",
+    ),
 )

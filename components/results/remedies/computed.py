@@ -12,7 +12,7 @@ from components.filtering.memo import memoise_by_study
 from metrics.remedies.order_identity import OrderPatterns, order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
-from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
+from metrics.remedies.risk_coverage import CoveragePoint
 from metrics.remedies.rule_names import join_names
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
@@ -111,16 +111,13 @@ class RemedyView:
         votes of a jury."""
         if self.cell is None:
             return [], ""
-        points = graded_curve(self.study.grid, self.cell)
-        if points:
+        points = self.study.risk_curve(self.cell)
+        if self.study.has_graded_curve(self.cell):
             return points, "margin that the mean score must reach for a decision, 0 to 1"
-        panel = [self.cell, *self.study.partners(self.cell)[:2]]
-        if len(panel) < 2:
-            caption = "orders that must choose the same answer: one or both"
-            return votes_curve(self.study.grid, panel), caption
-        votes = votes_curve(self.study.grid, panel)
-        most = 2 * len(panel)
-        return votes, f"margin of votes of {len(panel)} judges needed to decide: 1 to {most}"
+        judges = len(self.study.curve_panel(self.cell))
+        if judges < 2:
+            return points, "orders that must choose the same answer: one or both"
+        return points, f"margin of votes of {judges} judges needed to decide: 1 to {2 * judges}"
 
     def dollars(self, line: RuleEstimate) -> float | None:
         """Dollars per 1,000 comparisons under a rule; None if a price is unknown."""

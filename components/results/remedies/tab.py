@@ -123,7 +123,14 @@ def draw_lower(filtered: FilteredStudy) -> Markup:
 
 
 RECOMMENDATION: Final = Panel(
-    "recommendation", draw_recommendation, (Body("recommendation", "eh-remedy-advice"),), css=""
+    "recommendation",
+    draw_recommendation,
+    (Body("recommendation", "eh-remedy-advice"),),
+    css="",
+    json_keys=(
+        "remedies.recommendations.*.*.gain",
+        "remedies.rules.*.*.single.agreement",
+    ),
 )
 FRONTIER: Final = Panel(
     "frontier",
@@ -134,9 +141,23 @@ FRONTIER: Final = Panel(
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
+    json_keys=(
+        "remedies.rules.*.*.*.agreement",
+        "remedies.rules.*.*.*.dollars",
+        "remedies.juries.*.*.agreement",
+    ),
 )
 RISK: Final = Panel(
-    "risk", draw_risk, (Body("risk", "eh-risk"),), RISK_TITLE, heading_changes=True, scale=5
+    "risk",
+    draw_risk,
+    (Body("risk", "eh-risk"),),
+    RISK_TITLE,
+    heading_changes=True,
+    scale=5,
+    json_keys=(
+        "remedies.risk.*.*.*.right_when_decided",
+        "remedies.risk.*.*.*.decided",
+    ),
 )
 RULES: Final = Panel(
     "rules",
@@ -146,12 +167,28 @@ RULES: Final = Panel(
     heading_changes=True,
     how=HOW_RULES,
     table=remedies_table,
+    json_keys=(
+        "remedies.rules.*.*.*.agreement",
+        "remedies.rules.*.*.*.adjusted",
+        "remedies.rules.*.*.*.decided",
+        "remedies.juries.*.*.agreement",
+    ),
 )
-LOWER: Final = Panel("lower", draw_lower, (Body("lower", "eh-remedy-lower"),), css="")
+LOWER: Final = Panel(
+    "lower",
+    draw_lower,
+    (Body("lower", "eh-remedy-lower"),),
+    css="",
+    json_keys=(
+        "remedies.identity.*.*.same_right",
+        "remedies.identity.*.*.gain",
+    ),
+)
 VIEW: Final = View(
     NAME,
     (RECOMMENDATION, PanelGroup((FRONTIER, RISK), css="eh-pair eh-remedy-charts"), RULES, LOWER),
     finding,
     kpis=lambda _: EMPTY,
     report=remedies_report,
+    json_keys=("remedies.recommendations.*.*.gain",),
 )
