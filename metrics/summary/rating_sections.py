@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise
 from typing import Any, Final
 
@@ -66,6 +67,38 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
         for board in boards
         for above, below in pairwise(board.names)
     }
+
+
+@dataclass(frozen=True)
+class NeighbourEvidence:
+    """Votes of the items on two neighbours of a leaderboard, one vote an item, and their e-value
+    against equal strength, which may be checked at any time."""
+
+    above: str
+    below: str
+    won: int
+    votes: int
+    e_value: float
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a run may be stopped on this evidence, with an error of at most 5 %."""
+        return self.e_value >= power.E_VALUE_THRESHOLD
+
+
+def neighbour_evidence(
+    frame: pd.DataFrame, names: Sequence[str], most: int
+) -> list[NeighbourEvidence]:
+    """Evidence on the first `most` neighbours of a ranking that met on at least one item."""
+    pairs = row_selection.select_pairs(frame)
+    found = []
+    for above, below in list(pairwise(names))[:most]:
+        both = [above, below]
+        met = pairs["first"].isin(both) & pairs["second"].isin(both)
+        won, votes = _count_item_votes(row_selection.select_rows(pairs, met), above)
+        if votes:
+            found.append(NeighbourEvidence(above, below, won, votes, power.e_value(won, votes)))
+    return found
 
 
 def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str) -> Json:

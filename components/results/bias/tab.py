@@ -20,6 +20,7 @@ from components.results.bias.bias_matrix import (
     measures_for,
 )
 from components.results.bias.computed import Bias, load_bias
+from components.results.bias.entropy_split import entropy_split_html, load_entropy_split
 from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
 from components.results.bias.many_options import option_finding, show_slot_effects
 from components.results.bias.pair_tests import (
@@ -152,7 +153,9 @@ def draw_slots(filtered_study: FilteredStudy) -> Drawn:
 def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
     """The direction of flips, which only pairs have."""
     bias = load_bias(filtered_study)
-    return bias_view.flips_html(bias) if bias.options == 2 else None
+    if bias.options != 2:
+        return None
+    return bias_view.flips_html(bias) + entropy_split_html(bias, load_entropy_split(filtered_study))
 
 
 def draw_unrelated(filtered_study: FilteredStudy) -> Markup | None:

@@ -47,6 +47,7 @@ from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.win_rates.length_effects import LONGER_SHARE
 from metrics.win_rates.own_family_excess import own_family_excess
+from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -222,6 +223,14 @@ class ReportCard:
         machine = self.raters.machines
         found = own_family_excess(machine).get(self.rater) if "family" in machine else None
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
+
+    @cached_property
+    def own_term(self) -> Estimate:
+        """Own-family term of a rating model of all judges, in logits."""
+        machine = self.raters.machines
+        if "family" not in machine:
+            return unknown_estimate(NO_FAMILY, "logit")
+        return own_family_term(machine)
 
     @cached_property
     def categories(self) -> dict[str, Estimate]:

@@ -67,7 +67,7 @@ CARD: Final = Panel(
         "position.*.*.accuracy",
         "--by judge: by.*.length.longer",
         "self_preference.against_outsiders.*.excess",
-        "self_preference.term.*",
+        "self_preference.term",
     ),
 )
 VIEW: Final = View(NAME, (CARD,), kpis=lambda _: EMPTY, bind=bind, report=report_cards)

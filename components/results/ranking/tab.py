@@ -64,7 +64,8 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 def draw_board(filtered_study: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered_study)
     heading = board_heading(ranking, rule_clause(filtered_study))
-    return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
+    evidence = panels.evidence_html(filtered_study.machines, ranking)
+    return Drawn({"leaders": panels.leaderboard_html(ranking) + evidence}, heading)
 
 
 def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
