@@ -12,11 +12,13 @@ from scipy import stats
 
 from metrics.estimation.intervals import (
     draw_item_weights,
+    holm_adjust,
     jackknife_estimate,
     max_t_quantile,
     mean_estimate,
     paired_difference,
     proportion,
+    simultaneous_interval,
     t_quantile_from_normal,
     unknown_estimate,
     wilson_bounds,
@@ -196,3 +198,17 @@ def test_an_interval_holds_its_value_and_is_never_nan(rows):
         assert math.isfinite(got.value)
         if got.low is not None:
             assert got.low <= got.value + 1e-12 and got.value <= got.high + 1e-12
+
+
+def test_a_family_that_may_use_half_of_the_error_rate_has_twice_the_p_values():
+    assert holm_adjust([0.01, 0.02, None]) == [0.02, 0.02, None]
+    assert holm_adjust([0.01, 0.02, None], error_share=0.5) == [0.04, 0.04, None]
+    assert holm_adjust([0.3], 10, 0.1) == [1.0]
+
+
+def test_tests_with_a_part_of_the_error_rate_have_wider_intervals():
+    # Two tests with half of the rate are four tests with all of it: z of 1.25 % over z of 2.5 %.
+    one = proportion([1, 0] * 200, range(400))
+    assert simultaneous_interval(one, 2 / 0.5) == simultaneous_interval(one, 4)
+    ratio = (simultaneous_interval(one, 4).high - 0.5) / (one.high - 0.5)
+    assert ratio == pytest.approx(stats.t.isf(0.00625, 399) / stats.t.isf(0.025, 399))
