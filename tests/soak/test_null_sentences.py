@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,9 +31,14 @@ from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_alternatives
 from components.results.bias.evenness import compute_evenness
 from components.results.bias.many_options import option_finding
-from components.results.bias.pair_tests import fit_option_rows, order_test_family
+from components.results.bias.pair_tests import (
+    PERMUTATION_ROUNDS,
+    fit_option_rows,
+    order_test_family,
+)
+from components.results.bias.pair_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import bias_finding, flip_leans, low_consistency_warning
-from components.results.cards.report_card import ReportCard
+from components.results.cards.report_card import SEED, ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.contrasts.panels import contrast_finding
 from components.results.contrasts.tab import find_pair
@@ -42,11 +48,18 @@ from components.results.ranking.computed import load_ranking
 from components.results.ranking.ranking_stability import compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.wins.sentences import wins_finding
+from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.intervals import simultaneous_interval
+from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.row_selection import select_pairs
 from metrics.labels.label_sections import PassFailResult
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from metrics.position.order_tables import build_order_tables
+from metrics.position.order_tests import item_sign_test, permutation_test
+from metrics.position.position_measures import ACCURACY
 from metrics.win_rates.own_family_excess import own_family_excess
+from studies.domain import Estimate
 from studies.store.store import Store
 from tests.metrics.frames import build, rotated
 from tests.soak.null_studies import (
@@ -68,11 +81,29 @@ PEOPLE_RULES = {"above people", "below people"}
 ACCURACY_RULES = {"below chance", "right"}
 
 
-def stored(study: NullStudy, seed: int, store: Store) -> FilteredStudy:
+class StoredStudy(FilteredStudy):
+    """A drawn study in a store, with its position measures computed once."""
+
+    @cached_property
+    def counts(self) -> BiasCounts:
+        return BiasCounts(self.frame)
+
+    @cached_property
+    def bias(self) -> Bias:
+        return Bias(self.counts)
+
+    @cached_property
+    def filters(self) -> list[Filter]:
+        """No filter, and every category."""
+        names = sorted(set(self.frame["category"].astype(str)))
+        return [Filter(), *(Filter(category=one) for one in names)]
+
+
+def stored(study: NullStudy, seed: int, store: Store) -> StoredStudy:
     """Save one drawn study in a store."""
     name = f"{study.name} {seed}"
     save(store, name, study.rows(seed), categories=study.category_of(), design=study.design())
-    return FilteredStudy(store, name)
+    return StoredStudy(store, name)
 
 
 def cards(view: FilteredStudy, group: int, rules: set[str]) -> bool:
@@ -82,57 +113,72 @@ def cards(view: FilteredStudy, group: int, rules: set[str]) -> bool:
     return any(card_sentences(card.facts, card.words)[group].rule in rules for card in found)
 
 
+def excludes(one: Estimate, value: float) -> bool:
+    return one.low is not None and one.high is not None and not one.low <= value <= one.high
+
+
 # -- claims: each returns whether a study got a false sentence of its kind -------------------------
+# Cards take long to compute. They are computed only if a necessary condition of the claim holds.
 
 
-def position_preferred(view: FilteredStudy) -> bool:
-    return any(
-        row.is_significant or row.leaning_categories
-        for row in flip_leans(bias_from_frame(view.frame))
-    )
+def position_preferred(view: StoredStudy) -> bool:
+    return any(row.is_significant or row.leaning_categories for row in flip_leans(view.bias))
 
 
-def position_preferred_under_a_filter(view: FilteredStudy) -> bool:
-    """Under any category, judge, both, or pair of models."""
-    counts, frame = BiasCounts(view.frame), view.frame
-    judges = sorted(set(frame["judge"].astype(str)))
+def position_preferred_under_a_filter(view: StoredStudy) -> bool:
+    """Under any category, judge, both, or pair of models, or without a filter."""
+    if position_preferred(view):
+        return True
+    frame = view.frame
     filters = [
-        Filter(judge=judge, category=category)
-        for judge in ("all", *judges)
-        for category in sorted(set(frame["category"].astype(str)))
+        replace(one, judge=judge)
+        for judge in ("all", *sorted(set(frame["judge"].astype(str))))
+        for one in view.filters
     ]
-    if any(row.is_significant for one in filters for row in flip_leans(Bias(counts, one))):
+    if any(row.is_significant for one in filters for row in flip_leans(Bias(view.counts, one))):
         return True
     models = sorted({name for shown in frame["shown"].unique() for name in shown.split("\x1f")})
     for both in combinations(models, 2):
         one = Filter(contestants=both)
-        counts = BiasCounts(one.apply(frame), count_alternatives(frame, one))
+        rows = one.apply(frame)
+        tables = build_order_tables(select_pairs(rows), ["judge"]).values()
+        if all(item_sign_test(table.item_leans).p >= 0.05 for table in tables):
+            continue
+        counts = BiasCounts(rows, count_alternatives(frame, one))
         if any(row.is_significant for row in flip_leans(Bias(counts, one))):
             return True
     return False
 
 
-def order_decides(view: FilteredStudy) -> bool:
-    return "order decides" in bias_finding(bias_from_frame(view.frame))[0]
+def order_decides(view: StoredStudy) -> bool:
+    return "order decides" in bias_finding(view.bias)[0]
 
 
-def low_consistency(view: FilteredStudy) -> bool:
-    return bool(low_consistency_warning(bias_from_frame(view.frame)))
+def low_consistency(view: StoredStudy) -> bool:
+    return bool(low_consistency_warning(view.bias))
 
 
-def card_position(view: FilteredStudy) -> bool:
-    return cards(view, 0, POSITION_RULES)
+def card_position(view: StoredStudy) -> bool:
+    return _card_position(view, Filter())
 
 
-def card_position_under_a_filter(view: FilteredStudy) -> bool:
+def card_position_under_a_filter(view: StoredStudy) -> bool:
     """On any card, without a filter or in any category."""
-    names = sorted(set(view.frame["category"].astype(str)))
-    views = [view, *(FilteredStudy(view.store, view.name, Filter(category=one)) for one in names)]
-    return any(cards(one, 0, POSITION_RULES) for one in views)
+    return any(_card_position(view, one) for one in view.filters)
 
 
-def card_accuracy(view: FilteredStudy) -> bool:
-    return cards(view, 1, ACCURACY_RULES)
+def _card_position(view: StoredStudy, chosen: Filter) -> bool:
+    """Without repeats and crossed labels, these sentences need a preferred position."""
+    assert not (view.frame["repeat"] > 0).any() and view.frame["labels"].nunique() == 1
+    if not any(row.p < 0.05 for row in flip_leans(Bias(view.counts, chosen))):
+        return False
+    return cards(FilteredStudy(view.store, view.name, chosen), 0, POSITION_RULES)
+
+
+def card_accuracy(view: StoredStudy) -> bool:
+    """The sentences need an accuracy whose interval excludes chance, before any adjustment."""
+    found = ACCURACY.by_cell(GroupedFrame(view.frame, ["judge"])).values()
+    return any(excludes(one, 0.5) for one in found) and cards(view, 1, ACCURACY_RULES)
 
 
 def agrees_most(view: FilteredStudy) -> bool:
@@ -147,8 +193,11 @@ def ranking_reversed(view: FilteredStudy) -> bool:
     return compare_orders(load_ranking(view)).answer == "No"
 
 
-def card_people(view: FilteredStudy) -> bool:
-    return cards(view, 1, PEOPLE_RULES)
+def card_people(view: StoredStudy) -> bool:
+    """The sentences need a difference to a person that excludes 0, before any adjustment."""
+    raters = Raters(view)
+    found = judges_as_annotators(raters.frame, np.random.default_rng(SEED), rounds=1)
+    return any(excludes(one.advantage, 0) for one in found) and cards(view, 1, PEOPLE_RULES)
 
 
 def is_ahead(view: FilteredStudy) -> bool:
@@ -208,6 +257,12 @@ def four_options(seed: int) -> pd.DataFrame:
 def options_preferred(seed: int) -> bool:
     """A headline, or a mark “≠ even” in the matrix."""
     frame = four_options(seed)
+    tests = (
+        permutation_test(part, 4, np.random.default_rng(OPTION_SEED), PERMUTATION_ROUNDS)
+        for _, part in frame.groupby("judge", observed=True)
+    )
+    if not any(test.p < 0.05 for test in tests):
+        return False  # the headline and the marks rest on these tests
     bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
     title = option_finding(bias, fitted)[0]
     marks = compute_evenness(frame, fitted, order_test_family(bias), bias.error_share).values()

@@ -41,7 +41,7 @@ def test_hundred_items_have_the_published_bounds():
 
 def test_among_options_a_vote_is_the_share_of_rotations():
     got = live_win_rates(build(rotated("q", [1, 2, 0]) + rotated("r", [0, 0, 0])))
-    assert got["c0"].value == pytest.approx((1 + 1 / 3) / 2) and got["c0"].n == 2
+    assert got["o0"].value == pytest.approx((1 + 1 / 3) / 2) and got["o0"].n == 2
 
 
 def test_no_verdicts_give_no_rates():
