@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,7 +37,12 @@ from components.results.bias.pair_tests import (
     order_test_family,
 )
 from components.results.bias.pair_tests import SEED as OPTION_SEED
-from components.results.bias.sentences import bias_finding, flip_leans, low_consistency_warning
+from components.results.bias.sentences import (
+    bias_finding,
+    flip_leans,
+    low_consistency_warning,
+    random_consistency,
+)
 from components.results.cards.report_card import SEED, ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.contrasts.panels import contrast_finding
@@ -71,7 +76,9 @@ from tests.soak.null_studies import (
     MISSING_SECOND,
     NO_POSITION,
     PEOPLE,
+    LeanScreen,
     NullStudy,
+    screen,
 )
 from tests.voted_studies import save
 
@@ -316,20 +323,39 @@ class NullGroup:
     def name(self) -> str:
         return self.study if isinstance(self.study, str) else self.study.name
 
+    def _may_hold(self, claim: Callable[[Any], bool], seed: int) -> bool:
+        """Whether a necessary condition of a claim on position holds; other claims are computed."""
+        assert isinstance(self.study, NullStudy)
+        if claim not in (*POSITION_CLAIMS, low_consistency):
+            return True
+        found = _screened(self.study, seed)
+        return found.may_be_inconsistent if claim is low_consistency else found.passes
+
     def false_sentences(self, seed: int, folder: Path) -> list[str]:
         """Draw one study and return the false sentences it gets."""
         if isinstance(self.study, str):
             return [sentence for sentence, claim in self.claims.items() if claim(seed)]
+        claims = {s: claim for s, claim in self.claims.items() if self._may_hold(claim, seed)}
+        if not claims:
+            return []
         path = folder / f"{seed}.db"
         store = Store(path)
         try:
             view = stored(self.study, seed, store)
-            return [sentence for sentence, claim in self.claims.items() if claim(view)]
+            return [sentence for sentence, claim in claims.items() if claim(view)]
         finally:
             store.close()
             path.unlink(missing_ok=True)
 
 
+POSITION_CLAIMS = (
+    position_preferred,
+    position_preferred_under_a_filter,
+    order_decides,
+    card_position,
+    card_position_under_a_filter,
+)
+"""Claims that need a significant preference for a position, as there are no repeats."""
 PREFERS = "“prefers a position”, headline, rows and categories"
 FILTERED = "“prefers a position”, without or under any filter"
 DECIDES = "“the order decides most pairs”"
@@ -378,6 +404,30 @@ def false_shares(group: NullGroup, studies: int) -> dict[str, float]:
         for seed in range(studies):
             said.update(group.false_sentences(seed, Path(folder)))
     return {sentence: said[sentence] / studies for sentence in group.claims}
+
+
+@lru_cache(maxsize=1)
+def _screened(study: NullStudy, seed: int) -> LeanScreen:
+    return screen(study, study.rows(seed))
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("study", [COINS, NO_POSITION, MISSING_SECOND], ids=lambda one: one.name)
+def test_the_screen_has_the_p_values_of_the_page(study, tmp_path):
+    store = Store(tmp_path / "store.db")
+    view = stored(study, 1, store)
+    got = screen(study, study.rows(1))
+    assert min(1, got.rows) == pytest.approx(min(row.p for row in flip_leans(view.bias)))
+    by_category = [row.p for one in view.filters[1:] for row in flip_leans(Bias(view.counts, one))]
+    assert min(1, got.categories) == pytest.approx(min(by_category))
+    pairs = [Filter(contestants=both) for both in combinations("abc", 2)]
+    counts = [BiasCounts(one.apply(view.frame), 3) for one in pairs]
+    by_models = [row.p for one, few in zip(pairs, counts, strict=True)
+                 for row in flip_leans(Bias(few, one))]  # fmt: skip
+    assert min(1, got.models) == pytest.approx(min(by_models))
+    same = view.bias.whole("consistency").value - random_consistency(view.bias)
+    assert got.consistency == pytest.approx(same, abs=0.02)
+    store.close()
 
 
 @pytest.mark.long
