@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import cache
 from html import unescape
 from typing import Any
@@ -61,7 +62,7 @@ def found(summaries: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def values_of(one: Any) -> list[float]:
-    """The main numbers at a key: the value of an estimate with an interval, or the number itself."""
+    """The main numbers at a key: values of estimates with an interval, or plain numbers."""
     if isinstance(one, Mapping):
         if "value" in one:
             bounded = one.get("low") is not None or one.get("high") is not None
@@ -118,41 +119,41 @@ def summarise(store: Store, name: str, by: str = "") -> Any:
     return read_stored_study(store.path, name).summarise(names, quick=True)
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """The demo, and a small study with people and two categories."""
-    store = Store(tmp_path_factory.mktemp("recorded") / "store.db")
-    open_demo(store)
-    half = {f"q{k}": "even" if k % 2 else "odd" for k in range(6)}
-    six_items("small").save(store, categories=half)
-    yield store
-    store.close()
+Recorded = Callable[[str], tuple[Store, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def with_prd(recorded: Store) -> None:
-    import_verdicts(recorded, records("prd"), "PRD")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """Study -> its store, and by the value of --by its summary; each made on first use."""
+    with ExitStack() as opened:
 
+        @cache
+        def read(name: str) -> tuple[Store, dict[str, Any]]:
+            store = Store(tmp_path_factory.mktemp("recorded") / "store.db")
+            opened.callback(store.close)
+            if name == "PRD":
+                import_verdicts(store, records("prd"), "PRD")
+            elif name == "small":
+                half = {f"q{k}": "even" if k % 2 else "odd" for k in range(6)}
+                six_items("small").save(store, categories=half)
+            else:
+                open_demo(store)
+            splits = ("", "category", "judge", "judge,prompt,category")[
+                : 4 if name == "small" else 1
+            ]
+            return store, {by: summarise(store, name, by) for by in splits}
 
-@pytest.fixture(scope="module")
-def summary(recorded: Store) -> Callable[[str], dict[str, Any]]:
-    """Study -> value of --by -> summary, each computed once."""
-
-    @cache
-    def read(name: str) -> dict[str, Any]:
-        splits = ("", "category", "judge", "judge,prompt,category") if name == "small" else ("",)
-        return {by: summarise(recorded, name, by) for by in splits}
-
-    return read
+        yield read
 
 
 SELECTED = {
     ("Remedies", "recommendation"), ("Remedies", "frontier"), ("Remedies", "risk"),
     ("Remedies", "rules"), ("Remedies", "lower"), ("Contrasts", "contrasts"),
     ("Contrasts", "headline"), ("Contrasts", "categories"), ("Report cards", "card"),
-    ("Win rates", "precision"),
+    ("Win rates", "precision"), ("Ranking", "orders"),
 }  # fmt: skip
-"""Panels that show the numbers of one judge, pair or model that the reader selects."""
+"""Panels that show the numbers of one judge, pair or model that the reader selects, or only those
+with a finite rating."""
 
 
 def drawn(store: Store, name: str, view: View) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -169,17 +170,16 @@ def drawn(store: Store, name: str, view: View) -> tuple[dict[str, Any], dict[str
     "study", ["small", PAIRS_STUDY, pytest.param("PRD", marks=pytest.mark.extra)]
 )
 @pytest.mark.parametrize("name", [name for name in PAIR_VIEWS if name != "Protocol"])
-def test_a_panel_shows_the_numbers_of_its_first_key(request, recorded, summary, study, name):
-    if study == "PRD":
-        request.getfixturevalue("with_prd")
+def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
     view = VIEWS[name]
-    whole, bodies = drawn(recorded, study, view)
+    store, summaries = recorded(study)
+    whole, bodies = drawn(store, study, view)
     compared = 0
     for panel in view.panels:
         shown = numbers_in(bodies[panel.name])
         if not panel.json_keys or whole.get(panel.frame_name) is False or not shown:
             continue
-        wanted = values_of(found(summary(study), panel.json_keys[0]))
+        wanted = values_of(found(summaries, panel.json_keys[0]))
         seen = [shows(shown, value) for value in wanted]
         if seen:
             compared += 1
@@ -194,8 +194,9 @@ STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged
 """Fixtures of stores with other kinds of studies."""
 
 
-def test_every_key_exists_in_the_json(request, summary, with_prd):
-    found_in = [summary(name) for name in ("small", PAIRS_STUDY, OPTIONS_STUDY, "PRD")]
+@pytest.mark.extra
+def test_every_key_exists_in_the_json(request, recorded):
+    found_in = [recorded(name)[1] for name in ("small", PAIRS_STUDY, OPTIONS_STUDY, "PRD")]
     for fixture in STORES:
         store = request.getfixturevalue(fixture)
         for line in store.studies():
