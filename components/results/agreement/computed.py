@@ -24,7 +24,7 @@ from metrics.agreement.pairwise_agreement import (
     build_verdict_grid,
 )
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.estimation.measures import CellKey as Group
 from metrics.estimation.measures import GroupedFrame
@@ -262,13 +262,21 @@ def load_agreement(filtered_study: FilteredStudy) -> Agreement:
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     """The first of the ranked judges, and all judges not significantly different from it.
 
-    Differences are measured on the same items.
+    Differences are measured on the same items, and adjusted for all pairs of judges, since the
+    first was chosen because of its value.
     """
     if not names:
         return []
+    frame, measures = data.raters.frame, [people_agreement_measure()]
+    cells = [(name,) for name in names]
+    critical = 0.0
+    if len(names) > 2:
+        critical = max_t_of_all_pairs(
+            frame, ["judge"], measures, np.random.default_rng(SEED), cells
+        )
+    pairs = [(cells[0], cell) for cell in cells[1:]]
     rng = np.random.default_rng(SEED)
-    pairs = [((names[0],), (name,)) for name in names[1:]]
-    made = paired_contrasts(data.raters.frame, ["judge"], [people_agreement_measure()], rng, pairs)
+    made = paired_contrasts(frame, ["judge"], measures, rng, pairs, critical=critical)
     same = [
         one.right[0]
         for one in made

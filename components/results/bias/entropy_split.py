@@ -22,7 +22,7 @@ def load_entropy_split(filtered_study: FilteredStudy) -> dict[CellKey, EntropySp
     rows = filtered_study.machines
     if not len(rows) or not ((rows["repeat"] > 0).any()):
         return {}
-    found = {}
+    found: dict[CellKey, EntropySplit] = {}
     for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
         got = split_entropy_by_order(part)
         if got["total"].value:
