@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
@@ -271,8 +272,10 @@ def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     cells = [(name,) for name in names]
     critical = 0.0
     if len(names) > 2:
-        critical = max_t_of_all_pairs(
-            frame, ["judge"], measures, np.random.default_rng(SEED), cells
+        all_pairs = len(names) * (len(names) - 1) / 2
+        critical = max(
+            max_t_of_all_pairs(frame, ["judge"], measures, np.random.default_rng(SEED), cells),
+            float(norm.isf(0.025 / all_pairs)),  # with few items max-t alone claims too often
         )
     pairs = [(cells[0], cell) for cell in cells[1:]]
     rng = np.random.default_rng(SEED)

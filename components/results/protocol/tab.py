@@ -117,10 +117,7 @@ VISIT: Final = PanelGroup(
             protocol_visit.show_skills,
             "Win rate by skill",
             f"% of head-to-heads won, ties count half; {CI_TEXT}",
-            json_keys=(
-                "--by category: by.*.win_rate.*",
-                "--by category: by.*.protocol.win_rate.*",
-            ),
+            json_keys=("--by category: by.*.win_rate.*",),
         ),
     ),
     row=False,
