@@ -44,14 +44,16 @@ lint: $(VENV)/.dev
 browser: $(VENV)/.dev
 	@sh tests/ui/find_browser.sh $(BIN)
 
+# One more than cores: many tests wait, for a timer, a process or a browser.
+WORKERS ?= 3
 test: $(VENV)/.dev $(VENV)/.weights lint browser
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long and not extra"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long and not extra"
 
 # All browser tests, whole grids, simulations and more examples (docs/testing.md); what takes
 # minutes each is in `make soak`.
 test-all: export TEST_ALL := 1
 test-all: $(VENV)/.dev $(VENV)/.weights lint browser
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not long"
 
 # Ray lives apart: `make test` runs without it, and says what it skips.
 $(VENV)/cluster/.run: requirements-cluster.txt requirements-dev.txt requirements.txt

@@ -262,7 +262,17 @@
   // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
   let early = "", openingStudy = true;
   const chooseView = (view) => { if (openingStudy) early = view; };
-  const startOpening = () => { openingStudy = true; };
+  // The address names a study as soon as it is chosen, also while its results are still being drawn.
+  const startOpening = (study) => {
+    openingStudy = true;
+    const url = new URL(location.href), named = url.searchParams.get("study");
+    if (!study || named === study) return;
+    if (named) return remember({study});
+    url.searchParams.set("tab", tabOf(url));
+    url.searchParams.set("study", study);
+    history.replaceState(history.state, "", url);   // the view that the address asks for stays
+    inView = study;
+  };
   // True if another view was chosen meanwhile: its switch is pressed, which draws it.
   const earlyView = (view) => {
     const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);

@@ -55,13 +55,17 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=description, description=description)
         sub.add_argument("study", help="the study's name")
         sub.add_argument("target", type=Path, help=target)
-        sub.add_argument("--store", type=Path, default=None, help="the SQLite file to use")
+        sub.add_argument(
+            "--store", type=Path, default=None, help="the store to use (an SQLite file)"
+        )
         if name != "report":
             sub.add_argument(
                 "--push", default="", help="upload the result to this Space (owner/name)"
             )
         sub.set_defaults(command=command)
-    description = "print the table of limits shown in docs/security.md, for private and public mode"
+    description = (
+        "print the table of limits in docs/security.md: values on your machine and on a public page"
+    )
     table = commands.add_parser("access", help=description, description=description)
     table.set_defaults(command=print_access)
     return parser

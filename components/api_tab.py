@@ -77,7 +77,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
         unknown = set(wanted) - {"judge", "prompt", "category"}
         if unknown:
             raise gr.Error(
-                f"by: unknown {', '.join(sorted(unknown))}; use judge, prompt or category"
+                f"by: cannot group by {', '.join(sorted(unknown))}; use judge, prompt or category"
             )
         return summarise_frame(
             store.frame(study),

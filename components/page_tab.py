@@ -230,7 +230,7 @@ def _bind_view(page: PageParts, store: Store) -> None:
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
     outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
-    top.study.change(None, None, None, js="() => evenhand.opening()")
+    top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
     top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
     ).then(**drawn, js=f"(...v) => evenhand.blind || ({draw_script(results)})(...v)").then(

@@ -18,12 +18,17 @@ from studies.sources.load import ASSETS_FOLDER, BUILT_IN_SOURCES
 from studies.terminal import run_command
 
 NAME: Final = "Probe set, embedded judge"
-FILES: Final = {"pairs": NAME, "remedies": "Probe set, simulated judges"}
+FILES: Final = {
+    "pairs": NAME,
+    "second": "Probe set, Qwen 1.5B judge",
+    "remedies": "Probe set, simulated judges",
+}
 """Recorded files of assets/demo, with the names of their studies."""
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
-    """A recorded study: `pairs` of the embedded judge, or `remedies` of two simulated judges."""
+    """A recorded study: `pairs` of the embedded judge, `second` of a larger one, or `remedies` of
+    two simulated judges."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl"
     judgements = first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}

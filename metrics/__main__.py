@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "results",
         type=Path,
-        help="path of a store, or of a CSV of battles or of verdicts and labels",
+        help="path of a store, or of a CSV file with battles or with verdicts and labels",
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object instead of tables"
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run online Elo once, in plan order, without band and interval",
+        help="run online Elo once, in plan order, without interval and range over orders",
     )
     parser.add_argument(
         "--jury",

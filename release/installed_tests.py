@@ -24,6 +24,7 @@ SETTINGS: Final = """\
 testpaths = tests
 pythonpath = .
 addopts = -ra --strict-markers
+tmp_path_retention_policy = failed
 filterwarnings = error::RuntimeWarning
 markers =
     browser: drives a real Chromium

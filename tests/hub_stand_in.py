@@ -100,7 +100,7 @@ class HubRequest(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     server = Hub()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     yield server
     server.shutdown()

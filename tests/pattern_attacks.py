@@ -29,6 +29,7 @@ COMMON: Final = (
     " \n", "\r\n", "é", "\u0301", "\u200b", "a1", "1.", "Bearer ", "sk-", "aB3_", '{"', "---\n",
 )  # fmt: skip
 _METHODS: Final = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
+_CALL_OF_RE: Final = re.compile(r"\bre\s*\.")
 _REPEATS: Final = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 _CLASSES: Final = {
     codes.CATEGORY_DIGIT: "0", codes.CATEGORY_NOT_DIGIT: "a",
@@ -61,13 +62,13 @@ def compiled_patterns() -> list[Use]:
     """Patterns held by modules, also inside tuples, mappings and dataclasses of theirs."""
     uses: dict[tuple[str, int], Use] = {}
     for module in modules():
-        calls = _called_methods(module)
-        for name, value in vars(module).items():
-            for pattern in _patterns_in(value):
-                if isinstance(pattern.pattern, str):
-                    key = (pattern.pattern, pattern.flags)
-                    use = uses.setdefault(key, Use(f"{module.__name__}.{name}", pattern))
-                    use.methods |= calls.get(name, set())
+        held = [(name, p) for name, value in vars(module).items() for p in _patterns_in(value)]
+        calls = _called_methods(module) if held else {}
+        for name, pattern in held:
+            if isinstance(pattern.pattern, str):
+                key = (pattern.pattern, pattern.flags)
+                use = uses.setdefault(key, Use(f"{module.__name__}.{name}", pattern))
+                use.methods |= calls.get(name, set())
     for use in uses.values():
         use.methods = use.methods or {"finditer"}  # passed on: the most demanding use
     return list(uses.values())
@@ -109,7 +110,10 @@ def inline_patterns() -> tuple[list[Use], list[str]]:
     """Patterns given to `re` inside functions, and the places whose pattern is no constant."""
     uses, unread = [], []
     for path in _sources():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        source = path.read_text(encoding="utf-8")
+        if not _CALL_OF_RE.search(source):
+            continue  # parsing takes most of the time
+        tree = ast.parse(source)
         top = {
             id(part) for node in tree.body if not _is_definition(node) for part in ast.walk(node)
         }

@@ -5,13 +5,11 @@ The mains are called as a terminal calls them; a traceback would fail the test b
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +24,7 @@ from studies.files.shards import AskOutcome, write_shard
 from studies.spec.study import Study
 from studies.store.store import Store
 from studies.terminal import INTERRUPTED_CODE, run_command
+from tests.other_user import let_others_enter, without_rights
 from tests.page_words import says
 from tests.studies.small_items import ask, item, judged
 
@@ -143,23 +142,9 @@ def test_help_and_wrong_arguments(package: str, capsys: pytest.CaptureFixture[st
         assert ends.value.code == 2 and last.startswith(f"python -m {package}: error: ")
 
 
-@contextlib.contextmanager
-def without_rights() -> Iterator[None]:
-    """Root may read and write anywhere: for a while be nobody."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX rights")
 def test_without_rights_it_says_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)
+    let_others_enter(place)
     for name in ("good.yaml", "table.csv"):
         (place / name).chmod(0o000)
     commands = {

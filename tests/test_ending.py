@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from tests.hub_stand_in import Hub, hub
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.conftest import App
+from tests.waiting import until
 
 __all__ = ["hub"]
 
@@ -38,9 +38,7 @@ def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
             client = Client(app.url, verbose=False)
             text = store.read("SELECT yaml FROM studies WHERE name='small'").fetchone()[0]
             client.predict(text, api_name="/run_study")
-            end = time.monotonic() + 60
-            while store.counts("small").get("ok", 0) < 8 and time.monotonic() < end:
-                time.sleep(0.1)
+            until(lambda: store.counts("small").get("ok", 0) >= 8)
             os.kill(app.process.pid, signal.SIGTERM)
             assert app.process.wait(40) == 0
         finally:

@@ -41,6 +41,7 @@ from tests.judge_server.faults import SHAPES
 from tests.judge_server.process import ROOT
 from tests.judge_server.replies import WRONG_SHAPES
 from tests.page_words import says
+from tests.waiting import until
 
 KEY = "sk-secret-0123456789"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -220,7 +221,7 @@ def test_a_timeout_gives_nothing_before_the_deadline_and_is_billed():
     with JudgeServer(rules=[always(Fault("timeout", seconds=5))]) as server:
         with pytest.raises(asyncio.TimeoutError):
             ask(server, seconds=0.2)
-        wait_until(lambda: server.books()["in_flight"] == 0)
+        until(lambda: server.books()["in_flight"] == 0)
         (call,) = server.bill.calls
         assert (call.billed, call.delivered, server.bill.totals.untold) == (True, False, 1)
 
@@ -283,7 +284,7 @@ def test_a_client_that_leaves_a_huge_body_is_billed_and_leaves_no_error_in_the_l
 
     with JudgeServer(rules=[always(Fault("huge_body"))]) as server:
         with_session(leave)
-        wait_until(lambda: server.books()["in_flight"] == 0)
+        until(lambda: server.books()["in_flight"] == 0)
         totals = server.bill.totals
     assert (totals.billed, totals.delivered, totals.untold) == (1, 0, 1)
     assert not caplog.records
@@ -586,10 +587,10 @@ def test_the_process_outlives_a_killed_client_and_knows_what_it_was_owed():
     with JudgeProcess("--latency", "1") as server:
         url = f"{server.base_url}/chat/completions"
         client = subprocess.Popen([sys.executable, "-c", program, url])
-        wait_until(lambda: server.bill()["in_flight"] == 1)
+        until(lambda: server.bill()["in_flight"] == 1)
         client.kill()
         client.wait(5)
-        wait_until(lambda: server.bill()["in_flight"] == 0)
+        until(lambda: server.bill()["in_flight"] == 0)
         totals = server.bill()["totals"]
     assert (totals["billed"], totals["delivered"], totals["untold"]) == (1, 0, 1)
 
@@ -614,15 +615,6 @@ def test_a_process_that_cannot_start_says_so():
     assert ended.returncode != 0 and "Known choices" in ended.stderr
     with pytest.raises(RuntimeError, match="did not start"):
         JudgeProcess("--judge", "frist").start()
-
-
-def wait_until(done: Callable[[], bool], seconds: float = 5) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if done():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"Not within {seconds} s.")
 
 
 # --- streams ------------------------------------------------------------------------------------

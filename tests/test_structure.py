@@ -143,7 +143,15 @@ def tracked_texts() -> dict[str, str]:
 
 @cache
 def nodes_of(source: str) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(source)))
+    """The module and all its statements, also the inner ones; most nodes of a tree are parts of
+    expressions, which hold neither imports nor classes."""
+    found, todo = [], [ast.parse(source)]
+    while todo:
+        node: ast.AST = todo.pop()
+        found.append(node)
+        for part in ("cases", "handlers", "finalbody", "orelse", "body"):
+            todo.extend(reversed(getattr(node, part, ())))
+    return tuple(found)
 
 
 @cache

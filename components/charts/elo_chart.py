@@ -17,7 +17,6 @@ from components.charts.figure_parts import (
     spread_labels,
     thin_indices,
     value_range,
-    vertical_line,
 )
 from components.html.csv_table import CsvCell, CsvTable, csv_table
 from components.html.format import count, number
@@ -31,7 +30,6 @@ def elo_curve_figure(
     *,
     band: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     limits: Mapping[str, float] | None = None,
-    at: int | None = None,
     lines: bool = True,
     replay: bool = False,
     height: int = 380,
@@ -41,8 +39,8 @@ def elo_curve_figure(
     orders.
 
     The order of `curves` determines the models' colours. `limits` are the Bradley–Terry ratings,
-    drawn as dotted lines; `at` marks a number of battles with a vertical line. With `replay` the
-    page adds a slider under the plot that shows the ratings at any number of battles.
+    drawn as dotted lines. With `replay` the page adds a slider under the plot that shows the
+    ratings at any number of battles.
     """
     keep = thin_indices(len(battles))
     x = [battles[i] for i in keep]
@@ -68,8 +66,6 @@ def elo_curve_figure(
     shapes = [
         _limit_line(limits[name], names.index(name)) for name in names if limits and name in limits
     ]
-    if at is not None:
-        shapes.append(vertical_line(at, "var(--ink)"))
     layout = make_layout(
         height=height,
         right=_label_width(names),

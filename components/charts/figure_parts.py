@@ -178,8 +178,8 @@ def horizontal_line(y: float) -> dict[str, Any]:
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
 
 
-def vertical_line(x: float, colour: str, dash: str = "solid") -> dict[str, Any]:
-    line = {"color": colour, "width": 2, "dash": dash}
+def vertical_line(x: float) -> dict[str, Any]:
+    line = {"color": "var(--ink-3)", "width": 2, "dash": "dash"}
     return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x, "line": line}
 
 
@@ -216,15 +216,10 @@ def hover_card(value: str, name: str, details: str) -> str:
     return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 
 
-def spread_labels(
-    labels: list[dict[str, Any]],
-    extent: tuple[float, float],
-    height: int,
-    bottom: int = BOTTOM_MARGIN,
-) -> None:
+def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], height: int) -> None:
     """Shift labels vertically until they are LABEL_GAP pixels apart; the points they belong to
     stay."""
-    inner = height - TOP_MARGIN - bottom
+    inner = height - TOP_MARGIN - BOTTOM_MARGIN
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}
     ordered = sorted(labels, key=lambda label: label["y"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from components.charts.figure_parts import (
     Figure,
@@ -21,6 +22,8 @@ from components.html.format import is_known, percent, share
 from components.html.markup import PlotText, fill_plot
 from studies.domain import Estimate
 
+HEIGHT: Final = 250
+
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
@@ -32,14 +35,7 @@ class SharePoint:
     high: float | None = None
 
 
-def live_share_figure(
-    points: Sequence[SharePoint],
-    *,
-    even: float = 0.5,
-    planned: int | None = None,
-    height: int = 250,
-    revision: str = "share",
-) -> Figure:
+def live_share_figure(points: Sequence[SharePoint], *, even: float = 0.5) -> Figure:
     """Figure of the first-position share after each verdict; its y range is fixed, so that redrawn
     charts can be compared."""
     points = [points[i] for i in thin_indices(len(points))]
@@ -65,16 +61,16 @@ def live_share_figure(
             right_annotation(last.value, fill_plot("<b>{}</b>", share(last.value)), colour, size=15)
         )
     window = _y_range(points, even)
-    spread_labels(notes, window, height)
+    spread_labels(notes, window, HEIGHT)
     layout = make_layout(
-        height=height,
+        height=HEIGHT,
         right=84,
-        revision=revision,
+        revision="share",
         annotations=notes,
         shapes=[horizontal_line(even)],
         xaxis=make_axis(
             title="verdicts",
-            range=[0, max(planned or 0, x[-1] if x else 0, 1)],
+            range=[0, max(x[-1] if x else 0, 1)],
             tickformat=",d",
             showgrid=False,
             nticks=4,
@@ -114,9 +110,9 @@ def _y_range(points: Sequence[SharePoint], even: float) -> tuple[float, float]:
 
 def _share_summary(last: SharePoint | None, even: float) -> str:
     if last is None:
-        return "No verdicts other than ties yet."
+        return "No verdict prefers an answer yet."
     estimate = Estimate(last.value, last.low, last.high, last.n)
     return (
-        f"Share of the answer shown first: {percent(estimate)}; without a preference it is "
-        f"{share(even, 0)}."
+        f"Share of verdicts for the answer shown first, ties left out: {percent(estimate)}; "
+        f"expected without a preference: {share(even, 0)}."
     )

@@ -36,9 +36,7 @@ class ScatterPlot:
     title: str
 
 
-def scatter_figure(
-    plots: Sequence[ScatterPlot], *, select: str = "contestant", revision: str = "scatter"
-) -> Figure:
+def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
     """Figure of up to three scatter plots in a row, one per row on a phone; a click opens a model's
     judgements."""
     shown = [plot for plot in plots if plot.points]
@@ -54,7 +52,7 @@ def scatter_figure(
         wide = _plot_domains(place, across, rows, PLOT_HEIGHT)
         tall = _plot_domains(place, 1, len(shown), NARROW_PLOT_HEIGHT)
         end = "" if place == 0 else str(place + 1)
-        data += _plot_traces(plot, end, select)
+        data += _plot_traces(plot, end)
         axes[f"xaxis{end}"] = make_axis(
             escape_plot(plot.x), domain=wide[0], anchor=f"y{end}", nticks=4
         )
@@ -70,7 +68,7 @@ def scatter_figure(
     ]
     layout = make_layout(
         height=PLOT_HEIGHT * rows + 40,
-        revision=revision,
+        revision="scatter",
         left=56,
         top=28,
         annotations=notes,
@@ -93,7 +91,7 @@ def _plot_domains(
     return [left, left + wide], [max(top - tall, 0.0), top]
 
 
-def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any]]:
+def _plot_traces(plot: ScatterPlot, end: str) -> list[dict[str, Any]]:
     names, x, y = zip(*plot.points, strict=True)
     on: Mapping[str, str] = {"xaxis": f"x{end}", "yaxis": f"y{end}"}
     marks = {
@@ -102,7 +100,7 @@ def _plot_traces(plot: ScatterPlot, end: str, select: str) -> list[dict[str, Any
         "x": list(x),
         "y": list(y),
         "marker": {"size": 10, "color": "var(--ink)"},
-        "customdata": [{select: name} for name in names],
+        "customdata": [{"contestant": name} for name in names],
         "hovertext": [
             fill_plot(
                 "<b>{}</b><br>{} {}<br>{} {}", name, plot.x, number(a, 2), plot.y, number(b, 2)

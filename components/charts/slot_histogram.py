@@ -43,9 +43,7 @@ def slot_colour(slot: int) -> str:
     return ("var(--first)", "var(--second)")[slot] if slot < 2 else "var(--ink-3)"
 
 
-def slot_histogram_figure(
-    rows: Sequence[SlotRow], *, chance: float | None = None, height: int | None = None
-) -> Figure:
+def slot_histogram_figure(rows: Sequence[SlotRow]) -> Figure:
     """Figure of the chosen positions as shares of decisive verdicts, so that chance is the same for
     all judges.
 
@@ -53,13 +51,12 @@ def slot_histogram_figure(
     and one judge: vertical bars, the first blue, the second orange, later ones grey.
     """
     slots = max((len(row.shares) for row in rows), default=2)
-    chance = 1 / slots if chance is None else chance
     if slots > 2 and len(rows) == 1:
-        return _upright_slots(rows[0], chance, height or 300)
-    return _paired_slots(rows, slots, chance, height)
+        return _upright_slots(rows[0], 1 / slots)
+    return _paired_slots(rows, slots, 1 / slots)
 
 
-def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: int | None) -> Figure:
+def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float) -> Figure:
     step = 0.8 / slots
     data, notes = [], []
     for slot in range(slots):
@@ -72,14 +69,14 @@ def _paired_slots(rows: Sequence[SlotRow], slots: int, chance: float, height: in
         notes.append({**side_annotation(1, "ties", "var(--ink-3)"), "yref": "paper", "yshift": 12})
     margin, notes, narrow = add_name_labels([row.name for row in rows], notes)
     layout = make_layout(
-        height=height or (55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
+        height=(55 if slots == 2 else 19 * slots) * max(len(rows), 1) + 22 + 30,
         left=margin,
         right=52,
         top=22,
         bottom=30,
         revision="slots",
         annotations=notes,
-        shapes=[vertical_line(chance, "var(--ink-3)", "dash")],
+        shapes=[vertical_line(chance)],
         dragmode=False,
         bargap=0,
         xaxis=make_axis(
@@ -120,7 +117,7 @@ def _slot_bars(
     }
 
 
-def _upright_slots(row: SlotRow, chance: float, height: int) -> Figure:
+def _upright_slots(row: SlotRow, chance: float) -> Figure:
     estimates = list(row.shares)
     slots = list(range(len(estimates)))
     tops = [max(e.high or 0, e.value or 0) for e in estimates]
@@ -157,7 +154,7 @@ def _upright_slots(row: SlotRow, chance: float, height: int) -> Figure:
         right_annotation(chance, f"1/{len(slots)}: {number(100 * chance)}", "var(--ink-3)")
     )
     layout = make_layout(
-        height=height,
+        height=300,
         left=36,
         right=64,
         bottom=30,

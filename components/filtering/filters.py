@@ -19,10 +19,10 @@ ALL_CHOICE = "all"
 STUDY_RULE: Final = "study default"
 COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "count each order": ("pooled", "exclude"),
-    "win only if both agree": ("strict", "exclude"),
+    "win only if both orders agree": ("strict", "exclude"),
     "majority of the orders": ("majority", "exclude"),
     "graded replies averaged": ("graded", "exclude"),
-    "win only if both agree, unreadable is a tie": ("strict", "tie"),
+    "win only if both orders agree; unusable reply = tie": ("strict", "tie"),
 }
 """For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {

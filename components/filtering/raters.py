@@ -16,7 +16,7 @@ from metrics.estimation import row_selection
 from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
-ACCURACY_LABEL: Final = "Correct where the answer is known"
+ACCURACY_LABEL: Final = "Correct where the better answer is known"
 TruthSource = Literal["design", "people", "none"]
 
 

@@ -10,8 +10,9 @@ from components.html.forest_tables import first_visit_table
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import data_note, empty_state, finding_html, legend_key, wrap
-from components.results.bias import panels as bias_view
+from components.results.bias.computed import bias_from_frame
 from components.results.bias.panels import first_visit_rows
+from components.results.bias.sentences import flip_leans
 from components.study.plan import demo_studies
 from metrics.estimation.row_selection import select_picks
 from studies.store.store import Store
@@ -19,8 +20,8 @@ from studies.store.store import Store
 SHOWN_PAIRS: Final = 20
 SLOT_CLASSES: Final = ("first", "second")
 DATA_TEXT: Final = (
-    "Real replies of SmolLM2-135M-Instruct to the built-in probe set, recorded. It is far too "
-    "small to rank models: it is here to show what position bias looks like."
+    "Recorded real replies of SmolLM2-135M-Instruct to the built-in probe set. This model is "
+    "far too small to rank models: it shows what position bias looks like."
 )
 
 
@@ -49,7 +50,7 @@ def _computed_demo(store: Store) -> tuple[Markup, Markup, Markup]:
 
 
 def _demo_sentences(frame: pd.DataFrame) -> tuple[str, str]:
-    rows, pairs = first_visit_rows(frame), bias_view.leans_from_frame(frame)
+    rows, pairs = first_visit_rows(frame), flip_leans(bias_from_frame(frame))
     flips, asked = sum(row.flips for row in pairs), sum(row.pairs for row in pairs)
     rate = share(flips / max(1, asked), 0)
     lead = (
@@ -87,8 +88,8 @@ def squares_html(frame: pd.DataFrame) -> Markup:
     keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
-        f"The same colour twice means that only the order decided: {same} of these "
-        f"{count(len(orders), 'pair')}."
+        "The same colour in both rows means that only the order decided. This happened in "
+        f"{same} of these {count(len(orders), 'pair')}."
     )
     return wrap(
         fill(

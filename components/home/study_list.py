@@ -27,9 +27,13 @@ EXAMPLES: Final = (
     (
         "label-probability-probe",
         "Label probabilities",
-        "the judge's verdict as a probability of each label",
+        "the judge's probability of each label, such as A or B, instead of one verdict",
     ),
-    ("arena-hard-probe", "Five levels", "Arena-Hard prompts against a baseline"),
+    (
+        "arena-hard-probe",
+        "Five levels",
+        "Arena-Hard prompts; each model is compared with a baseline",
+    ),
 )
 """Examples: file name, title, and one line of text."""
 

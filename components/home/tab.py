@@ -50,7 +50,7 @@ REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
 DOORS: Final = (
     (
         "verdicts",
-        "Open somebody's verdicts",
+        "Open existing verdicts",
         "See the bias in verdicts that exist already. No call is made.",
         "PRD, MT-Bench, LLMBar, AlpacaEval, Arena, or any table",
         "Choose files",
@@ -109,14 +109,17 @@ def build() -> HomeTab:
                 elem_id="eh-home-title",
             )
             again = gr.Button(
-                "Try it live: 20 questions, 40 calls, free",
+                "Try a judge live: 20 questions, 40 calls, free",
                 variant="primary",
                 elem_classes="eh-fit eh-big",
                 elem_id="eh-again",
             )
             ClickableHTML(
                 wrap(
-                    fill('<p class="eh-small eh-mute">{}</p>', "On this machine. No key needed."),
+                    fill(
+                        '<p class="eh-small eh-mute">{}</p>',
+                        "The judge runs on this machine. No key is needed.",
+                    ),
                     TOUR_OFFER,
                 )
             )

@@ -82,15 +82,7 @@ class LeaderRow:
     is."""
 
 
-def first_visit_table(
-    rows: Sequence[FirstVisitRow],
-    *,
-    title: str = "The embedded judge on the probe set",
-    subtitle: str = (
-        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
-        "prompt"
-    ),
-) -> Markup:
+def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
     """HTML table of the embedded judge's consistency on the built-in pairs, by prompt."""
     axis = Axis(chance=0.5)
     head = fill(
@@ -104,7 +96,11 @@ def first_visit_table(
         ("dot", "consistency"),
         ("chance", f"chance 50{NARROW_SPACE}%"),
     ]
-    return panel_html(title, subtitle, body, keys=keys)
+    subtitle = (
+        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
+        "prompt"
+    )
+    return panel_html("The embedded judge on the probe set", subtitle, body, keys=keys)
 
 
 def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
@@ -165,10 +161,10 @@ def _flip_row(row: FlipRow, most: int) -> Markup:
     )
 
 
-def leaderboard_table(rows: Sequence[LeaderRow], axis: Axis | None = None) -> Markup:
+def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
     """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and
     a badge where the difference to the next model is not significant."""
-    axis = axis or fit_rating_axis(rows)
+    axis = fit_rating_axis(rows)
     columns: Cells = [
         TableCell("Rank"),
         "Model",

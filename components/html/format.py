@@ -136,6 +136,12 @@ def approximate_count(value: int) -> str:
     return count(round(value / step) * step)
 
 
+def truncate(text: str, most: int) -> str:
+    """Put a text on one line of at most `most` characters; a cut is marked by an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[:most].rstrip() + " …"
+
+
 def lean_text(lean: Estimate | None) -> str:
     """Text on the preference for one position (recency − primacy), with its interval; empty if the
     estimate has no interval."""

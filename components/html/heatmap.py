@@ -15,49 +15,9 @@ from typing import Any, Final
 from components.html.format import CLICK_HINT, DASH, count, interval, is_known
 from components.html.markup import EMPTY, Markup, attributes, escape, fill
 from components.html.pieces import wrap
-from components.html.scales import (
-    ACCURACY_SCALE,
-    AGREEMENT_SCALE,
-    CHOICE_SCALE,
-    COLOUR_BINS,
-    CONSISTENCY_SCALE,
-    ENTROPY_BAND_SCALE,
-    ENTROPY_SCALE,
-    FIRST_SHARE_SCALE,
-    GRADE_SCALE,
-    KAPPA_SCALE,
-    LEAN_SCALE,
-    POSITION_TERM_SCALE,
-    WINS_SCALE,
-    ColourScale,
-    even_share_scale,
-)
+from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.table import Matrix
 from studies.domain import Estimate
-
-__all__ = [
-    "ACCURACY_SCALE",
-    "AGREEMENT_SCALE",
-    "CHOICE_SCALE",
-    "COLOUR_BINS",
-    "CONSISTENCY_SCALE",
-    "ENTROPY_BAND_SCALE",
-    "ENTROPY_SCALE",
-    "FIRST_SHARE_SCALE",
-    "GRADE_SCALE",
-    "KAPPA_SCALE",
-    "LEAN_SCALE",
-    "POSITION_TERM_SCALE",
-    "WINS_SCALE",
-    "ColourScale",
-    "MatrixCells",
-    "MatrixColumn",
-    "StaticCell",
-    "even_share_scale",
-    "matrix_html",
-    "scale_html",
-    "static_matrix",
-]
 
 MIN_COLOURED_ITEMS: Final = 5
 """Cells with fewer items are hatched and uncoloured."""
@@ -98,7 +58,6 @@ def matrix_html(
     *,
     total: bool = False,
     keys: tuple[str, str] = ("judge", "category"),
-    flags: Mapping[tuple[str, str], int] | None = None,
     label_width: int = 132,
     turns: bool | None = None,
     click: str = CLICK_HINT,
@@ -113,7 +72,7 @@ def matrix_html(
 
     `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
     first column from the others. A click sends {keys[0]: row, keys[1]: column}, or `select` of the
-    cell. `flags` mark one or two corners of a cell. `turns`: swap rows and columns on a phone; the
+    cell. `turns`: swap rows and columns on a phone; the
     default is to do so for up to six rows, but never where row and column have different roles
     ("row beats column"). `more` adds lines to the hover card. `beside` adds a small line to the
     cell, shown even where there is no room for intervals. Cells of fewer than `least` verdicts are
@@ -124,7 +83,7 @@ def matrix_html(
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
     ]
     view = _MatrixOptions(
-        cells, scale, keys, flags or {}, click, select or {}, more or {}, beside or {}, least,
+        cells, scale, keys, click, select or {}, more or {}, beside or {}, least,
         strengths or {},
     )  # fmt: skip
     if turns is None:
@@ -150,7 +109,6 @@ class _MatrixOptions:
     cells: MatrixCells
     scale: ColourScale
     keys: tuple[str, str]
-    flags: Mapping[tuple[str, str], int]
     click: str
     select: Mapping[tuple[str, str], Any]
     more: Mapping[tuple[str, str], Sequence[str]]
@@ -296,9 +254,7 @@ def _cell_html(row: str, column: str, view: _MatrixOptions) -> Markup:
         return fill('<td class="none"><span{}>{}</span></td>', why, DASH)
     few = view.has_few(estimate)
     thin = not few and MIN_COLOURED_ITEMS <= estimate.items < MIN_INK_ITEMS
-    flag = view.flags.get((row, column), 0)
-    classes = [name for name, on in (("few", few), ("thin", thin), ("flag", flag)) if on]
-    classes += ["flag2"] if flag > 1 else []
+    classes = [name for name, on in (("few", few), ("thin", thin)) if on]
     below = _bounds_text(estimate, view)
     also = view.beside.get((row, column), "")
     third = fill('<small class="also">{}</small>', also) if also else ""

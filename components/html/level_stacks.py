@@ -67,7 +67,7 @@ def level_legend() -> Markup:
     return fill('<div class="eh-row">{}</div>', keys)
 
 
-def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five levels") -> Markup:
+def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
     """HTML table of stacked bars on one common scale, with the paper's measures beside each bar."""
     low, high = _stack_extent(rows)
     heads = [
@@ -85,7 +85,9 @@ def level_table(rows: Sequence[LevelRow], baseline: str, *, label: str = "Five l
     heads.append(
         ColumnHead("Fail", tip="replies without a readable verdict; left out of all shares")
     )
-    return value_table(heads, [_level_cells(row, low, high, scored) for row in rows], label=label)
+    return value_table(
+        heads, [_level_cells(row, low, high, scored) for row in rows], label="Five levels"
+    )
 
 
 def _level_cells(row: LevelRow, low: float, high: float, scored: bool) -> list[Markup]:

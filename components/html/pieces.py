@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from components.html.format import DASH, count
+from components.html.format import DASH, count, interval, share
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join, link
-from studies.domain import Status
+from studies.domain import Estimate, Status
 
 STATUS_GLYPHS: Final[Mapping[Status, str]] = {
     "ok": "\u2713",
@@ -57,6 +57,15 @@ class Kpi:
     select: Any = None
     meter: tuple[float, float] | None = None
     """Spent and forecast share of the budget, 0 to 1."""
+
+
+def share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
+    """Key figure of a share, with its interval and n between the texts `before` and `after`."""
+    if estimate.value is None:
+        note = estimate.note or "not measured"
+    else:
+        note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
+    return Kpi(label, share(estimate.value), note=f"{before}{note}{after}")
 
 
 def unusable_replies_kpi(

@@ -64,15 +64,12 @@ def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
     return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
 
 
-def dumbbell_track(
-    axis: Axis, one: Estimate, both: Estimate, *, people: Estimate | None = None
-) -> Markup:
+def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:
     """HTML of two estimates on one axis: `one` hollow, `both` solid with its interval as a thin
     line."""
     marks = [
         bar_mark("v", axis, both.low, both.high),
         bar_mark("l", axis, one.value, both.value),
-        point_mark("q", axis, people.value if people else None),
         point_mark("s", axis, one.value),
         point_mark("p", axis, both.value),
     ]

@@ -85,7 +85,7 @@ CHOICE_SCALE: Final = ColourScale(
 )
 ACCURACY_SCALE: Final = ColourScale("Accuracy", "b", 1, 0.28, ("100 % right", "28 %"))
 WINS_SCALE: Final = ColourScale(
-    "Wins", "w", 0.5, 1, ("50 %", "100 % won by the row's model; below 50 % no colour")
+    "Wins", "w", 0.5, 1, ("50 %", "100 % won by the row's model; no colour below 50 %")
 )
 
 

@@ -58,7 +58,7 @@ def _failure_text(failed: Sequence[OrderVerdict], marks: Sequence[OrderVerdict])
     which = "The judge's reply gave no verdict"
     if len(marks) > 1:
         which = f"{count(len(failed))} of the judge's {count(len(marks), 'reply')} gave no verdict"
-    return f"{which} ({named}). Such a reply counts as a failure, never as a tie or a loss."
+    return f"{which} ({named}). Such a reply is counted as unusable, never as a tie or a loss."
 
 
 def _flip_text(marks: Sequence[OrderVerdict]) -> str:
@@ -73,7 +73,7 @@ def _flip_text(marks: Sequence[OrderVerdict]) -> str:
         )
     decided = first if isinstance(first.pick, int) else second
     shown = f"{_picked_name(decided)} when shown {_slot_ordinal(decided)}"
-    return f"The judge chose {shown}, and called it a tie when the answers were swapped."
+    return f"The judge chose {shown}, and gave a tie when the answers were swapped."
 
 
 def _consistent_text(marks: Sequence[OrderVerdict]) -> str:
@@ -117,7 +117,7 @@ def human_verdict_text(item: Item | None, names: Sequence[str]) -> str:
     total = sum(counts.values())
     if total == 1:
         (who,) = counts
-        return f"The one person who voted {'called it a tie' if who == 'tie' else f'chose {who}'}."
+        return f"The one person who voted {'chose a tie' if who == 'tie' else f'chose {who}'}."
     parts = [f"{n} for {'a tie' if who == 'tie' else who}" for who, n in counts.most_common()]
     return f"{count(total)} people voted: {', '.join(parts)}."
 
@@ -128,9 +128,10 @@ def _best_answer_text(item: Item, names: Sequence[str], by: str) -> str:
         return ""
     if len(best := best_answers(item.human, names)) > 1:
         return (
-            f"{by} {' and '.join(best)} are equally good and the best: choosing any of them is "
-            "right."
+            f"{by} {' and '.join(best)} are equally good, and no answer is better: choosing "
+            "any of them is right."
         )
     if winner == "tie":
-        return f"{by} {'the two are equally good' if len(names) == 2 else 'no answer is best'}."
+        equal = "the two answers are equally good"
+        return f"{by} {equal if len(names) == 2 else 'no answer is best'}."
     return f"{by} {winner} is the {'better' if len(names) == 2 else 'best'} answer."

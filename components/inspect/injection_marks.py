@@ -45,8 +45,8 @@ def suspect_notice(opened: ComparisonDetail) -> Markup:
         sentences.append(f"{count(repeated, 'reply')} {word} those words.")
     if any(_verdict_in_echo(order, opened.item) for order in opened.orders):
         sentences.append(
-            "**The verdict was read inside words that the reply repeats from an "
-            "answer.** Check it by hand."
+            "**The verdict was found in words that the reply repeats from an answer.** Check "
+            "this verdict by hand."
         )
     else:
         sentences.append("Verdicts are read from replies only, never from an answer.")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.format import count, number
+from components.html.format import count, number, truncate
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join
 from components.html.panel import Action, empty_state, status_badge, verdict_chip, wrap
 from components.inspect.comparison_html import comparison_html
@@ -63,7 +63,7 @@ def _varying_fields(view: InspectView) -> tuple[str, ...]:
 
 def _list_row(line: ComparisonRow, view: InspectView, several: Sequence[str]) -> Markup:
     key = (view.keys or {}).get(line.at, "")
-    question = _truncate_question((view.questions or {}).get(line.item) or line.item)
+    question = truncate((view.questions or {}).get(line.item) or line.item, _MAX_QUESTION)
     chips = join(_order_chip(mark) for mark in line.verdicts[:_MAX_CHIPS])
     chips += Markup("<span>\u2026</span>") if len(line.verdicts) > _MAX_CHIPS else ""
     chips += join(status_badge(status) for status in dict.fromkeys(line.failed_repeats))
@@ -131,11 +131,6 @@ def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
     return fill("<button{}>{}</button>", made, text)
 
 
-def _truncate_question(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _MAX_QUESTION else words[: _MAX_QUESTION - 1] + "\u2026"
-
-
 # ----------------------------------------------------------------------- opened
 
 
@@ -177,8 +172,8 @@ def _empty_reason(view: InspectView) -> str:
         return f"No question or reply contains \u201c{selection.text}\u201d."
     if selection.flipped and not (view.counts or {}).get("flipped"):
         return (
-            "No verdict changed when swapped. A comparison counts once all its orders have a "
-            "verdict."
+            "No verdict changed when swapped. A comparison is listed once all its orders have "
+            "a verdict."
         )
     if selection.status == FAILURES:
         return "All replies have a verdict."

@@ -88,7 +88,7 @@ def _outcome_html(judgement: Judgement) -> Markup:
             '<p class="eh-small out">scored {}{}</p>', listed, f": {named}" if named else ""
         )
     if verdict.pick == "tie":
-        return Markup('<p class="eh-small out">called it a <b>tie</b></p>')
+        return Markup('<p class="eh-small out">gave a <b>tie</b></p>')
     much = " by far" if verdict.margin > 1 else ""
     return fill('<p class="eh-small out">picked <b>{}</b>{}</p>', shown[verdict.pick], much)
 

@@ -44,14 +44,8 @@ def plotly_script() -> str:
     return f"{PLOTLY_JS.as_posix()}?v={plotly.__version__}"
 
 
-def PlotlyView(
-    value: Figure | None = None,
-    *,
-    height: int = 380,
-    elem_classes: list[str] | str = "",
-    **options: Any,
-) -> gr.HTML:
-    """A chart component; `value` is a figure from components.charts, and a new value redraws it
+def PlotlyView(*, height: int = 380, **options: Any) -> gr.HTML:
+    """A chart component; its value is a figure from components.charts, and a new value redraws it
     with the same zoom.
 
     `.select(fn)` handles a click on a mark that has customdata; fn takes `event: gr.EventData`, and
@@ -59,11 +53,10 @@ def PlotlyView(
     first draw; then the figure's own height applies.
     """
     view = gr.HTML(
-        _figure_json(value),
         html_template=_PLOT_TEMPLATE.format(height=height),
         js_on_load=_PLOT_SCRIPT.format(path=plotly_script()),
         apply_default_css=False,
-        elem_classes=_css_classes("eh-html eh-plot-view", elem_classes),
+        elem_classes=["eh-html", "eh-plot-view"],
         **options,
     )
     # Gradio's page compares values member by member: a figure of 2,000 numbers takes seconds on a

@@ -42,7 +42,7 @@ maximum cost."""
 
 
 READ_ONLY_TEXT: Final = (
-    "Only its owner can run it. To get a copy of your own, edit the study on the Study tab."
+    "Only the owner can run this study. To get a copy of your own, edit the study on the Study tab."
 )
 
 
@@ -74,7 +74,8 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
         allow = {"do": "allow", "variable": variable, "origin": origin}
         yield notice_html(
             "warn", f"This study wants to send ${variable} to {origin}.",
-            "Nothing is sent until you allow it. Allow it only if you trust that host with it.",
+            "Nothing is sent until you allow it. Allow it only if you trust that host with this "
+            "key.",
             Action(f"Allow ${variable} for {origin}", allow),
         )  # fmt: skip
     if len(facts.key_origins) > 1:
@@ -115,8 +116,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
         return
     for judge, names in snapshot.missing_parameters:
         text = (
-            f"{judge} refuses the setting {names}, so calls are sent without it. Its replies are "
-            "marked and stored under separate keys."
+            f"{judge} refuses the setting {names}, so calls are sent without it. The replies to "
+            "these calls are marked and stored under separate keys."
         )
         yield notice_html("calm", f"Calls are sent without {names}.", text)
     if facts.running and facts.paused and snapshot.reason:
@@ -132,7 +133,9 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
         others = (wait for wait in snapshot.waits if wait.kind != "cooling")
         yield from (_wait_notice(wait, snapshot) for wait in others if not is_brief_wait(wait))
         if snapshot.reason:
-            yield notice_html("calm", "Stopping.", "Replies of calls in flight are stored.")
+            yield notice_html(
+                "calm", "Stopping.", "Replies to calls already sent are still stored."
+            )
 
 
 def is_brief_wait(wait: JudgeWait) -> bool:
@@ -151,7 +154,7 @@ def _wait_notice(wait: JudgeWait, snapshot: RunSnapshot) -> Markup:
     if wait.kind == "elsewhere":
         text = (
             f"{wait.judge}: {wait.why}. The other run's replies count in this study too; no call "
-            "is paid twice."
+            "is paid for twice."
         )
         return notice_html("calm", "Waiting for another run.", text)
     kind = "Budget reached." if wait.kind == "budget" else f"{wait.judge} was stopped."
@@ -200,7 +203,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
     )
     if last.state in ("running", "paused"):
         text = (
-            f"The run is {last.state} in that process, at {count(facts.done)} of "
+            f"The run is {last.state} in the other process, at {count(facts.done)} of "
             f"{count(facts.planned)} calls. A run started here makes no call twice. Reopen this "
             "tab to update the numbers."
         )
@@ -231,7 +234,8 @@ def _raise_budget_action(facts: RunFacts) -> Action | None:
         return None
     budget = raised_budget(facts)
     words = (
-        f"Raise the budget to {dollars(budget)} for this run: {count(facts.missing.asks, 'call')}"
+        f"Raise the budget of this run to {dollars(budget)} and make "
+        f"{count(facts.missing.asks, 'call')}"
     )
     return Action(words, {"do": "raise", "budget": budget})
 
@@ -246,7 +250,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
     if facts.maybe_paid_twice:
         text = (
             f"{count(facts.maybe_paid_twice, 'call')} had been sent when the process was killed "
-            "and are made again. If billed twice, the first cost is missing above."
+            "and are made again. If billed twice, the total above includes only the second cost."
         )
         yield notice_html("calm", "Possibly paid twice.", text)
     if snapshot and snapshot.unknown_usage:
@@ -254,7 +258,7 @@ def _money_notices(facts: RunFacts) -> Iterator[str]:
             f"{count(snapshot.unknown_usage, 'call')} returned no token counts. They count against "
             "the budget at their maximum cost and are not in the total above."
         )
-        yield notice_html("warn", "Unknown usage.", text)
+        yield notice_html("warn", "Unknown token counts.", text)
     if snapshot and snapshot.unpriced:
         text = (
             f"{count(snapshot.unpriced, 'call')} went to a judge without a price and are not in "
@@ -281,8 +285,8 @@ def show_failures(store: Store, facts: RunFacts) -> Markup:
     parts = [
         panel_heading(
             "Unusable replies",
-            "replies without a verdict are stored and counted, never scored; "
-            "the latest of each kind",
+            "the latest reply of each kind; replies without a verdict are stored and counted, "
+            "never scored",
         )
     ]
     parts += [unreadable_notice(store, facts)] if not facts.running else []
@@ -359,7 +363,8 @@ def unreadable_notice(store: Store, facts: RunFacts) -> Markup:
     rate = share(unusable / max(1, facts.done))
     effect = tie_rule_effect(store.frame(facts.name))
     text = (
-        f"This is {rate} of {count(facts.done)} replies. They are left out of the measures{effect}."
+        f"These are {rate} of {count(facts.done)} replies. They are left out of the "
+        f"measures{effect}."
     )
     read = Action(f"Read the {count(unusable)}", {"status": "failures"})
     return notice_html("warn", f"{count(unusable, 'reply')} gave no verdict.", text, read)
@@ -373,7 +378,8 @@ def tie_rule_effect(frame: pd.DataFrame) -> str:
     if now.value is None or ties.value is None:
         return ""
     return (
-        f"; counted as ties, consistency would be {share(ties.value)} instead of {share(now.value)}"
+        f"; if they counted as ties, consistency would be {share(ties.value)} instead of "
+        f"{share(now.value)}"
     )
 
 

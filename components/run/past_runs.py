@@ -148,7 +148,7 @@ def _reason_notice(run: PastRun, study: str) -> Markup:
     next_step = {
         "interrupted": "The next run makes the missing calls.",
         "stopped": "The next run makes the missing calls.",
-        "failed": "Its replies are stored; the next run makes the missing calls.",
+        "failed": "The replies of this run are stored; the next run makes the missing calls.",
         "done": "Every call has a stored reply or a stored error.",
     }.get(
         run.state,

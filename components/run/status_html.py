@@ -227,11 +227,11 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
         note = estimate.note or "no item has verdicts in all orders yet"
         if facts.done and not picture.rows:
             note = "see Results" if facts.recorded else "no verdict since this tab was opened"
-        return Kpi("Picks the answer shown first", "–", note=note)
+        return Kpi("Verdicts for the answer shown first", "–", note=note)
     bounds = interval(estimate, 1, scale=100)
-    note = f"{bounds}, n {count(estimate.n)}; no preference is {share(1 / picture.options, 0)}"
+    note = f"{bounds}, n {count(estimate.n)}; {share(1 / picture.options, 0)} is even"
     note += "; do not stop the run because of this value" if facts.running else ""
-    return Kpi("Picks the answer shown first", share(estimate.value, 1), note=note)
+    return Kpi("Verdicts for the answer shown first", share(estimate.value, 1), note=note)
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
@@ -247,8 +247,8 @@ def stopping_note(picture: LiveFigures) -> Markup:
     when = "when the interval excludes" if inside else "now: the interval excludes"
     text = (
         f"Share of items whose verdicts favour the answer shown first: {share(votes.value, 1)} "
-        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}, "
-        f"valid at any time of the run. You may stop {when} {share(0.5, 0)}."
+        f"{interval(votes, 1, scale=100)} of {count(votes.n, 'item')}. This interval is valid at "
+        f"any time of the run. You may stop the run {when} {share(0.5, 0)}."
     )
     return wrap(fill('<p class="eh-small" id="eh-live-stop">{}</p>', text))
 
@@ -276,7 +276,7 @@ def show_replies(store: Store, name: str, which: str) -> Markup:
 
 LIVE_CHARTS: Final = (
     (
-        "Picks the answer shown first",
+        "Verdicts for the answer shown first",
         f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; do not stop a run because of this "
         "value",
         "eh-live-share",

@@ -125,8 +125,8 @@ def _build_key() -> tuple[gr.HTML, gr.Textbox, gr.Button]:
     with gr.Row(elem_classes="eh-key-row"):
         key = gr.Textbox(
             "", label="Key", type="password", interactive=True, elem_id="eh-run-key",
-            info="the key is sent to this server only, kept in memory for this run, and in no "
-                "export",
+            info="the key is sent to this server only, kept in memory for this run, and never "
+            "exported",
         )  # fmt: skip
         go = gr.Button("Test and run", elem_classes="eh-fit", elem_id="eh-run-key-go")
     return note, key, go

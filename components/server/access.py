@@ -157,7 +157,8 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: (
             "yes"
             if a.machine_files
-            else "no; data only from uploads, the built-in set, the Hub, records opened by the host"
+            else "no; data only from uploads, the built-in set, the Hub, records opened by the "
+            "operator of the server"
         ),
     ),
     (
@@ -171,7 +172,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "endpoints",
         lambda a: (
-            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, https"
+            "hosts in `judges/providers.yaml` and `EVENHAND_ENDPOINTS`, with https only"
             if a.public
             else "any, this machine's too"
         ),
@@ -179,9 +180,10 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     (
         "keys",
         lambda a: (
-            "typed, in memory; this Space's key if `EVENHAND_HOUSE_KEY_ENV` names it"
+            "typed and held in memory; also this Space's key, if `EVENHAND_HOUSE_KEY_ENV` names it"
             if a.public
-            else "typed, for one host; or a variable the study names, for hosts you allowed"
+            else "typed, for one host; or an environment variable that the study names, for "
+            "hosts you allowed"
         ),
     ),
     ("calls of one study", lambda a: _limit_text(a.asks)),
@@ -200,13 +202,13 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
     ("all uploads of a visitor", lambda a: _megabytes_text(a.upload_bytes)),
     ("temporary files (uploads, exports) of all visitors", lambda a: _megabytes_text(a.temp_bytes)),
     (
-        "runs at a time: of one visitor, of all",
+        "runs at a time: of one visitor, of all visitors",
         lambda a: (
             "no limit" if a.runs is None else f"{_limit_text(a.runs_each)}, {_limit_text(a.runs)}"
         ),
     ),
     (
-        "paused runs of all; a paused run is stopped after",
+        "paused runs of all visitors; time after which a paused run is stopped",
         lambda a: (
             "no limit, never"
             if a.pause_minutes is None
@@ -222,7 +224,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         ),
     ),
     (
-        "waiting events: of one page, of one address, of all",
+        "waiting requests: of one page, of one network address, of all",
         lambda a: (
             _limit_text(a.queue)
             if a.queue_limits is None
@@ -237,7 +239,7 @@ ACCESS_TABLE_ROWS: Final[tuple[tuple[str, Callable[[Access], str]], ...]] = (
         lambda a: "yes" if a.open_votes else "with `EVENHAND_VOTES=open`",
     ),
     (
-        "a study not saved, run or voted on is deleted after",
+        "time after which a study not saved, run or voted on is deleted",
         lambda a: "never" if a.expiry_days is None else _limit_text(a.expiry_days, "days"),
     ),
 )

@@ -120,8 +120,8 @@ class FairTurns:
             )
         if unread >= self._limits.unread_per_session:
             return (
-                f"This page has {unread} server answers that it has not read, too many. Reload "
-                "the page."
+                f"This page has not fetched {unread} answers of the server, which is the limit. "
+                "Reload the page."
             )
         return ""
 

@@ -77,7 +77,7 @@ def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> 
     name."""
     missing = [name for name in PRIVATE_NAMES if not name.holds(blocks, package)]
     for name in missing:
-        _log.warning("Gradio has changed: %s is gone. %s", name.name, name.fallback)
+        _log.warning("Gradio has changed: %s no longer exists. %s", name.name, name.fallback)
     unsafe = ", ".join(name.name for name in missing if name.protects_visitors)
     if public and unsafe:
         raise GradioChanged(
@@ -446,7 +446,7 @@ PRIVATE_NAMES: Final = (
     PrivateName(
         "Context.root_block",
         "open the run that the address names when the page loads",
-        "The run of the address is not opened.",
+        "The run that the address names is not opened.",
         _names("root_block"),
         lambda package, _: _has(package.context.Context, "root_block"),
     ),

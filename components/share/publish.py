@@ -32,6 +32,8 @@ SEED_STORE: Final = "seed.db"
 SEED_STORE."""
 
 SHIPPED_FOLDERS: Final = ("components", "judges", "metrics", "studies", "assets")
+SHIPPED_FILES: Final = ("app.py", "docs/GLOSSARY.md")
+"""Files that the page needs at its start, in the same places as in the checkout."""
 _IGNORED_FILES: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "screenshots")
 _RUN_REQUIREMENTS: Final = ("xllamacpp", "authlib", "itsdangerous")
 """Packages that a read-only page does not need: for the embedded judge and for the login."""
@@ -77,7 +79,9 @@ def _copy_code(folder: Path) -> Path:
         return home
     for package in SHIPPED_FOLDERS:
         shutil.copytree(PROJECT_ROOT / package, folder / package, ignore=_IGNORED_FILES)
-    shutil.copyfile(PROJECT_ROOT / "app.py", folder / "app.py")
+    for name in SHIPPED_FILES:
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(PROJECT_ROOT / name, folder / name)
     return folder
 
 

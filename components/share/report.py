@@ -10,7 +10,7 @@ import base64
 import contextlib
 import importlib.util
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,13 +21,23 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script, program_file
-from components.html.panel import brand_html, data_note, finding_html, notice_html, panel_html, wrap
+from components.html.panel import (
+    brand_html,
+    data_note,
+    finding_html,
+    notice_html,
+    panel_heading,
+    panel_html,
+    wrap,
+)
 from components.html.table import plain_table
 from components.results.agreement import panels as agreement_view
 from components.results.agreement import tab as agreement_tab
 from components.results.agreement.computed import load_agreement
 from components.results.bias import panels as bias_view
 from components.results.bias import tab as bias_tab
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import bias_finding
 from components.results.cards import tab as cards_tab
 from components.results.injection.report_section import injection_section
 from components.results.pass_fail import panels as pass_fail_view
@@ -38,7 +48,7 @@ from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import has_only_points, load_scores
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
-from components.results.view.result_view import View
+from components.results.view.result_view import Panel, View
 from components.share import paper_text, report_facts
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
@@ -158,7 +168,7 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     elif has_only_points(view):
         title, lead = _points_finding(view)
     else:
-        title, lead = bias_view.show_finding(view.frame)
+        title, lead = bias_finding(load_bias(view))
     return (
         fill(
             '<header class="eh-report-top">{}'
@@ -187,7 +197,8 @@ def _title_kpis(view: FilteredStudy) -> Markup:
         if has_pass_fail(view):
             return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
         return scores_view.scores_kpis(load_scores(view))
-    return bias_view.show_kpis(view.frame, view.failed, len(view.machines), accuracy_label(view))
+    bias, label = load_bias(view), accuracy_label(view)
+    return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
 
 
 def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
@@ -200,12 +211,26 @@ def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 def _view_parts(one: View, view: FilteredStudy, page: _ReportFigures) -> Iterator[Markup]:
     if one.report:
         yield one.report(view)
+    controls = one.initial_values(view)
     for panel in one.panels:
+        if panel.in_report and panel.in_report(view):
+            yield _panel_section(panel, panel.render(view, controls), page)
         made = panel.report(view) if panel.report else None
         if made is not None:
             content = made.content
             body = content if isinstance(content, Markup) else page.add_figure(content)
             yield panel_html(made.title, made.subtitle, body)
+
+
+def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: _ReportFigures) -> Markup:
+    """A panel as the page draws it; empty if the page hides it."""
+    if drawn.get(panel.frame_name) is False:
+        return EMPTY
+    heading = drawn.get(panel.heading_name, panel_heading(panel.title, panel.subtitle, panel.keys))
+    contents = (drawn[body.name] for body in panel.bodies)
+    bodies = (one if isinstance(one, Markup) else page.add_figure(one) for one in contents)
+    body = join([heading, panel.legend, *bodies])
+    return wrap(fill('<section class="eh-panel">{}</section>', body))
 
 
 def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
@@ -239,8 +264,8 @@ def _points_method(view: FilteredStudy) -> str:
     start = (
         f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
         f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(usable)} had a readable verdict; the other replies enter no rate. Intervals are "
-        f"95{NARROW_SPACE}% and treat items as clusters."
+        f"{count(usable)} had a readable verdict; the other replies are not counted in any rate. "
+        f"Intervals are 95{NARROW_SPACE}% and treat items as clusters."
     )
     if not has_pass_fail(view):
         return (
@@ -248,9 +273,9 @@ def _points_method(view: FilteredStudy) -> str:
             "answers."
         )
     return (
-        f"{start} The true pass rate uses labels where they exist, elsewhere the estimate of "
-        "Rogan and Gladen with the limits of Lang and "
-        "Reiczigel, which assumes equal error rates on labelled and unlabelled answers."
+        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
+        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
+        "assumes equal error rates on labelled and unlabelled answers."
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
 
 from components.html.markup import Markup
 from components.html.pieces import finding_html
@@ -36,11 +35,6 @@ from judges.operations.check_judge import JudgeCheck
 from studies.domain import Item
 from studies.spec.keys import STUDY
 from studies.texts.slice_statistics import SliceProfile, profile_slice
-
-FORM_PARTS: Final = (
-    "title", "said", "source", "records", "judges", "more", "drawer", "prompt", "body"
-)  # fmt: skip
-"""Names of the parts of the form, in the order in which they are returned."""
 
 
 def render_form(

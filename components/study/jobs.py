@@ -228,7 +228,7 @@ def describe_images(
     )
     told = (
         f"{done.described} items were described for ${done.dollars:.2f}.{failed} The study now "
-        "uses them."
+        "uses the descriptions."
     )
     return JobResult(made, notice_html("warn" if failed else "calm", "Described.", told))
 

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
@@ -36,8 +36,6 @@ from studies.store.ballot_queries import (
     voter_id,
 )
 from studies.store.store import Store
-
-ACTIONS: Final = ("show", "vote", "check", "next", "back", "undo", "again", "leave")
 
 
 def handle_action(
@@ -92,24 +90,12 @@ def _write_failure(
     voted = request.get("act") in ("vote", "check")
     if voted and abs(ballot.done - stamp) > STAMP_TOLERANCE:
         notice = f"**Your vote is saved, but the next ballot cannot be shown:** {why}"
-        return _show_ballot(
-            session,
-            ballot,
-            notice.replace("then resume", "then press Next"),
-            warned=True,
-            fixed=fixed,
-            retried=True,
-        )
-    ballot = replace(ballot, comment=str(request.get("comment") or ""))
-    notice = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
-    return _show_ballot(
-        session,
-        ballot,
-        notice.replace("then resume", "then press it again"),
-        warned=True,
-        fixed=fixed,
-        retried=True,
-    )
+        notice = notice.replace("then resume", "then press Next")
+    else:
+        ballot = replace(ballot, comment=str(request.get("comment") or ""))
+        notice = f"**{'Your vote is not saved' if voted else 'Not done'}:** {why}"
+        notice = notice.replace("then resume", "then press it again")
+    return _show_ballot(session, ballot, notice, warned=True, fixed=fixed, retried=True)
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
@@ -164,9 +150,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
         )
     return nothing_to_vote_html(
         "The voting rules select no comparison.",
-        "On no pair of this study do verdicts flip or judges disagree, as the voting rules "
-        "require. Choose “At random” in "
-        "the voting rules.",
+        "The rules ask for pairs on which verdicts flip or judges disagree; this study has "
+        "none. Choose “At random” in the voting rules.",
     )
 
 
@@ -247,21 +232,27 @@ def _parse_verdict(
     most = 2 if mode == "levels" else 1
     whole = all(isinstance(value, int) and not isinstance(value, bool) for value in (pick, margin))
     if mode == "verify" or not whole or not 1 <= margin <= most:  # type: ignore[operator]
-        raise StudyError("that is not a vote of this ballot; nothing was saved. Reload the page")
+        raise StudyError(
+            "this vote does not fit the ballot shown; nothing was saved. Reload the page"
+        )
     return Verdict(pick, margin)  # type: ignore[arg-type]
 
 
 def _parse_score(score: Any, buttons: Sequence[VoteButton]) -> Verdict:
     number = isinstance(score, int | float) and not isinstance(score, bool)
     if not number or float(score) not in [button.payload["score"] for button in buttons]:
-        raise StudyError("that is not a score of this ballot; nothing was saved. Reload the page")
+        raise StudyError(
+            "this score does not fit the ballot shown; nothing was saved. Reload the page"
+        )
     return Verdict(scores=(float(score),))
 
 
 def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
-        raise StudyError("that is not an answer of this ballot; nothing was saved. Reload the page")
+        raise StudyError(
+            "this answer does not fit the ballot shown; nothing was saved. Reload the page"
+        )
     return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 
 

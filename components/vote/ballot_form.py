@@ -42,8 +42,8 @@ UNIT_NOUNS: Final[Mapping[BallotMode, str]] = MappingProxyType(
 )
 FORM_QUESTIONS: Final[Mapping[BallotMode, str]] = MappingProxyType(
     {
-        "pair": "Which answer better and fully follows the instruction: factual, helpful and "
-        "accurate?",
+        "pair": "Which answer follows the instruction better? A good answer follows it fully "
+        "and is factual, helpful and accurate.",
         "levels": "Which answer is better by the criteria, and by how much?",
         "options": "Which answer is the most helpful one that follows the instruction?",
         "verify": "Does this answer correctly follow the instruction?",
@@ -126,9 +126,9 @@ def _form_from_verdicts(store: Store, study: str) -> BallotForm:
     """Kind of ballot for imported verdicts without prompts, inferred from the verdicts."""
     pairs, more, strong = count_verdict_forms(store, study)
     if more > pairs:
-        return BallotForm("options", "as in its verdicts")
+        return BallotForm("options", "as in the study's verdicts")
     return BallotForm(
-        "levels" if strong else "pair", "as in its verdicts" if pairs else "the default"
+        "levels" if strong else "pair", "as in the study's verdicts" if pairs else "the default"
     )
 
 

@@ -45,7 +45,7 @@ VALIDITY_NOTES: Final[Mapping[SelectionRule, str]] = MappingProxyType(
         "flipped": "**Where orders flip.** Voters see pairs whose verdict flips. Agreement and κ "
         "are lower than on random pairs, and these votes cannot correct win rates.",
         "split": "**Where judges disagree.** Voters see pairs on which judges disagree, to find "
-        "wrong judges. Agreement and κ from these votes do not describe all pairs.",
+        "the judges that are wrong. Agreement and κ from these votes do not describe all pairs.",
     }
 )
 
@@ -107,7 +107,7 @@ def show_validity(store: Store, study: str, choose: str) -> Markup:
         else ""
     )
     kind: Any = "calm" if choice == "random" else "warn"
-    default = f" The protocol's form: {FORM_NAMES[form.mode]}, {form.origin}."
+    default = f" The form that the protocol asks for is {FORM_NAMES[form.mode]}, {form.origin}."
     return notice_html(kind, "", f"{VALIDITY_NOTES[choice]} {size}{warning}{default}")
 
 
@@ -157,8 +157,8 @@ def _verification_summary(store: Store, study: str) -> Markup:
     parts = [
         f"{count(len(checks), 'answer')} verified",
         f"{count(sum(check.follows for check in checks))} follow the instruction",
-        f"{count(faults.total())} do not follow it (the answer's fault {count(faults['answer'])}, "
-        f"the caption's {count(faults['caption'])})",
+        f"{count(faults.total())} do not follow it (because of the answer: "
+        f"{count(faults['answer'])}, because of the caption: {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flagged as harmful",
     ]
     return fill('<p class="eh-small">{}.</p>', "; ".join(parts))
@@ -170,8 +170,8 @@ def show_link(store: Store) -> Markup:
     On a public page a link to a study needs a token, which the Share drawer creates.
     """
     text = (
-        "Link for voters: it opens the ballot only, without the results and names on the other "
-        "tabs of this page."
+        "Link for voters: it opens only the ballot, not the other tabs with the results and the "
+        "names of the models."
     )
     if isinstance(store, VisitorStore):
         return wrap(fill('<p class="eh-small">{} Create the link under Share.</p>', text))

@@ -94,8 +94,8 @@ def finished_html(
         f"Go through the {count(skipped)} skipped", {"act": "again"}, ("N", "n N")
     )
     actions = (again if skipped else "") + (
-        ballot_button("Undo the last", {"act": "undo"}, ("U", "u U"))
-        + ballot_button("Look back", {"act": "back"}, ("B", "b B"))
+        ballot_button("Undo the last vote", {"act": "undo"}, ("U", "u U"))
+        + ballot_button("Previous ballot", {"act": "back"}, ("B", "b B"))
         if voted or skipped
         else ""
     )
@@ -124,7 +124,10 @@ def _finished_text(voted: int, skipped: int, mode: BallotMode) -> tuple[str, str
     if skipped:
         rest = count(skipped)
         return f"You have voted on {noun} and skipped {rest}.", "Thank you."
-    return f"You have voted on all {noun}; thank you.", "More may follow if other voters skip some."
+    return (
+        f"You have voted on all {noun}; thank you.",
+        "More ballots may follow if other voters skip theirs.",
+    )
 
 
 def write_error_html(name: str, why: str, *, fixed: bool = False) -> Markup:

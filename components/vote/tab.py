@@ -92,7 +92,11 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         )
         votes = gr.Number(3, label="Votes per comparison", minimum=1, precision=0, interactive=True)
         each = gr.Number(
-            0, label="Maximum per person, 0: all", minimum=0, precision=0, interactive=True
+            0,
+            label="Maximum of votes per person (0: no limit)",
+            minimum=0,
+            precision=0,
+            interactive=True,
         )
         repeats = gr.Slider(0, 50, 10, step=5, label="Repeats, %", interactive=True)
         whom = gr.Dropdown(

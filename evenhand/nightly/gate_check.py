@@ -13,7 +13,7 @@ from evenhand.extras import names_missing_extra
 from evenhand.nightly.baseline_file import Baseline, load_baseline, save_baseline
 from evenhand.nightly.gate_result import GateResult, Outcome, StreamCheck
 from evenhand.study_table import JudgedStudy, as_study
-from metrics.drift.night_history import NightComparison, StreamHistory
+from metrics.drift.night_history import NightComparison
 from metrics.drift.night_scores import Stream, score_night
 from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
@@ -72,7 +72,7 @@ def check_night(
             continue
         night, streams[stream] = history.compare(tonight)
         threshold = len(baseline.streams) / alpha
-        outcome, reason = _decide(study, stream, history, night, threshold, drop)
+        outcome, reason = _decide(study, stream, night, threshold, drop)
         checks.append(StreamCheck(stream, outcome, reason, night, threshold))
     for stream in scores:
         if stream not in baseline.streams:
@@ -84,7 +84,6 @@ def check_night(
 def _decide(
     study: JudgedStudy,
     stream: Stream,
-    history: StreamHistory,
     night: NightComparison,
     threshold: float,
     drop: float,

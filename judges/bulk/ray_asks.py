@@ -21,7 +21,8 @@ from judges.engine.run_state import RunSettings
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.planning.plan import parameters_of
-from judges.rendering.prompt import Prompt, PromptInputs
+from judges.rendering.messages import PromptInputs
+from judges.rendering.prompt import Prompt
 from judges.security.key_consents import Pair
 from studies.domain import Ask, Item, JudgeSpec
 from studies.files.shards import write_table

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from judges.judge_errors import PlanError
 from judges.models.interface import JudgeCall
 from judges.planning.plan import Plan, identity_of, key_of, parameters_of, render_call
-from judges.rendering.prompt import Prompt, load_prompt, render_prompt
+from judges.rendering.messages import render_prompt
+from judges.rendering.prompt import Prompt, load_prompt
 from studies.domain import Ask, Item, Judgement, JudgeSpec
 from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import Store

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from judges.models.rate_headers import RequestQuota
-from judges.rendering.prompt import Prompt, PromptInputs
+from judges.rendering.messages import PromptInputs
+from judges.rendering.prompt import Prompt
 from studies.domain import NO_USAGE, JudgeSpec, Usage
 
 STREAM_PARAMETERS: Final[Mapping[str, Any]] = {

@@ -39,7 +39,7 @@ from judges.models.simulated_scores import (
     write_grades,
     write_scores,
 )
-from judges.rendering.prompt import PromptInputs
+from judges.rendering.messages import PromptInputs
 from studies.domain import BY_DESIGN, Usage
 from studies.frames.truth import best_answers, better_answer
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from judges.models.simulated_scores import float_setting
-from judges.rendering.prompt import PromptInputs
+from judges.rendering.messages import PromptInputs
 from studies.frames.truth import TrueWinner, best_answer
 
 DEFAULT_MUCH: Final = 2.0

@@ -3,29 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NamedTuple
+from typing import Any
 
 from studies.spec.provider_presets import ProviderPreset, provider_presets
-
-
-class ProviderAddress(NamedTuple):
-    """A suggestion for the address of a judge."""
-
-    name: str
-    title: str
-    address: str
-    key_variable: str
-    """Environment variable with the API key; empty if the provider needs none."""
-
-
-def provider_addresses() -> list[ProviderAddress]:
-    """Addresses to suggest where a user enters the endpoint of a judge; providers whose address
-    depends on the account are left out."""
-    return [
-        ProviderAddress(preset.name, preset.title, preset.base_url, preset.api_key_env)
-        for preset in provider_presets().values()
-        if preset.base_url
-    ]
 
 
 def add_providers_command(commands: Any) -> None:

@@ -18,17 +18,9 @@ from judges.planning.eligibility import why_skipped
 from judges.planning.plan_checks import check_plan, showings_for
 from judges.rendering.image_urls import image_url as image_url
 from judges.rendering.image_urls import replace_images_by_hash
+from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
 from judges.rendering.point_arrangements import point_arrangements, rubric_criteria
-from judges.rendering.prompt import (
-    Prompt,
-    PromptInputs,
-    canonical_json,
-    load_prompt,
-    name_versions,
-    parse_prompt,
-    render_prompt,
-    slot_labels,
-)
+from judges.rendering.prompt import Prompt, canonical_json, load_prompt, name_versions, parse_prompt
 from studies.domain import UNRELATED, Ask, Item, Judgement, JudgeSpec
 from studies.exchange.recorded_studies import recorded_beside_asks
 from studies.people.item_votes import has_votes

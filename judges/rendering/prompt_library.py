@@ -16,15 +16,8 @@ from typing import Any, Final, Literal
 import yaml
 
 from judges.judge_errors import PromptError
-from judges.rendering.prompt import (
-    Prompt,
-    PromptInputs,
-    built_in_prompts,
-    load_prompt,
-    parse_prompt,
-    render_prompt,
-    slot_labels,
-)
+from judges.rendering.messages import PromptInputs, render_prompt, slot_labels
+from judges.rendering.prompt import Prompt, built_in_prompts, load_prompt, parse_prompt
 from judges.rendering.template import misspelt_braces
 from studies.domain import REFERENCE, Item
 from studies.errors import EvenhandError

@@ -97,9 +97,6 @@ class SecretKey:
     def whole_forms(self) -> tuple[str, ...]:
         return self._wholes
 
-    def found_in(self, text: str) -> bool:
-        return bool(_present(self._pieces, self._sizes, text))
-
     def redact(self, text: str) -> str:
         """Mask this API key in a text, with its encoded forms and any part of PIECE_LENGTH or more
         characters."""

@@ -31,12 +31,19 @@ def cohen_kappa_from_table(table: ArrayLike) -> CohenKappa:
     counts = np.asarray(table, np.float64)
     n = counts.sum()
     if n == 0:
-        return CohenKappa(None, None, None, None, 0, "nothing in common")
+        return CohenKappa(None, None, None, None, 0, "the two raters have no case in common")
     p = counts / n
     row, column = p.sum(axis=1), p.sum(axis=0)
     observed, expected = float(np.trace(p)), float(row @ column)
     if expected > 1 - 1e-12:
-        return CohenKappa(observed, expected, None, None, int(n), "one category only: κ undefined")
+        return CohenKappa(
+            observed,
+            expected,
+            None,
+            None,
+            int(n),
+            "both raters use one category only, so κ is undefined",
+        )
     kappa = (observed - expected) / (1 - expected)
     return CohenKappa(observed, expected, kappa, _kappa_standard_error(p, kappa, int(n)), int(n))
 

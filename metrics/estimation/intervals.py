@@ -255,7 +255,7 @@ def paired_difference(
     """Estimate the mean of first − second over matched rows, with a t interval clustered by
     item."""
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
-    return mean_estimate(gap, items, unit, note="" if len(gap) else "nothing in common")
+    return mean_estimate(gap, items, unit, note="" if len(gap) else "no rows in common")
 
 
 def jackknife_estimate(
@@ -280,7 +280,11 @@ def jackknife_estimate(
         return unknown_estimate(note or "no verdicts", unit)
     error = jackknife_error(sums, statistic)
     if not math.isfinite(error):
-        reason = ONE_ITEM_NOTE if groups < 2 else "undefined without one of the items: no interval"
+        reason = (
+            ONE_ITEM_NOTE
+            if groups < 2
+            else "no interval: the value is undefined if one of the items is left out"
+        )
         return Estimate(
             value, None, None, n, groups, unit, 0.95, JACKKNIFE_METHOD, join_notes(note, reason)
         )

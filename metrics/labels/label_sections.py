@@ -28,8 +28,8 @@ RATE_NAMES: Final = (
 MAX_ERRORS_P: Final = 0.05
 """Below this p-value the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
-    "the judge's error rates differ between contestants: one correction for all can reverse "
-    "their order; label answers of each contestant"
+    "the judge's error rates differ between models, so one correction for all can reverse their "
+    "ranking; label answers of each model"
 )
 
 Json = dict[str, Any]
@@ -131,7 +131,7 @@ def pass_fail_sentence(found: PassFailResult) -> str:
         return "No usable verdicts."
     errors = errors_text(rates.sensitivity.value, rates.specificity.value)
     if not errors:
-        return f"It passes {_percent_interval(observed)} of the answers; none has a label."
+        return f"The judge passes {_percent_interval(observed)} of the answers; none has a label."
     corrected = f"true pass rate {_percent_interval(true)}, " if true.value is not None else ""
     return f"{errors}; {corrected}observed {_percent(observed.value)}."
 
@@ -141,11 +141,13 @@ def errors_text(sensitivity: float | None, specificity: float | None) -> str:
     out."""
     if sensitivity is not None and specificity is not None:
         bad = _percent(1 - specificity)
-        return f"It passes {_percent(sensitivity)} of good answers and {bad} of bad ones"
+        return f"The judge passes {_percent(sensitivity)} of good answers and {bad} of bad ones"
     if sensitivity is not None:
-        return f"It passes {_percent(sensitivity)} of good answers, and none is labelled bad"
+        good = _percent(sensitivity)
+        return f"The judge passes {good} of good answers, and no answer is labelled bad"
     if specificity is not None:
-        return f"It passes {_percent(1 - specificity)} of bad answers, and none is labelled good"
+        bad = _percent(1 - specificity)
+        return f"The judge passes {bad} of bad answers, and no answer is labelled good"
     return ""
 
 

@@ -33,7 +33,7 @@ MOVER_METHOD: Final = "sum of two shares, from their Wilson limits"
 NO_GOOD_NOTE: Final = "no answer is labelled good"
 NO_BAD_NOTE: Final = "no answer is labelled bad"
 NO_LABEL_NOTE: Final = "no verdict has a label"
-NO_SIDE_NOTE: Final = "needs labels of both kinds"
+NO_SIDE_NOTE: Final = "needs answers labelled good and answers labelled bad"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from studies.domain import Estimate
 
 MAX_GROUPS: Final = 100
 """Maximum number of groups of items that the jackknife leaves out in turn, to limit its time."""
-GROUPED_METHOD: Final = "groups of items left out in turn, t"
+GROUPED_METHOD: Final = "jackknife over groups of items, Student's t"
 NO_SPREAD_NOTE: Final = "all scores or all labels are equal"
 NO_LABEL_NOTE: Final = "no score has a label"
 

@@ -76,10 +76,13 @@ def refusal_reason(rates: PassFailRates) -> str:
     if youden.value < MIN_YOUDEN:
         return (
             f"no correction: sensitivity + specificity − 1 is {youden.value:.2f}, "
-            f"below {MIN_YOUDEN}; the judge hardly tells good from bad"
+            f"below {MIN_YOUDEN}; the judge hardly distinguishes good from bad answers"
         )
     if youden.low is None or youden.low <= MIN_YOUDEN_LIMIT:
-        return "no correction: the labels do not show that the judge tells good from bad"
+        return (
+            "no correction: the labels do not show that the judge distinguishes good from bad "
+            "answers"
+        )
     return ""
 
 

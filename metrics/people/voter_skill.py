@@ -37,7 +37,8 @@ MAX_SKILL: Final = 2.0
 raise an estimate above 1 and the interval must include this variation."""
 TOO_MANY_PEOPLE_NOTE: Final = f"computed for up to {MAX_PEOPLE} people"
 NOT_SHARED_NOTE: Final = (
-    f"needs {MIN_SHARED_COMPARISONS} decisive votes shared with two people who also share votes"
+    f"needs {MIN_SHARED_COMPARISONS} decisive votes on the same comparisons as other people, and "
+    "two of these people with votes on the same comparison"
 )
 
 

@@ -19,7 +19,7 @@ from metrics.estimation.measures import CellKey, GroupedFrame
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 
-BOUNDS_METHOD: Final = "bounds: every missing verdict completed in the worst way"
+BOUNDS_METHOD: Final = "bounds: lowest and highest value that the missing verdicts allow"
 NOTHING_PLANNED_NOTE: Final = "no comparison was planned in several orders"
 
 

@@ -18,7 +18,9 @@ from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, bui
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK
 
-NO_REPEATED_SETS_NOTE: Final = "no comparison was read in all orders and repeated in one of them"
+NO_REPEATED_SETS_NOTE: Final = (
+    "no comparison has a verdict in all orders and a repeat in one of them"
+)
 
 
 def _order_effect_tally(evidence: GroupedFrame) -> MeasureTally:

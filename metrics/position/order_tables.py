@@ -24,7 +24,7 @@ from metrics.position.order_tests import (
 )
 from studies.frames.frame import TIE
 
-NO_PAIRS_NOTE = "no pair was read in both orders"
+NO_PAIRS_NOTE = "no pair has a verdict in both orders"
 _READ_COLUMNS = (
     *row_selection.ORDER_KEY,
     "options",

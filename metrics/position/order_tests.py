@@ -70,7 +70,9 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
     lean = np.asarray(leans, np.int64)
     lean = lean[lean != 0]
     if len(lean) == 0:
-        return OrderTest("items", 0.0, 1.0, None, 0, "no item leans")
+        return OrderTest(
+            "items", 0.0, 1.0, None, 0, "no item has more flips in one direction than in the other"
+        )
     total, sizes = abs(int(lean.sum())), np.abs(lean)
     if sizes.sum() > MAX_EXACT_FLIPS:
         p = 2 * float(stats.norm.sf(total / math.sqrt(float((sizes**2).sum()))))
@@ -178,7 +180,7 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
     primacy, recency = int((lean > 0).sum()), int((lean < 0).sum())
     table = both_orders_table(frame)
     if len(sets) == 0:
-        empty = "no pair was read in both orders"
+        empty = "no pair has a verdict in both orders"
         names = ("items", "sign", "mcnemar", "mcnemar_corrected", "stuart_maxwell", "bowker")
         return {name: OrderTest(name, None, None, None, 0, empty) for name in names}
     return {
@@ -251,7 +253,7 @@ def permutation_test(
     sets = arrange_order_sets(frame, options)
     if len(sets.choice) == 0:
         return OrderTest(
-            "permutation", None, None, None, 0, "no comparison was read in all its orders"
+            "permutation", None, None, None, 0, "no comparison has a verdict in all its orders"
         )
     observed = float(_chi_square_distance(_slot_histogram(sets.slots(sets.choice), options)))
     exact = _exact_histograms(sets, options)

@@ -18,8 +18,8 @@ from metrics.position.position_tallies import two_order_sets
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
-NO_SETS_NOTE: Final = "no comparison was read in all its orders"
-NO_PAIRS_NOTE: Final = "no pair was read in both orders"
+NO_SETS_NOTE: Final = "no comparison has a verdict in all its orders"
+NO_PAIRS_NOTE: Final = "no pair has a verdict in both orders"
 NO_REPEATS_NOTE: Final = "no comparison was repeated in the same order"
 SHARE: Final = "share"
 

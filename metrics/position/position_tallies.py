@@ -251,7 +251,7 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
     distance = lambda totals: np.sqrt(np.maximum(1 - statistic(totals), 0))  # noqa: E731
     floor = math.sqrt(1 / (2 * (n if value > 0 else items) * math.log(sum(sizes))))
     error = jackknife_error(sums, distance)
-    method = "item jackknife t on √(1 − H)"
+    method = "jackknife over items, Student's t, on √(1 − entropy)"
     if not math.isfinite(error):
         return Estimate(value, None, None, n, items, measure.unit, 0.95, method, ONE_ITEM_NOTE)
     centre, half = (
@@ -297,7 +297,7 @@ def _entropy_estimate(
     """
     if share.value is None:
         return unknown_estimate(measure.empty, measure.unit)
-    method = "first-slot share's Wilson interval, as entropy"
+    method = "Wilson interval of the first-position share, converted to entropy"
     if share.low is None or share.high is None:
         return replace(share, value=value, unit=measure.unit, method=method)
     top = 1.0 if share.low <= 0.5 <= share.high else max(low, high)

@@ -30,7 +30,7 @@ RunMode = Literal["dual", "single", "first"]
 verdict by itself. first: only verdicts that show the baseline first, as from a judge called
 once."""
 
-ONE_ORDER_NOTE: Final = "judged in one order only: no mean of two orders"
+ONE_ORDER_NOTE: Final = "judged in one order only, so there is no mean of two orders"
 MAX_GAP_WITHIN_ONE: Final = 1 + 1e-9
 """Largest difference that counts as within 1, with a tolerance for rounding."""
 

@@ -118,11 +118,11 @@ def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[st
     sizes = sorted({int(n) for n in table["options"]})
     note = join_notes(
         rule if rule != "default" else "",
-        f"{table.attrs['left_out']} left out: not every trial has a readable choice"
+        f"items left out because a trial has no readable choice: {table.attrs['left_out']}"
         if table.attrs["left_out"]
         else "",
         f"N = {', '.join(map(str, sizes))}" if len(sizes) > 1 else "",
-        "" if sizes else "no item was read in all its rotations",
+        "" if sizes else "no item has a readable choice in all its rotations",
     )
     parts = {
         name: mean_estimate(table[name], item, "score", (0, 1), note)
@@ -147,7 +147,11 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
         bool,
     )
     if not usable.any():
-        reason = "" if len(table) == 0 else "the chance level is known for N rotations, N up to 10"
+        reason = (
+            ""
+            if len(table) == 0
+            else "the chance level is known only for all N rotations of up to 10 options"
+        )
         return unknown_estimate(join_notes(note, reason), "corrected score")
     counted = table.loc[usable]
     random = counted["options"].map(RANDOM_GRADE).to_numpy(np.float64)
@@ -173,7 +177,7 @@ def grade_measure(part: Literal["grade", "entropy", "choice"] = "grade") -> Meas
         table = grade_table(evidence.frame)
         return build_tally(table, table[part], 1)
 
-    empty = "no item was read in all its rotations"
+    empty = "no item has a readable choice in all its rotations"
     return Measure(
         f"grade:{part}" if part != "grade" else "grade", "score", tally, "mean", (0, 1), empty
     )

@@ -24,13 +24,13 @@ PRINTED_BY: Final[Mapping[str, str]] = {
     "is wrong",
     "right_in_both_orders": "LLMBar (correct in both), position-consistent accuracy: both orders "
     "right; a tie or an unusable reply is wrong",
-    "orders_merged": "JudgeBench: the orders merged, right if more verdicts are right than wrong; "
-    "ties and unusable replies do not count for either side",
+    "orders_merged": "JudgeBench: the two orders are merged; right if more verdicts are right "
+    "than wrong; ties and unusable replies count neither as right nor as wrong",
     "unusable_as_tie": "RewardBench (generative judges): each verdict alone; a tie or an unusable "
     "reply is half right",
 }
 """Accuracy -> the source that prints it and its rule."""
-_ONE_ORDER_NOTE: Final = "no pair was asked in both orders"
+_ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:

@@ -38,7 +38,7 @@ from studies.domain import Estimate
 START_RATING: Final = 1000.0
 ELO_PER_LOGIT: Final = 400.0 / math.log(10.0)
 
-NOT_LINKED_NOTE: Final = "no battle links it to another model"
+NOT_LINKED_NOTE: Final = "no battle connects this model with another model"
 NO_BATTLES_NOTE: Final = "no readable verdict"
 ONE_ITEM_NOTE: Final = "one item: no interval"
 NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be computed"
@@ -47,18 +47,21 @@ REGULARISED_NOTE: Final = (
     f"shown with {PSEUDO_COUNT:g} wins added to both sides of every pair"
 )
 LOWER_BOUND_NOTE: Final = (
-    "lower limit: one side won every battle that separates the two, so there is no upper limit"
+    "lower limit: the first model's group won every battle against the second model's group, so "
+    "there is no upper limit"
 )
 UPPER_BOUND_NOTE: Final = (
-    "upper limit: one side lost every battle that separates the two, so there is no lower limit"
+    "upper limit: the first model's group lost every battle against the second model's group, "
+    "so there is no lower limit"
 )
 NO_WIN_CHAIN_NOTE: Final = "no chain of wins leads from either of the two to the other"
-LIMIT_METHOD: Final = "Bradley–Terry, exact limit, items"
+LIMIT_METHOD: Final = "Bradley–Terry, exact limit by items"
 MAX_CONTESTANTS_WITH_LIMITS: Final = 40
 """Maximum number of contestants for which limits of unbounded gaps are computed: each limit takes
 some dozen fits, for hundreds of contestants that is minutes."""
 TOO_MANY_CONTESTANTS_NOTE: Final = (
-    f"wins go one way only; limits are computed for at most {MAX_CONTESTANTS_WITH_LIMITS} models"
+    "one group of models won every battle against the other; limits are computed for at most "
+    f"{MAX_CONTESTANTS_WITH_LIMITS} models"
 )
 MAX_LIMIT_PAIRS: Final = 400
 """Maximum number of unbounded gaps whose significance enters the ranks."""
@@ -109,7 +112,7 @@ class Leaderboard:
 
     @property
     def method(self) -> str:
-        return "Bradley–Terry, item sandwich, t"
+        return "Bradley–Terry, sandwich variance by item, t interval"
 
     @cached_property
     def _quantile(self) -> float:

@@ -37,8 +37,8 @@ from studies.frames.frame import SEP
 METHOD: Final = "conditional logit"
 NO_CHOICES_NOTE: Final = "no readable choice"
 ONE_ORDER_NOTE: Final = (
-    "position and content cannot be separated in the orders that were read: run rotations; "
-    "strengths include the effect of position"
+    "position and content cannot be separated with these orders: run rotations; strengths "
+    "include the effect of position"
 )
 NOT_CROSSED_NOTE: Final = (
     "each label is always in the same position: cross the labels to separate the two effects"

@@ -25,7 +25,7 @@ NO_SPREAD_NOTE: Final = "all items agree exactly: no interval can be computed"
 INFINITE_NOTE: Final = (
     f"all verdicts go one way: no finite fit; shown with {PSEUDO_COUNT:g} added to each side"
 )
-SANDWICH_METHOD: Final = "item sandwich, t"
+SANDWICH_METHOD: Final = "sandwich variance by item, t interval"
 
 Mask = npt.NDArray[np.bool_]
 

@@ -28,9 +28,12 @@ from studies.domain import Estimate
 TieTreatment = Literal["half", "davidson"]
 
 RUN_BOTH_ORDERS_NOTE: Final = (
-    "position and content cannot be separated in the orders that were read: run both orders"
+    "position and content cannot be separated with these orders: run both orders"
 )
-TRANSITIVITY_NOTE: Final = "no pair was read in both orders: identified through transitivity only"
+TRANSITIVITY_NOTE: Final = (
+    "no pair has usable verdicts in both orders: the position term is identified only through "
+    "transitivity"
+)
 NO_VERDICTS_NOTE: Final = "no readable verdict"
 
 

@@ -21,10 +21,15 @@ from studies.domain import Estimate
 
 TieModelName = Literal["davidson", "rao-kupper"]
 
-SCALE_NOTE: Final = "logits of this tie model: not comparable with half-win Bradley–Terry"
+SCALE_NOTE: Final = (
+    "in logits of this tie model: not comparable with Bradley–Terry ratings that count a tie as "
+    "half a win"
+)
 NO_TIES_NOTE: Final = "no ties: the tie parameter is dropped"
 ALL_TIES_NOTE: Final = "only ties: all models are equal and the tie parameter is unbounded"
-SEVERAL_GROUPS_NOTE: Final = "the models form groups that never met: fit each group separately"
+SEVERAL_GROUPS_NOTE: Final = (
+    "the models form groups that were never compared with each other: fit each group separately"
+)
 NO_BATTLES_NOTE: Final = "no readable verdict"
 
 

@@ -22,7 +22,11 @@ class RuleWords:
 
 
 _FIXED: Final = {
-    "single": RuleWords("One call", "random order; the baseline", "Ask {judge} once"),
+    "single": RuleWords(
+        "One call",
+        "in a random order; the other rules are compared with this one",
+        "Ask {judge} once",
+    ),
     "agree": RuleWords(
         "Both orders must agree",
         "undecided unless both name the same winner",
@@ -30,17 +34,17 @@ _FIXED: Final = {
     ),
     "pool": RuleWords(
         "Both orders, added up",
-        "a win and a tie count as a win; win and loss: undecided",
+        "a win and a tie count as a win; a win and a loss are undecided",
         "Ask {judge} in both orders and add up the two verdicts",
     ),
     "graded": RuleWords(
         "Both orders, graded",
-        "sign of the mean score: probabilities, margins or points",
+        "the mean score of both orders decides (from probabilities, margins or points)",
         "Ask {judge} in both orders and average the graded replies",
     ),
     "calibrated": RuleWords(
         "One call, calibrated",
-        "score minus the position effect, measured on other items",
+        "the score minus the position effect measured on other items decides",
         "Ask {judge} once and subtract its position effect",
     ),
     "rotations": RuleWords(
@@ -67,7 +71,7 @@ def words_of_id(id: str, judges: Sequence[str]) -> RuleWords:
         return RuleWords(
             f"Both orders, graded, margin {value}",
             f"undecided where the mean score is below {value}",
-            f"Ask {{judge}} in both orders and decide only from a mean score of {value} on",
+            f"Ask {{judge}} in both orders and decide only if the mean score is at least {value}",
         )
     if kind.startswith("repeats"):
         return _repeat_words(int(float(value)), both=kind.endswith("-both"))
@@ -101,8 +105,8 @@ def _prompt_words(name: str) -> RuleWords:
         name = name.removesuffix("+pool")
         return RuleWords(
             f"Prompt {name}, both orders",
-            "another prompt of this study, added up",
-            f"Ask {{judge}} with the prompt {name} in both orders and add up",
+            "another prompt of this study; both verdicts added up",
+            f"Ask {{judge}} with the prompt {name} in both orders and add up the two verdicts",
         )
     return RuleWords(
         f"Prompt {name}, one call",
@@ -131,13 +135,15 @@ def _jury_words(id: str, judges: Sequence[str]) -> RuleWords:
     title = f"{count.capitalize()} judges"
     if id == "round-robin":
         return RuleWords(
-            f"{title} take turns", f"{panel}, one judge per item", f"Let {panel} take turns"
+            f"{title} take turns",
+            f"{panel}, one judge per item",
+            f"Let {panel} judge in turn, one judge per item",
         )
     if id == "opposite":
         return RuleWords(
             f"{title}, opposite orders",
-            f"{judges[0]} one order, {judges[1]} the other",
-            f"Ask {panel} once each, in opposite orders, and add up",
+            f"{judges[0]} sees one order, {judges[1]} the other",
+            f"Ask {panel} once each, in opposite orders, and add up the verdicts",
         )
     if id == "jury":
         return RuleWords(

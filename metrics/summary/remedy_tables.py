@@ -22,7 +22,7 @@ def render_remedies(section: Json) -> Iterator[str]:
     left_out = ", ".join(f"{count:,} {why}" for why, count in truth["left_out"].items())
     yield f"{truth['comparisons']:,} comparisons with {truth['source']} (left out: {left_out})"
     for name in truth.get("judges_left_out", ()):
-        yield f"left out, both orders on less than half of the comparisons: {name}"
+        yield f"left out, because both orders exist on less than half of the comparisons: {name}"
     if "recommendation" in section:
         yield section["recommendation"]["sentence"]
     for judge, prompts in section["rules"].items():
@@ -31,7 +31,7 @@ def render_remedies(section: Json) -> Iterator[str]:
             yield _row(HEADINGS)
             yield from (_rule_row(id, [judge], line) for id, line in rules.items())
     for name, jury in section.get("juries", {}).items():
-        chosen = " (picked: highest agreement here)" if jury["picked"] else ""
+        chosen = " (chosen: highest agreement in this study)" if jury["picked"] else ""
         yield f"\n{name}{chosen}, against one call of {jury['baseline']}"
         yield _row(HEADINGS)
         lines = {

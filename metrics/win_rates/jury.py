@@ -114,7 +114,7 @@ def _win_rate_bounds(
             0,
             "share",
             1.0,
-            "bounds: all undecided cases lost, all won",
+            "bounds: all undecided cases lost, or all won",
             f"{int(missing[code])} of {all_cases} undecided",
         )
     return table

@@ -106,7 +106,15 @@ def _controlled_win_rate(data: tuple[Floats, Floats, Ints], name: str) -> Estima
     beta, covariance, items = fit_logit(design, outcome, item, shrink)
     value = float(expit(beta[0]))
     estimate = Estimate(
-        value, None, None, len(outcome), items, "share", 0.95, "logit, item sandwich", note
+        value,
+        None,
+        None,
+        len(outcome),
+        items,
+        "share",
+        0.95,
+        "logistic regression, sandwich variance by item",
+        note,
     )
     if items < 2:
         return replace(estimate, note=join_notes(note, "one item: no interval"))
@@ -120,7 +128,9 @@ def _design_matrix(gap: Floats) -> tuple[Floats, str]:
     spread = float(gap.std())
     one = np.ones((len(gap), 1))
     if spread == 0:
-        return one, join_notes(DESCRIPTIVE_NOTE, "all length differences equal: term dropped")
+        return one, join_notes(
+            DESCRIPTIVE_NOTE, "all length differences are equal: the length term is dropped"
+        )
     return np.concatenate([one, np.tanh(gap / spread)[:, None]], axis=1), DESCRIPTIVE_NOTE
 
 

@@ -194,6 +194,6 @@ def _missing_bounds(sums: Floats) -> Estimate:
         0,
         UNIT,
         1.0,
-        "bounds: every missing verdict completed in the worst way",
+        "bounds: values of the missing verdicts that make the difference smallest and largest",
         f"{missing} of {planned} verdicts missing",
     )

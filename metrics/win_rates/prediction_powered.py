@@ -32,7 +32,7 @@ from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 
 PPI_METHOD: Final = "people's votes corrected by the judge (PPI++), Wilson, effective n by items"
-NO_VOTES_NOTE: Final = "no votes on its pairs"
+NO_VOTES_NOTE: Final = "no votes on pairs of this model"
 NO_JUDGE_NOTE: Final = "no judge verdict on the pairs people voted on"
 ALL_VOTED_NOTE: Final = "people voted on every pair: the judge adds nothing"
 NOT_NARROWER_NOTE: Final = "the judge's verdicts do not narrow the interval: votes alone are used"

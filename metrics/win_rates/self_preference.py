@@ -28,7 +28,7 @@ from metrics.win_rates.length_effects import fit_logit
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 
-NOT_ADJUSTED_NOTE = "not quality-adjusted"
+NOT_ADJUSTED_NOTE = "not adjusted for the quality of the answers"
 RIDGE = 1e-6
 
 
@@ -125,7 +125,7 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
         own = safe_divide(totals[..., 0], totals[..., 1])
         return own - safe_divide(totals[..., 2], totals[..., 3])
 
-    note = "people never preferred the own family, or always did"
+    note = "people never preferred the judge's own family, or always did"
     got = jackknife_estimate(sums, statistic, len(parts), "difference of shares", (-1, 1), note)
     if got.value is None:
         return got
@@ -159,7 +159,7 @@ def own_family_term(frame: pd.DataFrame) -> Estimate:
     if items < 2:
         return Estimate(value, None, None, len(rows), items, "logit", note=NOT_ADJUSTED_NOTE)
     half = float(student_t_quantile(items)) * error
-    method = "Bradley–Terry with position and own-family terms, item sandwich"
+    method = "Bradley–Terry with position and own-family terms, sandwich variance by item"
     return Estimate(
         value,
         value - half,

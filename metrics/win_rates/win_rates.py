@@ -208,7 +208,7 @@ DEFAULT_RULES: Final = ("pooled", "exclude")
 BY_PROBABILITY: Final = "by label probabilities"
 _COMBINE_NOTES: Final = {
     "pooled": "each order counts separately",
-    "strict": "both orders merged, a win needs both",
+    "strict": "both orders merged, a win needs both orders",
     "majority": "both orders merged, a win and a tie is a win",
     "graded": "both orders merged by the mean of their graded replies",
 }
@@ -383,7 +383,7 @@ def _total_points(rows: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Int
 
 
 def _bounds_estimate(won: float, n: int, missing: int) -> Estimate:
-    method = "bounds: all missing verdicts lost, all won"
+    method = "bounds: all missing verdicts lost, or all won"
     note = f"{missing} of {n + missing} verdicts missing"
     if n + missing == 0:
         return unknown_estimate("no verdicts", "share")

@@ -67,16 +67,16 @@ class ReadLimits:
         """Check the bytes unpacked so far; `packed` is the size of a gzip file on disk, else 0."""
         if size > max(self.unpacked_bytes, self.file_bytes):
             raise unpacked_too_large(name)
-        if packed and size > _RATIO_FREE_BYTES and size > packed * self.ratio:
-            raise SourceError(
-                f"{name}: unpacks to more than {self.ratio} times its size; if that is expected, "
-                "unpack it first"
-            )
+        if packed:
+            self._check_ratio(size, packed, name)
 
     def check_archive(self, size: int, packed: int, name: str) -> None:
         """Check the stated size of all entries of a zip archive together."""
         if size > self.archive_bytes:
             raise unpacked_too_large(name)
+        self._check_ratio(size, packed, name)
+
+    def _check_ratio(self, size: int, packed: int, name: str) -> None:
         if size > _RATIO_FREE_BYTES and size > packed * self.ratio:
             raise SourceError(
                 f"{name}: unpacks to more than {self.ratio} times its size; if that is expected, "

@@ -77,9 +77,9 @@ def parse_number(row: Row, column: str, where: str) -> float | None:
         ) from None
 
 
-def parse_time(row: Row, column: str = "tstamp") -> float:
-    """Return a time stamp in seconds; 0 if it is missing or not a number."""
-    value = row.get(column)
+def parse_time(row: Row) -> float:
+    """Return the time stamp `tstamp` in seconds; 0 if it is missing or not a number."""
+    value = row.get("tstamp")
     try:
         return max(float(value), 0.0) if value is not None else 0.0
     except (TypeError, ValueError):

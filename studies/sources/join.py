@@ -178,13 +178,13 @@ def _check_join_columns(table: SourceTable, on: tuple[str, ...]) -> None:
 ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion", "text")
 
 
-def answer_column(table: SourceTable, contestant: str, taken: Iterable[str] = ()) -> str:
+def answer_column(table: SourceTable, contestant: str) -> str:
     """Return the column with a contestant's answers.
 
     It is the only column with a matching name, else the only one that is not part of the join key.
     Several candidates are an error, because a guess could take another model's answers.
     """
-    others = [name for name in table.columns if name not in _KEY_COLUMNS and name not in set(taken)]
+    others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]
     partial = [name for name in others if any(word in name.casefold() for word in ANSWER_WORDS)]
     for candidates in (exact, partial, others):

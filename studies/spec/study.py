@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from studies.domain import JudgeSpec
 from studies.errors import StudyError, file_error_advice
@@ -19,8 +19,6 @@ from studies.spec.study_fields import PAIR_ORDERS as PAIR_ORDERS
 from studies.spec.study_fields import PROTOCOLS as PROTOCOLS
 from studies.spec.study_fields import DataSpec as DataSpec
 from studies.spec.study_fields import Study as Study
-
-Combine = Literal["pooled", "strict", "majority"]
 
 
 def load_study(path: Path) -> Study:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.samples import each
+
 PROBE = Path(__file__).parents[2] / "assets" / "probe"
 ITEMS = [json.loads(line) for line in (PROBE / "items.jsonl").read_text("utf-8").splitlines()]
 BY_ID = {item["id"]: item for item in ITEMS}
@@ -35,8 +37,8 @@ INTENDED = {
     ("flawed", "offtopic"): ("flawed", 2),
 }
 
-each_item = pytest.mark.parametrize("item", ITEMS, ids=lambda item: item["id"])
-each_visual_item = pytest.mark.parametrize("item", VISUAL, ids=lambda item: item["id"])
+each_item = each("item", ITEMS, lambda item: item["id"])
+each_visual_item = each("item", VISUAL, lambda item: item["id"])
 
 
 def sizes(text: str) -> tuple[int, int]:

@@ -15,10 +15,10 @@ from judges.planning.plan import asks_of, make_plan
 from metrics.__main__ import main as metrics_main
 from studies.errors import SourceError
 from studies.sources.load import load_source
-from studies.spec.examples import ExampleStudy, load_examples
 from studies.spec.presets import PRESETS
 from studies.spec.study import DataSpec, dump_study, load_study, parse_study
 from studies.store.store import Store
+from tests.example_studies import ExampleStudy, load_examples
 from tests.samples import sample
 
 ALL = {example.path.stem: example for example in load_examples()}

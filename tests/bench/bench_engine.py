@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -181,43 +181,39 @@ def in_hand(server: JudgeProcess, seconds: float = 5.0) -> float:
     return statistics.fmean(seen)
 
 
-def under_faults(share: float, *, every_attempt: bool = False) -> Line:
-    """Throughput with transient faults, beside a bare loop that retries; a server for each side,
-    because its faults depend on how often it has seen a request."""
-    faults = transient_fault_rules(share, every_attempt=every_attempt)
-    server = ("--latency", "0.06", "--totals-only", "--faults", faults)
+def beside_bare(
+    work: str, *options: str, judge: Mapping[str, Any] | None = None, **peer: Any
+) -> Line:
+    """Throughput beside a bare loop; a server for each side, because its faults depend on how
+    often it has seen a request. `peer`: options of the loop."""
+    server = ("--latency", "0.06", "--totals-only", *options)
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
         bodies = [planned.call.messages for planned in asks_of(plan)]
-    with JudgeProcess(*server) as endpoint_of_peer:
-        peer = bare_round(endpoint_of_peer.base_url, bodies, FAULTY_IN_FLIGHT, retries=5)
+    with JudgeProcess(*server) as of_peer:
+        bare = bare_round(of_peer.base_url, bodies, FAULTY_IN_FLIGHT, **peer)
     engine = Engine()
-    with JudgeProcess(*server) as own_endpoint:
-        ours = engine_round(engine, own_endpoint.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT)
+    with JudgeProcess(*server) as own:
+        ours = engine_round(engine, own.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT, **(judge or {}))
     engine.close()
-    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
+    note = f"{ours.seconds:.1f} s, the loop {bare.seconds:.1f} s"
+    return Line(f"throughput / bare {work}", ours.rate / bare.rate, 0.8, note=note)
+
+
+def under_faults(share: float, *, every_attempt: bool = False) -> Line:
+    """Throughput with transient faults, beside a bare loop that retries."""
+    faults = transient_fault_rules(share, every_attempt=every_attempt)
     attempts = " on every attempt" if every_attempt else ""
-    work = f"throughput / bare loop with retries, {share:.0%} faults{attempts}"
-    return Line(work, ours.rate / peer.rate, 0.8, note=note)
+    work = f"loop with retries, {share:.0%} faults{attempts}"
+    return beside_bare(work, "--faults", faults, retries=5)
 
 
 def with_hung_calls(share: float = 0.15) -> Line:
     """Transient faults of which a quarter are calls that hang; both sides give up after 5 s."""
     rules = json.loads(transient_fault_rules(share))
     rules[3] = {**rules[3], "kind": "timeout", "seconds": 30.0}
-    server = ("--latency", "0.06", "--totals-only", "--faults", json.dumps(rules))
-    with tempfile.TemporaryDirectory() as folder:
-        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
-        bodies = [planned.call.messages for planned in asks_of(plan)]
-    with JudgeProcess(*server) as of_peer:
-        peer = bare_round(of_peer.base_url, bodies, FAULTY_IN_FLIGHT, retries=5, timeout=5.0)
-    engine = Engine()
-    with JudgeProcess(*server) as own:
-        ours = engine_round(engine, own.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT, timeout_s=5)
-    engine.close()
-    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
-    work = f"throughput / bare loop, {share:.0%} faults with hung calls"
-    return Line(work, ours.rate / peer.rate, 0.8, note=note)
+    work, faults = f"loop, {share:.0%} faults with hung calls", json.dumps(rules)
+    return beside_bare(work, "--faults", faults, judge={"timeout_s": 5}, retries=5, timeout=5.0)
 
 
 def with_hedged_calls() -> list[Line]:
@@ -244,33 +240,13 @@ def with_hedged_calls() -> list[Line]:
 
 def streamed_replies() -> Line:
     """Throughput of streamed replies, beside a bare loop that streams."""
-    with tempfile.TemporaryDirectory() as folder:
-        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
-        bodies = [planned.call.messages for planned in asks_of(plan)]
-    engine = Engine()
-    with JudgeProcess("--latency", "0.06", "--totals-only") as server:
-        peer = bare_round(server.base_url, bodies, FAULTY_IN_FLIGHT, stream=True)
-        ours = engine_round(engine, server.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT, stream=True)
-    engine.close()
-    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
-    return Line("throughput / bare streaming loop", ours.rate / peer.rate, 0.8, note=note)
+    return beside_bare("streaming loop", judge={"stream": True}, stream=True)
 
 
 def reasoned_replies() -> Line:
     """Throughput of replies with a block of reasoning, beside a bare loop that does not read it."""
     thinking = json.dumps([{"kind": "think_block"}])
-    with tempfile.TemporaryDirectory() as folder:
-        plan = plan_for(Path(folder), "http://127.0.0.1:9/v1", FAULTY_CALLS, FAULTY_IN_FLIGHT)
-        bodies = [planned.call.messages for planned in asks_of(plan)]
-    engine = Engine()
-    with JudgeProcess("--latency", "0.06", "--totals-only", "--faults", thinking) as server:
-        peer = bare_round(server.base_url, bodies, FAULTY_IN_FLIGHT)
-        ours = engine_round(engine, server.base_url, FAULTY_CALLS, FAULTY_IN_FLIGHT)
-    engine.close()
-    note = f"{ours.seconds:.1f} s, the loop {peer.seconds:.1f} s"
-    return Line(
-        "throughput / bare loop, replies with reasoning", ours.rate / peer.rate, 0.8, note=note
-    )
+    return beside_bare("loop, replies with reasoning", "--faults", thinking)
 
 
 def finished_again() -> Line:

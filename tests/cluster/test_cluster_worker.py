@@ -47,7 +47,6 @@ def server() -> Iterator[JudgeServer]:
 
 def a_plan(folder: Path, url: str, asks: int = 12, **more: Any) -> Plan:
     judge_more = more.pop("judge", {})
-    folder.mkdir(exist_ok=True)
     return study_plan(folder, [endpoint(url, **judge_more)], items=asks, **more)
 
 
@@ -104,8 +103,7 @@ def test_the_ledger_equals_the_bill_with_retries(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
     server.schedule(first_attempt(Fault("server_error")))
-    plan = a_plan(tmp_path / "data", server.base_url)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, store=store)
     asker = EndpointWorker(job_of(plan, tmp_path / "shards"))
     for table in tables(plan, store, tmp_path):
         asker(table)
@@ -120,8 +118,7 @@ def test_a_batch_that_is_done_again_asks_only_what_its_shards_do_not_hold(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
     """As Ray does when a worker dies: the whole batch comes again, to another worker."""
-    plan = a_plan(tmp_path / "data", server.base_url)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, store=store)
     (table,) = tables(plan, store, tmp_path, size=12)
     job = job_of(plan, tmp_path / "shards")
     EndpointWorker(job)(table.slice(0, 7))
@@ -136,8 +133,7 @@ def test_a_wrong_key_stops_the_judge_and_its_asks_stay_pending(
     store: Store, tmp_path: Path
 ) -> None:
     with JudgeServer(api_keys=["right"]) as server:
-        plan = a_plan(tmp_path / "data", server.base_url)
-        save_plan(plan, store)
+        plan = a_plan(tmp_path / "data", server.base_url, store=store)
         (table,) = tables(plan, store, tmp_path, size=12)
         asker = EndpointWorker(job_of(plan, tmp_path / "shards"))
         report = asker(table).to_pylist()
@@ -156,8 +152,9 @@ def test_a_worker_without_the_variable_says_so_and_asks_nothing(
     server: JudgeServer, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOBODY_SET_THIS", raising=False)
-    plan = a_plan(tmp_path / "data", server.base_url, judge={"api_key_env": "NOBODY_SET_THIS"})
-    save_plan(plan, store)
+    plan = a_plan(
+        tmp_path / "data", server.base_url, judge={"api_key_env": "NOBODY_SET_THIS"}, store=store
+    )
     (table,) = tables(plan, store, tmp_path, size=12)
     (row,) = EndpointWorker(job_of(plan, tmp_path / "shards"))(table).to_pylist()
     assert "NOBODY_SET_THIS is not set" in row["stopped"]
@@ -170,8 +167,9 @@ def test_the_key_is_in_no_file(
     """Not in the asks, not in the shards, not even where the provider repeats it in an error."""
     monkeypatch.setenv("WORKERS_KEY", SECRET)
     with JudgeServer(api_keys=[SECRET], echo_key=True) as server:
-        plan = a_plan(tmp_path / "data", server.base_url, judge={"api_key_env": "WORKERS_KEY"})
-        save_plan(plan, store)
+        plan = a_plan(
+            tmp_path / "data", server.base_url, judge={"api_key_env": "WORKERS_KEY"}, store=store
+        )
         (table,) = tables(plan, store, tmp_path, size=12)
         job = job_of(plan, tmp_path / "shards")
         refused = EndpointWorker(replace(job, allowed=frozenset()))(table).to_pylist()
@@ -187,8 +185,7 @@ def test_the_key_is_in_no_file(
 def test_asks_are_leased_and_another_process_gets_none_of_them(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server.base_url)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, store=store)
     somebody, nobody = RunJournal(store), "9-dead"  # one that is alive, one that is not
     try:
         alive = AskRounds(plan, store, somebody.owner.id)
@@ -208,16 +205,14 @@ def test_a_round_holds_what_fits_into_the_budget_at_worst(
     # The worst case of an ask: 4,096 tokens out at $8 a million are $0.0328, the prompt less than
     # $0.003. So $0.10 has room for two asks, not for three.
     assert PRICE["output"] == 8.0
-    plan = a_plan(tmp_path / "data", server.base_url, budget_usd=0.1)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, budget_usd=0.1, store=store)
     assert len(AskRounds(plan, store, "me").lease_next()) == 2
 
 
 def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server.base_url, 6)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, 6, store=store)
     rounds = AskRounds(plan, store, "me")
     keys = [ask.key for _, ask in store.pending_asks("small", "judge", -1, 10)]
     with engine() as made:  # meanwhile
@@ -229,8 +224,7 @@ def test_what_another_run_answers_between_look_and_lease_is_not_asked_again(
 def test_what_failed_in_this_run_is_not_asked_again_by_it(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server.base_url, 3)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, 3, store=store)
     rounds = AskRounds(plan, store, "me")
     (table,) = tables(plan, store, tmp_path, size=12)
     server.schedule(containing("question 1\n", Fault("server_error")))
@@ -268,8 +262,7 @@ def replied(plan: Plan, job: RayJob, table: pa.Table, texts: list[str]) -> pa.Ta
 def test_replies_of_own_weights_are_read_by_the_same_rules(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server.base_url, 5)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, 5, store=store)
     (table,) = tables(plan, store, tmp_path, size=12)
     job = job_of(plan, tmp_path / "shards")
     texts = [
@@ -294,9 +287,8 @@ def test_replies_of_own_weights_are_read_by_the_same_rules(
 def test_label_probabilities_of_own_weights_are_read(store: Store, tmp_path: Path) -> None:
     plan = a_plan(
         tmp_path / "data", "http://127.0.0.1:9/v1", 1, judge={"read": "probabilities"},
-        prompts=["brief-letters"],
+        prompts=["brief-letters"], store=store
     )  # fmt: skip
-    save_plan(plan, store)
     (table,) = tables(plan, store, tmp_path)
     job = job_of(plan, tmp_path / "shards")
     row = table.to_pylist()[0]
@@ -331,8 +323,7 @@ def test_weights_for_nobody_are_refused(server: JudgeServer, tmp_path: Path) -> 
 def test_rows_of_asks_come_back_as_they_were(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server.base_url, 3, labels="crossed")
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server.base_url, 3, labels="crossed", store=store)
     sent = AskRounds(plan, store, "me").lease_next()
     (path,) = write_asks(sent, tmp_path / "asks", 10)
     table = pq.read_table(path)

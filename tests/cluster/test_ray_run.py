@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from studies.store.store import Store
 from tests.conftest import ROOT
 from tests.judge_server import JudgeServer, NoCache, judge
 from tests.judges.small_studies import write_items
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.slow,
@@ -84,13 +84,6 @@ def descendants(pid: int) -> dict[int, str]:
     return found
 
 
-def wait_for(what: str, true: object, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():  # type: ignore[operator]
-        assert time.monotonic() < end, f"waited {seconds:.0f} s for {what}"
-        time.sleep(0.1)
-
-
 def answered(server: JudgeServer) -> int:
     return int(server.bill.totals.calls)
 
@@ -115,12 +108,12 @@ def test_a_worker_and_then_the_driver_die_and_the_store_is_complete(
     driver = drive(study)
     folder = study.with_name("e.db-shards") / "small"
     try:
-        wait_for("both workers", lambda: len(askers_of(driver)) == 2 or driver.poll() is not None)
-        wait_for("a shard", lambda: find_shards(folder) or driver.poll() is not None)
+        until(lambda: len(askers_of(driver)) == 2 or driver.poll() is not None)
+        until(lambda: find_shards(folder) or driver.poll() is not None)
         assert driver.poll() is None, driver.communicate()[0]
         os.kill(askers_of(driver)[0], signal.SIGKILL)
         before = answered(server)
-        wait_for("answers after a worker died", lambda: answered(server) >= before + 60)
+        until(lambda: answered(server) >= before + 60)
     finally:
         end(driver)
 

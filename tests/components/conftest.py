@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
-from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 
 STUDY = """
 name: two judges
@@ -27,12 +24,14 @@ noise_floor: 0.5
 @pytest.fixture(scope="session")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store = Store(tmp_path_factory.mktemp("judged") / "evenhand.db")
-    engine = Engine()
-    plan = make_plan(parse_study(STUDY, "test", Path()))
-    save_plan(plan, store)
-    run = engine.start(plan, store)
-    assert run.wait(60)
-    assert run.snapshot().state == "done"
+    run_text(store, STUDY)
     yield store
-    engine.close()
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def module_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """An empty store for all tests of a file."""
+    store = Store(tmp_path_factory.mktemp("module") / "evenhand.db")
+    yield store
     store.close()

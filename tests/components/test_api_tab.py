@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from studies.store.store import Store
 from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
 from tests.page_words import pattern
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 NAME = "two judges"
@@ -62,11 +62,10 @@ def test_a_study_is_planned_run_and_looked_at(served: tuple[Client, str]) -> Non
     client, _ = served
     assert client.predict(STUDY, api_name="/plan_study")["asks"] == 8
     client.predict(STUDY, api_name="/run_study")
-    end = time.monotonic() + 30
-    while (status := client.predict("asked by a program", api_name="/run_status"))[
-        "state"
-    ] == "running" and time.monotonic() < end:
-        time.sleep(0.1)
+    until(
+        lambda: client.predict("asked by a program", api_name="/run_status")["state"] != "running"
+    )
+    status = client.predict("asked by a program", api_name="/run_status")
     assert status["state"] == "done"
     assert status["counts"]["ok"] == 8
     page = client.predict("asked by a program", 2, 3, api_name="/judgements")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 from components.study.tab import start_study
+from judges.__main__ import main as command_line
 from judges.engine.engine import Engine
 from studies.store.store import Store
 
-ROOT = Path(__file__).parents[2]
 STUDY = """
 name: twice
 data: {source: probe, count: 10, seed: 7}
@@ -34,19 +30,10 @@ def test_the_page_and_the_command_line_give_the_same_judgements(tmp_path):
     engine.close()
     file = tmp_path / "study.yaml"
     file.write_text(text, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "judges",
-        "run",
-        str(file),
-        "--store",
-        str(tmp_path / "cli.db"),
-    ]
-    first = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert first.returncode == 0, first.stderr
+    command = ["run", str(file), "--store", str(tmp_path / "cli.db")]
+    assert command_line(command) == 0
     typed = Store(tmp_path / "cli.db")
     assert told(typed, name) == told(page, name) != []
     calls = typed.read("SELECT count(*) FROM attempts").fetchone()
-    assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+    assert command_line(command) == 0
     assert typed.read("SELECT count(*) FROM attempts").fetchone() == calls

@@ -13,8 +13,9 @@ from judges.engine.engine import Engine
 from judges.engine.run import Run
 from judges.planning.plan import Plan, make_plan, save_plan
 from studies.domain import Judgement
-from studies.spec.study import study_from_mapping
+from studies.spec.study import parse_study, study_from_mapping
 from studies.store.store import Store
+from tests.judge_server import JudgeServer
 
 QUICK = RunSettings(first_backoff=0.01, deadline=5.0)
 PRICE = {"input": 2.0, "output": 8.0, "cache_read": 1.0, "cache_write": 3.0}
@@ -35,8 +36,16 @@ def endpoint(url: str, name: str = "judge", **more: Any) -> dict[str, Any]:
     return {"name": name, "model": "judge", "base_url": url, "price": PRICE, **more}
 
 
-def study_plan(folder: Path, judges: list[dict[str, Any]], items: int = 3, **more: Any) -> Plan:
-    """`items` asks per judge: one pair an item, in one order."""
+def study_plan(
+    folder: Path,
+    judges: list[dict[str, Any]],
+    items: int = 3,
+    *,
+    store: Store | None = None,
+    **more: Any,
+) -> Plan:
+    """`items` asks per judge: one pair an item, in one order; saved if a store is given."""
+    folder.mkdir(exist_ok=True)
     path = write_items(folder / "items.jsonl", items)
     values = {
         "name": "small",
@@ -46,7 +55,21 @@ def study_plan(folder: Path, judges: list[dict[str, Any]], items: int = 3, **mor
         "orders": "one",
         **more,
     }
-    return make_plan(study_from_mapping(values, folder=folder))
+    plan = make_plan(study_from_mapping(values, folder=folder))
+    if store is not None:
+        save_plan(plan, store)
+    return plan
+
+
+def written_study(folder: Path, judge: str, items: int, more: str = "") -> Path:
+    """A study file of as many asks, for commands; `judge` and `more` are its YAML."""
+    source, study = write_items(folder / "items.jsonl", items), folder / "study.yaml"
+    study.write_text(
+        f"name: small\ndata: {{source: {source}}}\nprompts: [visit-reference-free]\norders: one\n"
+        f"judges:\n  - {{name: judge, model: judge, {judge}}}\n{more}",
+        encoding="utf-8",
+    )
+    return study
 
 
 @contextmanager
@@ -56,6 +79,12 @@ def engine() -> Iterator[Engine]:
         yield made
     finally:
         made.close()
+
+
+def start_small(made: Engine, store: Store, folder: Path, server: JudgeServer, **more: Any) -> Run:
+    """A run of a small study at one judge, not waited for; `more`: see study_plan."""
+    plan = study_plan(folder, [endpoint(server.base_url)], store=store, **more)
+    return made.start(plan, store, settings=QUICK)
 
 
 def run_through(
@@ -72,6 +101,14 @@ def run_through(
         run = made.start(plan, store, keys=keys, settings=settings)
         assert run.wait(seconds), f"still {run.snapshot()}"
     return run
+
+
+def run_text(store: Store, text: str, folder: Path | None = None) -> Plan:
+    """The plan of a study file after a whole run, in an engine of its own."""
+    plan = make_plan(parse_study(text, "test", folder or Path()))
+    run = run_through(plan, store, settings=RunSettings(), seconds=120)
+    assert run.state == "done", run.reason
+    return plan
 
 
 def judgements(store: Store, study: str = "small") -> list[Judgement]:

@@ -16,6 +16,7 @@ from metrics.__main__ import main as metrics_command
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.frame import NO_PICK, TIE
+from studies.sources.load import ASSETS_FOLDER
 from studies.store.store import Store
 from tests.metrics.battle_frames import golden
 from tests.page_words import pattern
@@ -155,3 +156,28 @@ def test_remedies_name_rules_with_their_price() -> None:
     assert found.recommendation.split()[0] in found._repr_html_()
     with pytest.raises(SourceError, match=pattern("no comparison", "known better")):
         eh.remedies(small_table().rename(columns={"a": "first", "b": "second", "w": "winner"}))
+
+
+def test_the_larger_recorded_judge_is_better_than_a_coin_and_no_rule_improves_it() -> None:
+    """Its replies counted from the file: right calls, and comparisons that both orders decide."""
+    from evenhand.recorded_demo import demo_study
+
+    lines = (ASSETS_FOLDER / "demo" / "second.jsonl").read_text().splitlines()
+    right: dict[tuple[str, str], list[bool]] = {}
+    for judgement in map(json.loads, lines):
+        ask, pick = judgement["ask"], judgement["verdict"]["pick"]
+        if not ask["noise"]:
+            (other,) = {*ask["shown"]} - {"precise"}
+            right.setdefault((ask["item"], other), []).append(ask["shown"][pick] == "precise")
+    agreed = [orders[0] for orders in right.values() if len({*orders}) == 1]
+    assert len(right) == 128
+
+    found = eh.remedies(demo_study("second"))
+    rules = found.table.set_index("rule")
+    assert rules.loc["single", "agreement"] == pytest.approx(
+        sum(sum(o) for o in right.values()) / 256
+    )
+    assert rules.loc["agree", "decided"] == pytest.approx(len(agreed) / 128)
+    assert rules.loc["agree", "right_when_decided"] == pytest.approx(sum(agreed) / len(agreed))
+    assert rules.loc["single", "agreement_low"] > 0.7
+    assert found.section["recommendation"]["rule"] is None

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
 from metrics.__main__ import main, render_tables
 from metrics.summary.summary import summarise_frame
-from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 from tests.samples import sample
 
@@ -38,14 +36,7 @@ ALWAYS = {"elo", "bradley_terry", "win_rate", "head_to_head", "position", "count
 
 
 def run_into(store: Store, name: str, more: str = "") -> None:
-    engine = Engine()
-    try:
-        plan = make_plan(parse_study(STUDY.format(name=name, more=more), "test", Path()))
-        save_plan(plan, store)
-        run = engine.start(plan, store)
-        assert run.wait(60) and run.snapshot().state == "done"
-    finally:
-        engine.close()
+    run_text(store, STUDY.format(name=name, more=more))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeProcess
 from tests.judges.engine.test_endpoint_failures import check_kills, check_kills_under_faults
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, engine, study_plan
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,7 +65,7 @@ from pathlib import Path
 from judges.engine.engine import Engine
 from judges.planning.plan import load_stored_plan
 from studies.store.store import Store
-from tests.judges.engine.test_run import resident, until
+from tests.judges.engine.test_run import resident
 store = Store(Path(sys.argv[1]) / "store.db")
 run = Engine().start(load_stored_plan(store, "small"), store)
 until(lambda: run.snapshot().done > 2000, 600)

@@ -9,8 +9,8 @@ import pytest
 
 from judges.__main__ import main
 from studies.domain import USABLE_STATUSES
-from studies.spec.examples import ExampleStudy, load_examples
 from studies.store.store import Store
+from tests.example_studies import ExampleStudy, load_examples
 
 ALL = {example.path.stem: example for example in load_examples()}
 ASKS = {

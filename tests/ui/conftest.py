@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.samples import ALL
+from tests.waiting import free_port
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -34,12 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents and not item.get_closest_marker("core"):
             item.add_marker(pytest.mark.extra)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class App:
@@ -77,7 +73,13 @@ class App:
         self.log.close()
 
 
-@pytest.fixture(scope="module")
+def share_in_make_test(fixture_name: str, config: pytest.Config) -> str:
+    """Scope of the app: the few browser tests of `make test` share one. In `make test-all` each
+    file has its own, so that it finds the store of a newcomer."""
+    return "module" if ALL else "session"
+
+
+@pytest.fixture(scope=share_in_make_test)
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     running = App(tmp_path_factory.mktemp("page") / "evenhand.db")
     yield running
@@ -101,6 +103,12 @@ def choose(page, door: str, *files: Path) -> None:
     with page.expect_file_chooser() as chooser:
         page.locator(f"#eh-door-{door}").click()
     chooser.value.set_files([str(file) for file in files])
+
+
+def address(page) -> str:
+    """The address as the page has it now: `page.url` changes only while Playwright is called, so
+    a loop that waits for it may wait in vain."""
+    return str(page.evaluate("location.href"))
 
 
 def open_view(page, name: str) -> None:

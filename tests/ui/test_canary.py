@@ -20,7 +20,7 @@ from tests.canary_forms import CANARY, found_in
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judge_server.asked import Asked
 from tests.ui.conftest import App, show_file
-from tests.ui.test_study_page import wait_for
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -92,8 +92,8 @@ def write_study(page, name: str, url: str, count: int) -> None:
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(STUDY.format(name=name, url=url, count=count))
-    wait_for(lambda: f"name: {name}" in page.locator("#eh-yaml .cm-content").inner_text())
-    wait_for(lambda: page.locator("#eh-run").is_visible())
+    until(lambda: f"name: {name}" in page.locator("#eh-yaml .cm-content").inner_text())
+    until(lambda: page.locator("#eh-run").is_visible())
 
 
 def failures(page) -> str:
@@ -125,7 +125,7 @@ def test_a_typed_key_is_found_nowhere_whatever_the_endpoint_does_with_it(
         other = opened(browser, app, answers)  # another visitor, while the key is held
         _run_into_errors_and_a_silence(page, server)
         other.goto(f"{app.url}/?study=canary&tab=run")
-        wait_for(lambda: "Authorization was [key]" in other.locator("#eh-replies").inner_text())
+        until(lambda: "Authorization was [key]" in other.locator("#eh-replies").inner_text())
         assert set(sent) == {CANARY}
         for who, seen in (("the visitor", page), ("another visitor", other)):
             searched.look(f"page of {who}", seen.content())
@@ -158,9 +158,9 @@ def _type_a_key_and_move_the_judge(page, server, other_host, foreign: list[str])
     page.get_by_label("Change judge").first.click()
     page.locator("#f-judge-0-key").fill(CANARY)
     write_study(page, "moved on", other_host.base_url, 3)
-    wait_for(lambda: "key removed" in page.locator("#eh-judges").inner_text())
+    until(lambda: "key removed" in page.locator("#eh-judges").inner_text())
     page.locator("""#eh-judges [data-errand*='"judge": "judge"']""").click()
-    wait_for(lambda: foreign)
+    until(lambda: foreign)
     assert foreign == ["none"]
 
 
@@ -170,25 +170,25 @@ def _test_with_a_key_that_is_refused(page, server) -> None:
     page.get_by_label("Change judge").first.click()
     page.locator("#f-judge-0-key").fill(CANARY)
     page.locator(".eh-drawer.on .ft").get_by_text("Test: 1 call").click()
-    wait_for(lambda: "refused the API key" in page.locator("#eh-judges").inner_text())
+    until(lambda: "refused the API key" in page.locator("#eh-judges").inner_text())
     page.keyboard.press("Escape")
     page.locator(".eh-drawer.on").wait_for(state="detached")
 
 
 def _run_with_a_key_that_is_refused(page, server) -> None:
     page.locator("#eh-run").click()
-    wait_for(lambda: "refused the API key" in failures(page))
+    until(lambda: "refused the API key" in failures(page))
     page.locator("#eh-run-key input").fill(CANARY)
     server.schedule(always(Fault("server_error", echo_key=True)))
     page.locator("#eh-run-key-go").click()
-    wait_for(lambda: "The server had an error" in page.locator("body").inner_text())
+    until(lambda: "The server had an error" in page.locator("body").inner_text())
 
 
 def _run_to_the_end_with_a_key_typed_again(page, server) -> None:
     server.schedule()
     page.locator("#eh-run-key input").fill(CANARY)
     page.locator("#eh-run-key-go").click()
-    wait_for(lambda: "Authorization was [key]" in page.locator("#eh-replies").inner_text())
+    until(lambda: "Authorization was [key]" in page.locator("#eh-replies").inner_text())
 
 
 def _run_into_errors_and_a_silence(page, server) -> None:
@@ -197,9 +197,9 @@ def _run_into_errors_and_a_silence(page, server) -> None:
     write_study(page, "canary two", server.base_url, 12)
     before = server.bill.totals.calls
     page.locator("#eh-run").click()
-    wait_for(lambda: server.bill.totals.calls > before + 2)
+    until(lambda: server.bill.totals.calls > before + 2)
     server.schedule(always(Fault("timeout", seconds=60)))
-    wait_for(lambda: server.app.in_flight > 0)
+    until(lambda: server.app.in_flight > 0)
 
 
 def _look_at_the_process(app, searched: Searched) -> None:

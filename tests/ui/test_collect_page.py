@@ -6,7 +6,9 @@ import json
 
 import pytest
 from test_accessibility import settle, violations
-from test_study_page import file_of, wait_for
+from test_study_page import file_of
+
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -31,28 +33,26 @@ def said(page) -> str:
 def test_an_item_and_its_caption_become_versions_that_the_study_reads(visit, app, tmp_path):
     page = opened(visit)
     page.locator("#eh-new-instruction textarea").fill("What stands on the table?")
-    wait_for(lambda: "25 of 200" in page.locator("#eh-collect .eh-length").first.inner_text())
+    until(lambda: "25 of 200" in page.locator("#eh-collect .eh-length").first.inner_text())
     picture = tmp_path / "cup.png"
     picture.write_bytes(PNG)
     page.locator("#eh-new-images input[type=file]").set_input_files(str(picture))
     page.locator("#eh-new-images").get_by_text("cup").first.wait_for()
     page.locator("#eh-save-item").click()
-    wait_for(lambda: "needs a public licence" in said(page))
+    until(lambda: "needs a public licence" in said(page))
     assert page.locator("#eh-new-instruction textarea").input_value()  # nothing typed is lost
     page.get_by_label("Licence of the images").fill("CC0 1.0")
     page.keyboard.press("Enter")
     page.locator("#eh-save-item").click()
-    wait_for(lambda: "probe.v2.jsonl: 65 items" in said(page))
-    wait_for(lambda: "uploads/probe.v2.jsonl" in file_of(page))
+    until(lambda: "probe.v2.jsonl: 65 items" in said(page))
+    until(lambda: "uploads/probe.v2.jsonl" in file_of(page))
     assert page.locator("#eh-new-instruction textarea").input_value() == ""
     page.locator("#eh-collect").get_by_text("Dense caption", exact=True).click()
-    wait_for(
-        lambda: "What stands on the table?" in page.locator("#eh-caption-preview").inner_text()
-    )
+    until(lambda: "What stands on the table?" in page.locator("#eh-caption-preview").inner_text())
     page.locator("#eh-caption textarea").fill("A table. On it a blue cup.")
     page.locator("#eh-save-caption").click()
-    wait_for(lambda: "probe.v3.jsonl" in said(page))
-    wait_for(lambda: "uploads/probe.v3.jsonl" in file_of(page))
+    until(lambda: "probe.v3.jsonl" in said(page))
+    until(lambda: "uploads/probe.v3.jsonl" in file_of(page))
     uploads = next(app.store.parent.rglob("probe.v3.jsonl")).parent
     before, after = (
         [json.loads(line) for line in (uploads / f"probe.v{k}.jsonl").read_text().splitlines()]

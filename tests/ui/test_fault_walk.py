@@ -21,8 +21,8 @@ from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
-from tests.ui.conftest import free_port
-from tests.ui.test_page import asked, wait_for
+from tests.ui.test_page import asked
+from tests.waiting import free_port, until
 
 pytestmark = [
     pytest.mark.browser,
@@ -64,7 +64,7 @@ def started(visit, name: str):
     """The page on which a run is on and some answers are there."""
     page = visit(f"tab=run&study={quote(name)}")
     page.locator("#eh-start").click()
-    wait_for(lambda: asked(page)[0] >= 2)
+    until(lambda: asked(page)[0] >= 2)
     return page
 
 
@@ -85,7 +85,7 @@ def ends(page, app, name: str, asks: int = ASKS) -> None:
                 button.click()
         return False
 
-    wait_for(over, 180)
+    until(over, 180)
 
 
 def evidence(app, name: str) -> dict[str, int]:
@@ -101,7 +101,7 @@ def test_a_network_that_ends_is_told_and_the_run_goes_on_when_it_is_back(visit, 
     with JudgeServer(port=port, latency=pace) as server:
         name = planned("network", server)
         page = started(visit, name)
-    told = wait_for(lambda: "Retrying." in notices(page) and notices(page))
+    told = until(lambda: "Retrying." in notices(page) and notices(page))
     assert "cannot reach" in told or "lost" in told or "unreachable" in told
     assert "nothing is lost" in told
     with JudgeServer(port=port):
@@ -118,7 +118,7 @@ def test_a_disk_that_is_full_is_told_and_the_run_goes_on_when_there_is_room(
         unlimited = resource.RLIM_INFINITY
         resource.prlimit(app.process.pid, resource.RLIMIT_FSIZE, (log + 4096, unlimited))
         try:
-            told = wait_for(lambda: "cannot be written" in notices(page) and notices(page))
+            told = until(lambda: "cannot be written" in notices(page) and notices(page))
             assert "make room" in told and "Received replies are held" in told
         finally:
             resource.prlimit(app.process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
@@ -136,13 +136,13 @@ def test_a_store_that_is_removed_comes_back_and_that_is_told(visit, app, planned
         page = started(visit, name)
         for tail in ("", "-wal", "-shm"):
             app.store.with_name(app.store.name + tail).unlink(missing_ok=True)
-        told = wait_for(lambda: "The store file was restored." in notices(page) and notices(page))
+        told = until(lambda: "The store file was restored." in notices(page) and notices(page))
         assert "nothing is lost" in told
         pace.seconds = 0
         ends(page, app, name)
         assert server.bill.totals.calls == ASKS
     page.reload()
-    wait_for(lambda: page.locator("#eh-run-finding h1").count() and asked(page) == (ASKS, ASKS))
+    until(lambda: page.locator("#eh-run-finding h1").count() and asked(page) == (ASKS, ASKS))
 
 
 STUDY = """
@@ -165,7 +165,7 @@ def test_an_embedded_judge_that_is_killed_is_started_again(visit, app):
     store.close()
     page = visit("tab=run&study=killed")
     page.locator("#eh-start").click()
-    wait_for(lambda: asked(page)[0] >= 1, 180)
+    until(lambda: asked(page)[0] >= 1, 180)
     children = [pid for pid in children_of(app.process.pid) if "embedded" in command(pid)]
     assert children, "the embedded judge is a process of its own"
     for pid in children:

@@ -11,7 +11,8 @@ from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
-from tests.ui.test_page import wait_for
+from tests.ui.conftest import address
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 NAME = "Followed"
@@ -39,18 +40,18 @@ def partial(page) -> int | None:
 def test_results_follow_a_run_to_its_end(visit, study):
     page = visit(f"tab=run&study={quote(NAME)}")
     page.locator("#eh-start").click()
-    wait_for(lambda: page.locator("#eh-pause").is_visible())
+    until(lambda: page.locator("#eh-pause").is_visible())
     page.get_by_role("tab", name="Results", exact=True).click()
-    first = wait_for(lambda: partial(page))
+    first = until(lambda: partial(page))
     assert page.locator("#eh-results-finding h1").count() == 0
-    later = wait_for(lambda: (now := partial(page)) != first and (now or "ended"))
+    later = until(lambda: (now := partial(page)) != first and (now or "ended"))
     assert later != "ended" and later > first, "the run was too short to see a refresh"
-    title = wait_for(lambda: page.locator("#eh-results-finding h1").count() and
+    title = until(lambda: page.locator("#eh-results-finding h1").count() and
                      page.locator("#eh-results-finding h1").inner_text())  # fmt: skip
     assert title and partial(page) is None
     page.get_by_role("tab", name="Run", exact=True).click()
-    wait_for(lambda: page.locator("#eh-run-finding h1").inner_text() == title)
+    until(lambda: page.locator("#eh-run-finding h1").inner_text() == title)
     page.locator("#eh-see-results").click()
     page.locator("#eh-over-ranking").get_by_role("button", name="Ranking and Elo").click()
     page.wait_for_selector("#eh-leaders table")
-    wait_for(lambda: "view=Ranking" in page.url and "tab=results" in page.url)
+    until(lambda: "view=Ranking" in address(page) and "tab=results" in address(page))

@@ -13,7 +13,8 @@ import pytest
 
 from studies.store.store import Store
 from tests.components.server.test_foreign_sites import STUDY
-from tests.ui.conftest import BROWSERS, QUIET, App, free_port, playwright
+from tests.ui.conftest import BROWSERS, QUIET, App, playwright
+from tests.waiting import free_port
 
 pytestmark = pytest.mark.browser
 SITE = "evil.example"

@@ -7,8 +7,6 @@ limits the sizes of files, which the kernel refuses in the same place.
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +15,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.judge_server import JudgeServer
+from tests.small_disk import filled, mounted
 from tests.ui.conftest import App
 from tests.ui.test_fault_walk import Pace, ends, notices, saved, started
-from tests.ui.test_page import wait_for
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.browser,
@@ -31,15 +30,8 @@ ASKS = 30
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """64 MB in memory."""
-    folder = tmp_path_factory.mktemp("disk")
-    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"NO MOUNT HERE: a full file system is not tested ({error})")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with mounted(tmp_path_factory.mktemp("disk")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +42,6 @@ def app(disk: Path) -> Iterator[App]:
         running = App(disk / "evenhand.db")
     yield running
     running.close()
-
-
-@contextlib.contextmanager
-def filled(disk: Path) -> Iterator[None]:
-    """Not a block is left, until it ends."""
-    ballast = disk / "ballast"
-    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as out:
-        while out.write(bytes(65536)):
-            pass
-    with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as out:
-        while out.write(b"x"):
-            pass
-    yield
-    ballast.unlink()
 
 
 @pytest.fixture
@@ -77,7 +55,7 @@ def test_a_run_pauses_and_says_why_and_goes_on_when_there_is_room(visit, app, di
         name = planned("on a small disk", server)
         page = started(visit, name)
         with filled(disk):
-            told = wait_for(lambda: "disk is full" in notices(page) and notices(page))
+            told = until(lambda: "disk is full" in notices(page) and notices(page))
             assert "free some space" in told and "Received replies are held" in told
         pace.seconds = 0
         page.locator("#eh-run-notices").get_by_role("button", name="Try again").click()
@@ -104,19 +82,19 @@ def test_exports_votes_and_saving_say_that_the_disk_is_full(visit, app, disk, pl
             for _ in range(2):  # and again: the buttons of the same page answer at once
                 page.fill(".eh-vote [data-comment]", "typed before")
                 page.click(".choice >> nth=0")
-                wait_for(lambda: page.get_attribute(".eh-vote", "data-tried") not in (None, *tries))
+                until(lambda: page.get_attribute(".eh-vote", "data-tried") not in (None, *tries))
                 tries.add(page.get_attribute(".eh-vote", "data-tried"))
                 assert "Your vote is not saved" in page.inner_text(".eh-vote .said")
                 assert page.input_value(".eh-vote [data-comment]") == "typed before"
         page.click(".choice >> nth=0")
-        wait_for(lambda: page.inner_text(".eh-vote [role=status]").startswith("1 of"))
+        until(lambda: page.inner_text(".eh-vote [role=status]").startswith("1 of"))
         assert page.locator(".eh-vote .said").count() == 0
         assert page.input_value(".eh-vote [data-comment]") == ""
         with filled(disk):
             page.locator("#eh-share").click()
             for button in ("#eh-export-jsonl", "#eh-export-report"):
                 page.locator(button).click()
-                wait_for(lambda: "make room" in toasts(page).lower())
+                until(lambda: "make room" in toasts(page).lower())
                 assert str(disk) not in toasts(page)
                 for close in page.locator(".toast-close").all():
                     close.click()

@@ -17,7 +17,8 @@ from components.results.view_drawing import PAIR_VIEWS
 from studies.store.store import Store
 from tests.ui.conftest import App, choose, open_filters, open_view, outside, show_file
 from tests.ui.hostile import ALL, CONTROLS, HARM, NAMES, PAYLOADS, STUDY, VOTER, fill
-from tests.ui.test_page import tab, wait_for
+from tests.ui.test_page import tab
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ def test_in_every_view_of_the_results(watched):
     for view in PAIR_VIEWS:
         open_view(page, view)
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
-        wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
+        until(lambda panel=panel: len(panel.inner_text()) > 200)
         page.wait_for_timeout(600)
         harmless(page)
         assert shows(page, PAYLOADS[1]), view
@@ -100,7 +101,7 @@ def test_in_inspect_in_the_run_in_votes_and_in_what_is_shared(watched):
         page.wait_for_timeout(900)
         harmless(page)
     page.locator("#eh-share").click()
-    wait_for(lambda: page.locator("#eh-link").text_content())
+    until(lambda: page.locator("#eh-link").text_content())
     harmless(page)
 
 
@@ -160,7 +161,7 @@ def test_as_the_name_and_the_comment_of_a_voter(watched, app):
     harmless(page)
     page = watched(f"{HERE}&tab=results&view=Agreement")
     open_view(page, "People")
-    wait_for(lambda: shows(page, VOTER))
+    until(lambda: shows(page, VOTER))
     harmless(page)
 
 
@@ -203,7 +204,7 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     for view in PAIR_VIEWS:
         open_view(page, view)
         panel = page.locator(".eh-view [role=tabpanel] >> visible=true").first
-        wait_for(lambda panel=panel: len(panel.inner_text()) > 200)
+        until(lambda panel=panel: len(panel.inner_text()) > 200)
         page.wait_for_timeout(600)
         harmless(page)
         assert shows(page, PAYLOADS[1]), view
@@ -212,7 +213,7 @@ def test_on_the_page_of_a_frozen_study(browser, frozen):
     harmless(page)
     assert shows(page, PAYLOADS[0]) and page.locator("mark").count()
     page.locator("#eh-share").click()
-    wait_for(lambda: page.locator("#eh-link").text_content())
+    until(lambda: page.locator("#eh-link").text_content())
     with page.expect_download() as fetched:
         page.locator("#eh-export-jsonl").click()
     assert re.fullmatch(r"[a-z0-9-]{1,80}\.jsonl", fetched.value.suggested_filename)

@@ -8,7 +8,7 @@ from tests.canary_forms import CANARY
 from tests.judge_server import JudgeServer
 from tests.judge_server.asked import Asked
 from tests.ui.conftest import App
-from tests.ui.test_study_page import wait_for
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -50,8 +50,8 @@ def open_file(page, path, text: str) -> None:
         page.locator("#eh-file-menu").get_by_text("Open a study file").click()
     chooser.value.set_files(path)
     name = text.splitlines()[0].removeprefix("name: ")
-    wait_for(lambda: page.locator("#eh-study input").input_value() == name)
-    wait_for(lambda: page.locator("#eh-run").is_visible())
+    until(lambda: page.locator("#eh-study input").input_value() == name)
+    until(lambda: page.locator("#eh-run").is_visible())
 
 
 def judges(page) -> str:
@@ -66,18 +66,18 @@ def test_a_key_typed_for_one_host_is_not_sent_to_another_under_the_same_name(vis
         page.get_by_label("Change gpt").first.click()
         box = page.locator("#f-judge-0-key")
         box.fill("k" * 513)
-        wait_for(lambda: "more than 512 characters" in judges(page))
+        until(lambda: "more than 512 characters" in judges(page))
         box.fill(CANARY)
         at = first.base_url.removesuffix("/v1")
-        wait_for(lambda: f"key set, goes to {at} only" in judges(page))
+        until(lambda: f"key set, goes to {at} only" in judges(page))
         page.locator(".eh-drawer.on .ft").get_by_text("Test: 1 call").click()
-        wait_for(lambda: mine.keys)
+        until(lambda: mine.keys)
         page.keyboard.press("Escape")
         page.locator(".eh-drawer.on").wait_for(state="detached")
         open_file(page, path, STUDY.format(name="sent to me", url=second.base_url, more=""))
-        wait_for(lambda: f"key removed: it was typed for {at}" in judges(page))
+        until(lambda: f"key removed: it was typed for {at}" in judges(page))
         page.locator("#eh-try").click()
-        wait_for(lambda: theirs.keys)
+        until(lambda: theirs.keys)
     assert mine.keys == [CANARY]
     assert CANARY not in theirs.keys
 
@@ -89,12 +89,12 @@ def test_a_variable_goes_to_a_new_host_only_after_the_button_is_pressed(visit, t
         text = STUDY.format(name="wants", url=server.base_url, more=f", api_key_env: {VARIABLE}")
         open_file(page, tmp_path / "study.yaml", text)
         asked = f"This study wants to send ${VARIABLE} to {at}."
-        wait_for(lambda: asked in page.locator("#eh-study-said").inner_text())
+        until(lambda: asked in page.locator("#eh-study-said").inner_text())
         page.locator("#eh-try").click()
-        wait_for(lambda: "wants to send" in page.locator(".toast-wrap").inner_text())
+        until(lambda: "wants to send" in page.locator(".toast-wrap").inner_text())
         assert listener.keys == []
         page.get_by_role("button", name=f"Allow ${VARIABLE} for {at}").first.click()
-        wait_for(lambda: asked not in page.locator("#eh-study-said").inner_text())
+        until(lambda: asked not in page.locator("#eh-study-said").inner_text())
         page.locator("#eh-try").click()
-        wait_for(lambda: listener.keys)
+        until(lambda: listener.keys)
     assert set(listener.keys) == {CANARY}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
 from judges.models.weights import WeightsMissing, find_weights
 from studies.store.store import Store
-from tests.ui.conftest import open_filters, open_view, show_settings, use_judge
+from tests.ui.conftest import address, open_filters, open_view, show_settings, use_judge
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -18,30 +18,26 @@ def tab(page, name: str) -> None:
     page.get_by_role("tab", name=name, exact=True).first.click()
 
 
+NOT_SHOWN = (0, -1)
+
+
 def asked(page) -> tuple[int, int]:
+    """Calls done and planned on the Run tab, NOT_SHOWN until it shows them."""
     text = page.locator("#eh-run-finding").inner_text()
     found = re.search(r"([\d,]+) of ([\d,]+) calls done", text)
-    assert found, text
+    if not found:
+        return NOT_SHOWN
     done, planned = (int(part.replace(",", "")) for part in found.groups())
     return done, planned
 
 
-def wait_for(check, seconds: float = 120.0):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if value := check():
-            return value
-        time.sleep(0.2)
-    raise AssertionError("waited in vain")
-
-
 def use_simulated(page, name: str) -> None:
     """The form set to a simulated judge on twelve items, under a name."""
-    use_judge(page, "embedded", "Favours the first")
+    use_judge(page, "embedded", "Favours the first answer")
     show_settings(page)
     page.get_by_label("Name of the study").fill(name)
     page.get_by_label("Name of the study").press("Enter")
-    wait_for(lambda: page.locator("#eh-study input").input_value() == name)
+    until(lambda: page.locator("#eh-study input").input_value() == name)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -82,8 +78,8 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     page.wait_for_selector("#eh-matrix td button")
     page.locator("#eh-matrix table.wide tbody tr").first.locator("td button").first.click()
     page.wait_for_selector(".eh-inspect-open .eh")
-    wait_for(lambda: "judges item" in page.locator(".eh-inspect-open").first.inner_text())
-    assert "tab=inspect" in page.url
+    until(lambda: "judges item" in page.locator(".eh-inspect-open").first.inner_text())
+    assert "tab=inspect" in address(page)
     page.locator(".eh-inspect-open h3").first.click(trial=True)  # nothing lies over it
     tab(page, "Results")
     page.wait_for_selector("#eh-flips .eh-btn")
@@ -91,14 +87,14 @@ def test_a_click_on_a_cell_opens_the_judgements_behind_it(visit):
     flips = int(button.inner_text().replace("Open", "").replace(",", ""))
     button.click()
     listed = page.locator(".eh-inspect-list").first
-    wait_for(lambda: f" of {flips:,}" in listed.inner_text() or f"{flips:,}" in listed.inner_text())
+    until(lambda: f" of {flips:,}" in listed.inner_text() or f"{flips:,}" in listed.inner_text())
     page.go_back()
     selected = "#eh-tabs > .tab-wrapper [role=tab][aria-selected=true]"
-    wait_for(lambda: page.locator(selected).inner_text() == "Results")
+    until(lambda: page.locator(selected).inner_text() == "Results")
     page.locator("#eh-matrix td button").first.wait_for(state="visible")
-    assert "tab=results" in page.url
+    assert "tab=results" in address(page)
     page.go_forward()
-    wait_for(lambda: page.locator(selected).inner_text() == "Inspect")
+    until(lambda: page.locator(selected).inner_text() == "Inspect")
 
 
 def test_a_filter_redraws_the_finding(visit):
@@ -115,8 +111,8 @@ def test_a_filter_redraws_the_finding(visit):
         "new MouseEvent('mousedown', {bubbles: true})))"
     )
     assert said == "Drawing\u2026"  # a slow machine says that it draws
-    wait_for(lambda: page.locator("#eh-matrix table.wide tbody tr").count() == 1)
-    wait_for(lambda: not page.locator("#eh-drawing").is_visible())
+    until(lambda: page.locator("#eh-matrix table.wide tbody tr").count() == 1)
+    until(lambda: not page.locator("#eh-drawing").is_visible())
     assert before > 1
 
 
@@ -124,18 +120,18 @@ def test_a_filter_redraws_the_finding(visit):
 def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
     page = visit("tab=study")
     use_simulated(page, "From the form")
-    wait_for(lambda: "calls" in page.locator("#eh-run").inner_text())
+    until(lambda: "calls" in page.locator("#eh-run").inner_text())
     page.locator("#eh-run").click()
-    wait_for(lambda: "From the form" in page.locator("#eh-run-finding").inner_text())
-    done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)
+    until(lambda: "From the form" in page.locator("#eh-run-finding").inner_text())
+    done, planned = until(lambda: (n := asked(page))[0] == n[1] and n)
     assert done == planned > 20
     page.wait_for_selector("#eh-live-share .main-svg")
     page.wait_for_selector("#eh-live-elo .main-svg")
     tab(page, "Results")
     open_view(page, "Position bias")
     page.wait_for_selector("#eh-matrix td button")
-    link = wait_for(lambda: "study=From" in page.url and "tab=results" in page.url and page.url)
-    other = visit(link.split("?", 1)[1].replace("__theme=light&", ""))
+    until(lambda: "study=From" in address(page) and "tab=results" in address(page))
+    other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
     other.wait_for_selector("#eh-matrix td button")
     assert other.locator("#eh-study input").input_value() == "From the form"
     assert "judges are simulated" in other.locator(".eh-src").last.inner_text()
@@ -143,7 +139,7 @@ def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visi
 
 def test_running_a_finished_study_again_asks_nothing(visit, app):
     page = visit("study=From the form&tab=run")
-    done, planned = wait_for(lambda: asked(page))
+    done, planned = until(lambda: (n := asked(page)) != NOT_SHOWN and n)
     assert done == planned
     assert not page.locator("#eh-start").is_visible()
     store = Store(app.store)
@@ -156,7 +152,7 @@ def test_a_study_that_cannot_be_run_says_what_is_wrong(visit):
     use_simulated(page, "Broken")
     page.get_by_label("Change favours-first").click()
     page.get_by_text("Remove this judge").click()
-    wait_for(lambda: "choose a judge" in page.locator("#eh-plan").inner_text())
+    until(lambda: "choose a judge" in page.locator("#eh-plan").inner_text())
     assert not page.locator("#eh-run").is_visible()
     page.locator("#eh-plan").get_by_role(
         "button", name="Choose a judge"
@@ -172,24 +168,24 @@ def test_the_embedded_judge_runs_live_and_survives_a_reload(visit, app):
         pytest.skip(f"NO WEIGHTS: {error}")
     page = visit()
     page.locator("#eh-again").click()
-    wait_for(lambda: "Twenty items, live" in page.locator("#eh-run-finding").inner_text())
+    until(lambda: "Twenty items, live" in page.locator("#eh-run-finding").inner_text())
     assert asked(page)[1] == 40
-    wait_for(lambda: asked(page)[0] >= 3, 180)
+    until(lambda: asked(page)[0] >= 3, 180)
     page.wait_for_selector("#eh-live-elo .main-svg")
     before = asked(page)[0]
-    assert "tab=run" in page.url
+    assert "tab=run" in address(page)
     page.reload()
     page.wait_for_selector("#eh-run-finding h1", state="attached")
-    assert wait_for(lambda: asked(page)[0] >= before and page.locator("#eh-stop").is_visible())
+    assert until(lambda: asked(page)[0] >= before and page.locator("#eh-stop").is_visible())
     page.locator("#eh-pause").click()
-    wait_for(lambda: page.locator("#eh-pause").inner_text() == "Resume")
+    until(lambda: page.locator("#eh-pause").inner_text() == "Resume")
     page.locator("#eh-stop").click()
-    wait_for(lambda: page.locator("#eh-start").is_visible())
+    until(lambda: page.locator("#eh-start").is_visible())
     stopped = asked(page)[0]
     page.locator("#eh-start").click()
-    wait_for(lambda: asked(page)[0] > stopped, 120)
+    until(lambda: asked(page)[0] > stopped, 120)
     page.locator("#eh-stop").click()
-    wait_for(lambda: page.locator("#eh-start").is_visible())
+    until(lambda: page.locator("#eh-start").is_visible())
     store = Store(app.store)
     sql = "SELECT count(*) FROM (SELECT key FROM attempts GROUP BY key HAVING count(*) > 1)"
     assert store.read(sql).fetchone()[0] == 0
@@ -209,7 +205,7 @@ def test_no_menu_opens_by_tab_and_the_content_can_be_skipped_to(visit):
     page.keyboard.press("ArrowDown")
     page.wait_for_selector("ul.option-list")
     page.keyboard.press("Tab")
-    wait_for(lambda: page.locator("ul.option-list").count() == 0)
+    until(lambda: page.locator("ul.option-list").count() == 0)
 
 
 def test_a_view_chosen_in_the_first_second_stays(visit):
@@ -218,4 +214,4 @@ def test_a_view_chosen_in_the_first_second_stays(visit):
     page.wait_for_selector("#eh-leaders table")
     page.wait_for_timeout(3000)
     assert page.get_by_test_id("Ranking-radio-label").locator("input").is_checked()
-    assert "view=Ranking" in page.url
+    assert "view=Ranking" in address(page)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.ui.conftest import choose
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
 ROWS = [
     ("pass", "pass", 97), ("fail", "pass", 3), ("pass", "fail", 39), ("fail", "fail", 61),
     ("pass", "", 83), ("fail", "", 17),
 ]  # fmt: skip
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
@@ -34,10 +26,10 @@ def test_from_the_file_to_the_false_passes_without_a_setting(
     table.write_text("\n".join(["verdict,label", *lines]) + "\n", encoding="utf-8")
     page = visit(width=width, theme=theme)
     choose(page, "verdicts", table)
-    wait_for(lambda: page.locator("#eh-study input").input_value() == name)
+    until(lambda: page.locator("#eh-study input").input_value() == name)
     areas = page.locator("#eh-pass-areas button")
     areas.first.wait_for()
-    finding = page.get_by_text("It passes 97 % of good answers and 39 % of bad ones.").first
+    finding = page.get_by_text("The judge passes 97 % of good answers and 39 % of bad ones.").first
     finding.wait_for()
     assert areas.count() == 4
     assert page.evaluate("document.documentElement.scrollWidth") <= width

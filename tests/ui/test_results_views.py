@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from studies.store.store import Store
-from tests.ui.conftest import open_view
+from tests.ui.conftest import address, open_view
 from tests.voted_studies import six_items
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 SHOWN = {"People": "#eh-agree td button", "Contrasts": "#eh-contrasts tbody tr",
@@ -29,15 +29,6 @@ def view(visit, study: str, name: str, **options):
     page = visit(f"study={study}&tab=results&view={name.replace(' ', '%20')}", **options)
     page.wait_for_selector(SHOWN["People" if name == "Agreement" else name])
     return page
-
-
-def until(check, seconds: float = 30.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if value := check():
-            return value
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")
 
 
 def test_a_cell_of_agreement_opens_where_the_two_part(visit, study):
@@ -64,9 +55,9 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
     until(lambda: "between first and good" in told.inner_text())
     page.get_by_test_id("Quality-radio-label").click()
     page.wait_for_url(re.compile("family=Quality"))
-    asked = parse_qs(urlsplit(page.url).query)
+    asked = parse_qs(urlsplit(address(page)).query)
     assert (asked["left"], asked["right"]) == (["first"], ["good"])
-    other = visit(page.url.split("?", 1)[1].replace("__theme=light&", ""))
+    other = visit(address(page).split("?", 1)[1].replace("__theme=light&", ""))
     other.wait_for_selector("#eh-contrasts tbody tr")
     until(lambda: other.locator("#eh-left input").input_value() == "first")
     said = other.locator("#eh-contrasts").inner_text()

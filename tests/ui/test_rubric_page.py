@@ -9,7 +9,8 @@ import pytest
 from judges.models.weights import WeightsMissing, find_weights
 from tests.page_words import says
 from tests.ui.conftest import show_file
-from tests.ui.test_page import tab, wait_for
+from tests.ui.test_page import tab
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.extra]
 STUDY = """name: rubric walk
@@ -33,11 +34,11 @@ def test_a_rubric_study_ends_in_the_arrangement_heatmap(visit) -> None:
     page.locator("#eh-yaml .cm-content").click()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(STUDY)
-    wait_for(lambda: "name: rubric walk" in page.locator("#eh-yaml .cm-content").inner_text())
-    wait_for(lambda: page.locator("#eh-run").is_enabled())
+    until(lambda: "name: rubric walk" in page.locator("#eh-yaml .cm-content").inner_text())
+    until(lambda: page.locator("#eh-run").is_enabled())
     page.locator("#eh-run").click()
     done = f"{CALLS} of {CALLS} calls done"
-    wait_for(lambda: done in page.locator("#eh-run-finding").inner_text(), 900)
+    until(lambda: done in page.locator("#eh-run-finding").inner_text(), 900)
 
     tab(page, "Results")
     cells = page.locator("#eh-score-matrix table.wide td button")

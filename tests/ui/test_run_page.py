@@ -12,7 +12,9 @@ from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, always, at, containing
 from tests.judges.small_studies import endpoint, study_plan
-from tests.ui.test_page import asked, wait_for
+from tests.ui.conftest import address
+from tests.ui.test_page import asked
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 NAME = "A slow endpoint"
@@ -47,10 +49,6 @@ def text(page, selector: str) -> str:
     return " ".join(page.locator(selector).inner_text().split())
 
 
-def address(page) -> str:
-    return str(page.evaluate("location.href"))
-
-
 @pytest.mark.core
 def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study, judge):
     page = visit(f"tab=run&study={quote(NAME)}")
@@ -58,27 +56,27 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     start.wait_for(state="visible")
     assert re.fullmatch(rf"Run {ASKS} calls, (\$\d+\.\d\d|under \$0\.01)", start.inner_text())
     start.click()
-    wait_for(lambda: judge.bill.totals.calls > 12)
+    until(lambda: judge.bill.totals.calls > 12)
     judge.schedule(always(Fault("rate_limit_seconds", retry_after=10.0)))
-    wait_for(lambda: "cooling down" in text(page, "#eh-progress"))
-    assert "Rate limit reached." in wait_for(lambda: text(page, "#eh-run-notices"))
+    until(lambda: "cooling down" in text(page, "#eh-progress"))
+    assert "Rate limit reached." in until(lambda: text(page, "#eh-run-notices"))
     assert asked(page)[0] > 5
-    assert wait_for(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
-    wait_for(lambda: "of $5.00" in text(page, "#eh-run-kpis"))
-    wait_for(lambda: "at the end" in text(page, "#eh-run-kpis"))
+    assert until(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
+    until(lambda: "of $5.00" in text(page, "#eh-run-kpis"))
+    until(lambda: "at the end" in text(page, "#eh-run-kpis"))
     page.keyboard.press("p")
-    wait_for(lambda: page.locator("#eh-pause").inner_text() == "Resume")
-    assert "paused by you" in wait_for(lambda: text(page, "#eh-progress"))
+    until(lambda: page.locator("#eh-pause").inner_text() == "Resume")
+    assert "paused by you" in until(lambda: text(page, "#eh-progress"))
     calls = judge.bill.totals.calls
     page.wait_for_timeout(500)
     assert judge.bill.totals.calls == calls
     judge.schedule(*FAULTS)
     page.locator("#eh-stop").click()
     start.wait_for(state="visible")
-    assert "Stopped by you." in wait_for(lambda: text(page, "#eh-run-notices"))
+    assert "Stopped by you." in until(lambda: text(page, "#eh-run-notices"))
     assert page.title() == "Evenhand"
     page.locator("#eh-run-notices .eh-btn").click()
-    done, planned = wait_for(lambda: (n := asked(page))[0] == n[1] and n)
+    done, planned = until(lambda: (n := asked(page))[0] == n[1] and n)
     assert done == planned == ASKS
     retry = page.locator("#eh-retry")
     retry.wait_for(state="visible")
@@ -92,23 +90,23 @@ def test_failures_by_kind_open_inspect(visit, study):
     assert "empty 5" in text(page, "#eh-run-failures")
     panel.get_by_role("button", name="Example").click()
     page.wait_for_selector(".eh-inspect-open .eh")
-    wait_for(lambda: "tab=inspect" in address(page))
+    until(lambda: "tab=inspect" in address(page))
 
 
 def test_past_runs_can_be_opened_and_a_link_shows_the_same_one(visit, study):
     page = visit(f"tab=run&study={quote(NAME)}")
     rows = page.locator("#eh-runs .eh-runs .r")
-    wait_for(lambda: rows.count() == 2)
+    until(lambda: rows.count() == 2)
     assert "done" in rows.nth(0).inner_text()
     assert "stopped by you" in rows.nth(1).inner_text()
     rows.nth(1).get_by_role("button", name="Open").click()
-    wait_for(lambda: "stopped, " in text(page, "#eh-run-opened"))
-    link = wait_for(lambda: "run=" in (url := address(page)) and url)
+    until(lambda: "stopped, " in text(page, "#eh-run-opened"))
+    link = until(lambda: "run=" in (url := address(page)) and url)
     other = visit(link.split("?", 1)[1].replace("__theme=light&", ""), width=390, theme="dark")
-    wait_for(lambda: "stopped, " in text(other, "#eh-run-opened"))
+    until(lambda: "stopped, " in text(other, "#eh-run-opened"))
     assert other.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     rows.nth(1).get_by_role("button", name="Close").click()
-    wait_for(lambda: "run=" not in address(page))
+    until(lambda: "run=" not in address(page))
 
 
 def test_asking_again_what_failed_asks_nothing_else(visit, study, judge):
@@ -116,7 +114,7 @@ def test_asking_again_what_failed_asks_nothing_else(visit, study, judge):
     calls = judge.bill.totals.calls
     page = visit(f"tab=run&study={quote(NAME)}")
     page.locator("#eh-retry").click()
-    wait_for(lambda: judge.bill.totals.calls == calls + 5)
-    wait_for(lambda: not page.locator("#eh-retry").is_visible())
-    wait_for(lambda: f"ok {ASKS}" in text(page, "#eh-progress"))
+    until(lambda: judge.bill.totals.calls == calls + 5)
+    until(lambda: not page.locator("#eh-retry").is_visible())
+    until(lambda: f"ok {ASKS}" in text(page, "#eh-progress"))
     assert judge.bill.totals.calls == calls + 5

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
 from studies.files.shards import AskOutcome, write_shard
-from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
-from tests.ui.conftest import choose, show_file, show_settings
+from tests.judges.small_studies import run_text
+from tests.ui.conftest import address, choose, show_file, show_settings
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CANARY = "sk-canary-8f2c"
-
-
-def wait_for(check, seconds: float = 120.0):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if value := check():
-            return value
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")
 
 
 def file_of(page) -> str:
@@ -47,14 +36,14 @@ def test_a_burst_of_changes_is_in_the_file_and_in_the_form(visit):
     field(page, "labels").nth(1).check()
     page.locator("#f-data-count + button").click()
     page.get_by_text("Add a second judge").click()
-    wait_for(lambda: "count: 13" in file_of(page) and "gpt-4o-mini" in file_of(page))
+    until(lambda: "count: 13" in file_of(page) and "gpt-4o-mini" in file_of(page))
     text = file_of(page)
     for line in ("repeats: 3", "labels: crossed"):
         assert line in text, text
     assert page.locator("#f-repeats").input_value() == "3"
     assert field(page, "labels").nth(1).is_checked()
     # 13 items x 2 orders x 3 repeats x 2 judges
-    wait_for(lambda: "78 comparisons × 2 orders" in page.locator("#eh-plan").text_content())
+    until(lambda: "78 comparisons × 2 orders" in page.locator("#eh-plan").text_content())
     assert "gpt-4o-mini has no key" in page.locator("#eh-plan").inner_text()
     assert not page.locator("#eh-run").is_visible()
     assert page.locator("#eh-study input").input_value().startswith("My study")
@@ -67,17 +56,17 @@ def test_what_is_written_by_hand_stays_and_a_preset_marks_what_differs_from_it(v
     page.keyboard.press("Control+End")
     page.keyboard.type("\n# by hand\nrepeats: 4")
     show_settings(page)
-    wait_for(lambda: page.locator("#f-repeats").input_value() == "4")
+    until(lambda: page.locator("#f-repeats").input_value() == "4")
     field(page, "orders").nth(1).check()
-    wait_for(lambda: "orders: one" in file_of(page))
+    until(lambda: "orders: one" in file_of(page))
     assert "# by hand" in file_of(page) and "repeats: 4" in file_of(page)
     page.locator("#eh-protocol").get_by_text("VisIT-Bench", exact=True).first.click()
-    wait_for(lambda: "as published" in page.locator("#eh-protocol").inner_text())
+    until(lambda: "as published" in page.locator("#eh-protocol").inner_text())
     page.locator('[data-field=unreadable][value="exclude"]').check()
-    wait_for(lambda: "preset: tie" in page.locator("#eh-protocol").inner_text())
+    until(lambda: "preset: tie" in page.locator("#eh-protocol").inner_text())
     assert page.locator("#eh-protocol .l.changed").inner_text() == "Unreadable"
     page.get_by_text("Back to the preset").click()
-    wait_for(lambda: page.locator("#eh-protocol .l.changed").count() == 0)
+    until(lambda: page.locator("#eh-protocol .l.changed").count() == 0)
     assert "# by hand" in file_of(page)
 
 
@@ -90,10 +79,10 @@ def test_a_key_stays_with_the_page_and_a_test_shows_the_reply(visit, app):
         field(page, "judge.1.model").fill("judge")
         field(page, "judge.1.model").press("Tab")
         drawer = page.locator(".eh-drawer.on")
-        wait_for(lambda: "Use judge" in drawer.inner_text())
+        until(lambda: "Use judge" in drawer.inner_text())
         assert "key set" in page.locator('#eh-judges [data-key-of="judge"]').inner_text()
         drawer.locator(".ft").get_by_text("Test: 1 call").click()
-        shown = wait_for(lambda: drawer.locator(".t").count() and drawer.locator(".t").inner_text())
+        shown = until(lambda: drawer.locator(".t").count() and drawer.locator(".t").inner_text())
         assert "Overall, Response A is better." in shown and "ok" in shown
         assert CANARY not in page.content()
         kept = page.evaluate(
@@ -109,7 +98,7 @@ def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(vi
     table.write_text("nr,question,m_response,n_response\n1,Why?,so it is,so be it\n", "utf-8")
     page = visit()
     choose(page, "answers", table)
-    wait_for(lambda: page.locator("#eh-study input").input_value() == "mine")
+    until(lambda: page.locator("#eh-study input").input_value() == "mine")
     page.locator("#eh-columns").wait_for()
     assert page.locator("#f-role-responses-m").input_value() == "m_response"
     assert "so be it" in page.locator("#eh-records .eh-pv").inner_text()
@@ -120,28 +109,28 @@ def test_a_table_is_read_by_its_guessed_columns_and_a_bad_file_names_its_line(vi
     with page.expect_file_chooser() as chooser:
         page.get_by_text("Replace", exact=True).click()
     chooser.value.set_files(str(bad))
-    wait_for(lambda: "line 1" in page.locator("#eh-plan").inner_text())
+    until(lambda: "line 1" in page.locator("#eh-plan").inner_text())
     assert not page.locator("#eh-run").is_visible()
     assert "Choose another file" in page.locator("#eh-plan").inner_text()
     page.get_by_text("Other sources").click()
     field(page, "kind").nth(0).check()
-    wait_for(page.locator("#eh-run").is_visible)
+    until(page.locator("#eh-run").is_visible)
 
 
 def test_the_form_is_that_of_the_study_in_the_header(visit):
     page = visit("tab=study")
     page.locator('[data-field="data.count"][value="50"]').check()
-    mine = wait_for(page.locator("#eh-study input").input_value)
-    wait_for(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
+    mine = until(page.locator("#eh-study input").input_value)
+    until(lambda: "50 questions" in page.locator("#eh-steps").inner_text())
     for name, said in (("Probe set, four options", "again"), (mine, "50 questions")):
         page.locator("#eh-study input").click()
         page.get_by_role("option", name=name, exact=True).click()
         place = "#eh-plan" if said == "again" else "#eh-steps"
-        wait_for(lambda place=place, said=said: said in page.locator(place).inner_text())
+        until(lambda place=place, said=said: said in page.locator(place).inner_text())
     page.get_by_role("tab", name="Home", exact=True).click()
     page.locator("#eh-home-new").click()
-    wait_for(lambda: page.locator("#eh-study input").input_value() not in ("", mine))
-    wait_for(lambda: "12 questions" in page.locator("#eh-steps").inner_text())
+    until(lambda: page.locator("#eh-study input").input_value() not in ("", mine))
+    until(lambda: "12 questions" in page.locator("#eh-steps").inner_text())
 
 
 @pytest.mark.core
@@ -156,19 +145,15 @@ def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     page = visit()
     choose(page, "verdicts", file)
-    wait_for(lambda: page.locator("#eh-study input").input_value() == "battles")
+    until(lambda: page.locator("#eh-study input").input_value() == "battles")
     page.wait_for_selector("#eh-over-bias h2")
-    wait_for(lambda: "tab=results" in page.url)
+    until(lambda: "tab=results" in address(page))
 
 
 def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     done = Store(tmp_path / "done.db")
     text = "name: s\ndata: {source: probe, count: 4}\nprompts: [brief-letters]\njudges: "
-    plan = make_plan(parse_study(text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]"))
-    save_plan(plan, done)
-    engine = Engine()
-    assert engine.start(plan, done).wait(30)
-    engine.close()
+    run_text(done, text + "[{name: a, model: simulated, accuracy: 0.8, seed: 1}]")
     folder = tmp_path / "many-shards"
     write_shard(folder / "0.parquet", [AskOutcome(j) for j in done.judgements("s")])
     done.close()
@@ -177,10 +162,10 @@ def test_a_folder_of_shards_opens_from_its_path(visit, tmp_path):
     field(page, "kind").nth(1).check()
     page.locator('input[data-field="data.source"]').fill(str(folder))
     page.locator('input[data-field="data.source"]').press("Tab")
-    wait_for(lambda: "48 recorded verdicts" in page.locator("#eh-records").inner_text())
-    wait_for(lambda: "verdicts, but no questions" in page.locator("#eh-plan").inner_text())
+    until(lambda: "48 recorded verdicts" in page.locator("#eh-records").inner_text())
+    until(lambda: "verdicts, but no questions" in page.locator("#eh-plan").inner_text())
     page.get_by_text("Open the verdicts").click()
-    wait_for(lambda: page.locator("#eh-study input").input_value() == "many-shards")
+    until(lambda: page.locator("#eh-study input").input_value() == "many-shards")
     page.wait_for_selector("#eh-over-bias h2")
 
 
@@ -188,27 +173,27 @@ def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     page = visit("tab=study")
     page.get_by_label("Edit brief-letters").click()
     editor = page.locator("#eh-draft .cm-content")
-    wait_for(lambda: "brief-letters" in editor.inner_text())
+    until(lambda: "brief-letters" in editor.inner_text())
     editor.click()
     page.keyboard.press("Control+Home")
     page.keyboard.type("# mine\n")
     page.keyboard.press("Control+End")
     page.keyboard.type("\nextraction: visit-extraction")
-    wait_for(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
+    until(lambda: "every variable is known" in page.locator("#eh-prompt-body").inner_text())
     page.locator("#eh-save-prompt").click()
-    wait_for(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
+    until(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
     page.get_by_text("Compare with brief-letters on the same items").click()
-    wait_for(lambda: "version 2" in page.locator("#eh-judges").inner_text())
+    until(lambda: "version 2" in page.locator("#eh-judges").inner_text())
     page.keyboard.press("Escape")
     page.locator("#eh-prompt-drawer").wait_for(state="hidden")
-    wait_for(lambda: page.locator("#eh-judges .eh-jc").count() == 3)  # a judge, two prompts
+    until(lambda: page.locator("#eh-judges .eh-jc").count() == 3)  # a judge, two prompts
 
 
 def test_on_a_phone_the_form_fits_and_run_is_at_hand(visit):
     page = visit("tab=study", width=390, theme="dark")
     page.evaluate("document.querySelector('#eh-protocol').scrollIntoView()")
     bar = page.locator("#eh-run-bar button")
-    box = wait_for(bar.bounding_box)
+    box = until(bar.bounding_box)
     assert box["y"] + box["height"] <= 900 and "Run" in bar.inner_text()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     show_settings(page)
@@ -228,10 +213,10 @@ def test_the_keyboard_reaches_a_drawer_and_comes_back(visit):
     page.keyboard.press("Enter")
     page.locator(".eh-drawer.on").wait_for()
     inside = "document.activeElement.closest('.eh-drawer') !== null"
-    wait_for(lambda: page.evaluate(inside))
+    until(lambda: page.evaluate(inside))
     for _ in range(40):
         page.keyboard.press("Tab")
         assert page.evaluate(inside)
     page.keyboard.press("Escape")
     page.locator(".eh-drawer.on").wait_for(state="detached")
-    wait_for(lambda: page.evaluate("document.activeElement.ariaLabel") == "Change embedded")
+    until(lambda: page.evaluate("document.activeElement.ariaLabel") == "Change embedded")

@@ -4,7 +4,6 @@ not see, until Share makes a link, and then the other looks and nothing else."""
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -13,6 +12,7 @@ import pytest
 
 from components.server.visitor_identity_tab import STORAGE_KEY
 from tests.ui.conftest import ROOT, App
+from tests.waiting import until
 
 STUDY = """
 name: mine alone
@@ -54,15 +54,6 @@ def people(browser) -> Iterator[list]:
         context.close()
 
 
-def wait_for(check, seconds: float = 60.0):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if value := check():
-            return value
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")
-
-
 def visit(context, url: str):
     page = context.new_page()
     page.set_default_timeout(90_000)
@@ -95,7 +86,7 @@ def kept(page) -> str:
 def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A makes a study, runs it, and shares it."""
     page = visit(people[0], app.url)
-    wait_for(lambda: kept(page))
+    until(lambda: kept(page))
     file = tmp_path_factory.mktemp("files") / "study.yaml"
     file.write_text(STUDY)
     page.get_by_role("tab", name="Study", exact=True).first.click()
@@ -103,15 +94,15 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
     with page.expect_file_chooser() as chooser:
         page.locator("#eh-file-menu").get_by_text("Open a study file").click()
     chooser.value.set_files(file)
-    wait_for(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 calls"))
+    until(lambda: page.locator("#eh-run").inner_text().startswith("Run 8 calls"))
     page.locator("#eh-run").click()
-    wait_for(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
-    wait_for(lambda: address(page).get("study") == [NAME])
+    until(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
+    until(lambda: address(page).get("study") == [NAME])
     page.locator("#eh-share").click()
     page.wait_for_selector("#eh-link-make")
     assert "Only you can open this study" in page.locator("#eh-link-note").inner_text()
     page.locator("#eh-link-make").click()
-    made = wait_for(lambda: [t for t in [page.locator("#eh-link").inner_text()] if "token=" in t])
+    made = until(lambda: [t for t in [page.locator("#eh-link").inner_text()] if "token=" in t])
     page.close()
     return str(made[0])
 
@@ -119,7 +110,7 @@ def link(app: PublicApp, people: list, tmp_path_factory: pytest.TempPathFactory)
 def test_a_study_is_its_makers_alone(app: PublicApp, people: list, link: str) -> None:
     page = visit(people[1], f"{app.url}/?study={NAME}&tab=run")
     page.get_by_text("There is no study named").wait_for()
-    wait_for(lambda: kept(page))
+    until(lambda: kept(page))
     assert NAME not in offered(page)
     page.close()
 
@@ -128,16 +119,16 @@ def test_a_link_shows_it_and_offers_nothing_that_runs(
     app: PublicApp, people: list, link: str
 ) -> None:
     page = visit(people[1], link)
-    wait_for(lambda: shown(page) == NAME)
-    wait_for(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
+    until(lambda: shown(page) == NAME)
+    until(lambda: "8 of 8 calls done" in page.locator("#eh-run-finding").inner_text())
     for button in ("#eh-start", "#eh-retry", "#eh-pause", "#eh-stop"):
         assert not page.locator(button).is_visible()
     page.reload()
-    wait_for(lambda: shown(page) == NAME)
+    until(lambda: shown(page) == NAME)
     assert "token" in address(page)
     page.locator("#eh-study input").click()
     page.get_by_role("option", name="Probe set, embedded judge").first.click()
-    wait_for(lambda: "token" not in address(page))
+    until(lambda: "token" not in address(page))
     page.close()
 
 
@@ -154,11 +145,11 @@ def test_a_restart_makes_nobody_a_stranger_and_a_withdrawn_link_is_dead(
 ) -> None:
     app.restart()
     page = visit(people[0], f"{app.url}/?study={NAME}&tab=results")
-    wait_for(lambda: shown(page) == NAME)
+    until(lambda: shown(page) == NAME)
     assert NAME in offered(page)
     page.locator("#eh-share").click()
     page.locator("#eh-link-withdraw").click()
-    wait_for(lambda: "Only you can open" in page.locator("#eh-link-note").inner_text())
+    until(lambda: "Only you can open" in page.locator("#eh-link-note").inner_text())
     page.close()
     page = visit(people[1], f"{app.url}/?{urlsplit(link).query}")
     page.get_by_text("There is no study named").wait_for()

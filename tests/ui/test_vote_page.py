@@ -36,16 +36,14 @@ def study_of(store: Store, name: str, items: int = 12) -> None:
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    path = tmp_path_factory.mktemp("vote") / "evenhand.db"
-    store = Store(path)
+def app(app: App) -> App:
+    """The app, with studies to vote on in its store."""
+    store = Store(app.store)
     for name in (STUDY, "two at once", "phone", "rules"):
         study_of(store, name)
     store.set_voting_rules("two at once", VotingRules(votes=1, repeats=0.0))
     store.close()
-    running = App(path)
-    yield running
-    running.close()
+    return app
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, study_plan
 from tests.ui.conftest import open_filters, open_view
-from tests.ui.test_page import asked, tab, wait_for
+from tests.ui.test_page import asked, tab
 from tests.ui.visitors import Visitor
+from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 DEMO = "Probe set, embedded judge"
@@ -72,28 +73,28 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
     open_filters(page)
     page.locator("#eh-filter-prompt input").click()
     page.get_by_role("option", name="brief-letters").click()
-    wait_for(lambda: page.locator(f"{table} td button").count() < before)
-    wait_for(lambda: address(page).get("prompt") == "brief-letters")
+    until(lambda: page.locator(f"{table} td button").count() < before)
+    until(lambda: address(page).get("prompt") == "brief-letters")
     assert overflow(page) == []
 
     cell = page.locator(f"{table} td button").nth(2)
     clicked = json.loads(cell.get_attribute("data-select"))
     cell.click()
     page.wait_for_selector(".eh-inspect-open [data-key]")
-    wait_for(lambda: address(page).get("tab") == "inspect")
-    wait_for(lambda: address(page).get("category") == clicked.get("category"))
+    until(lambda: address(page).get("tab") == "inspect")
+    until(lambda: address(page).get("category") == clicked.get("category"))
     assert address(page)["prompt"] == "brief-letters"
     first = opened(page)
     page.locator(".eh-inspect-open [data-keys~=j]").first.click()
-    second = wait_for(lambda: (now := opened(page)) != first and now)
+    second = until(lambda: (now := opened(page)) != first and now)
     assert overflow(page) == []
 
     page.locator("#eh-share").click()
-    link = wait_for(lambda: page.locator("#eh-link").text_content())
+    link = until(lambda: page.locator("#eh-link").text_content())
     assert "__theme" not in link
     other = visit(urlsplit(link).query, width=width, theme=theme)
     other.wait_for_selector(".eh-inspect-open [data-key]")
-    wait_for(lambda: opened(other) == second)
+    until(lambda: opened(other) == second)
     assert address(other) == address(page)
     filters, theirs = (p.locator(".eh-inspect-filters").first.inner_text() for p in (page, other))
     assert filters == theirs
@@ -103,15 +104,13 @@ def test_from_the_first_screen_to_a_reply_and_on_to_a_colleague(visit, width, th
 def test_a_link_to_results_opens_the_same_panels(visit, width, theme):
     asked_for = "measure=Entropy&view=Position+bias&prompt=brief-numbers&contestants=padded"
     page = visit(f"study={quote(DEMO)}&tab=results&{asked_for}", width=width, theme=theme)
-    wait_for(
-        lambda: "Entropy by" in page.locator(".eh-panel:has(#eh-matrix) h2").first.inner_text()
-    )
+    until(lambda: "Entropy by" in page.locator(".eh-panel:has(#eh-matrix) h2").first.inner_text())
     assert page.locator("#eh-filter-prompt input").input_value() == "brief-numbers"
-    wait_for(lambda: address(page).get("contestants") == "padded")
+    until(lambda: address(page).get("contestants") == "padded")
     assert address(page)["measure"] == "Entropy"
     open_view(page, "Ranking")
     page.wait_for_selector("#eh-elo .main-svg")
-    wait_for(lambda: address(page).get("view") == "Ranking")
+    until(lambda: address(page).get("view") == "Ranking")
     assert overflow(page) == []
 
 
@@ -126,11 +125,11 @@ def test_a_run_is_replayed_by_keyboard_and_its_numbers_are_taken_along(visit, tm
     end = int(scrubber.get_attribute("max"))
     page.keyboard.press("Home")
     said = page.locator("#eh-elo .eh-replay p")
-    wait_for(lambda: said.inner_text().startswith("After 0 battles: 1,000"))
+    until(lambda: said.inner_text().startswith("After 0 battles: 1,000"))
     page.keyboard.press("ArrowRight")
     assert scrubber.input_value() == "1"
     page.keyboard.press("End")
-    wait_for(lambda: said.inner_text().startswith(f"After {end:,} battles"))
+    until(lambda: said.inner_text().startswith(f"After {end:,} battles"))
     values = re.findall(r"([\d,]+) ([a-z]+)(?: ·|$)", said.inner_text().split(": ")[1])
     ends = {name: int(value.replace(",", "")) for value, name in values}
     rows = [line.split(",") for line in saved(page, "#eh-elo", "CSV", tmp_path).splitlines()]
@@ -227,23 +226,23 @@ def slow(app, tmp_path_factory):
 def test_a_run_is_started_paused_reloaded_resumed_and_stopped(visit, slow):
     page = visit(f"tab=run&study={quote(SLOW)}")
     page.locator("#eh-start").click()
-    wait_for(lambda: asked(page)[0] >= 2)
+    until(lambda: asked(page)[0] >= 2)
     page.locator("#eh-pause").click()
-    wait_for(lambda: page.locator("#eh-pause").inner_text() == "Resume")
+    until(lambda: page.locator("#eh-pause").inner_text() == "Resume")
     page.reload()
     page.wait_for_selector("#eh-run-finding h1", state="attached")
-    wait_for(lambda: page.locator("#eh-pause").is_visible())
-    paused = wait_for(lambda: asked(page)[0])
+    until(lambda: page.locator("#eh-pause").is_visible())
+    paused = until(lambda: asked(page)[0])
     assert page.locator("#eh-pause").inner_text() == "Resume"
     assert address(page) == {"tab": "run", "study": SLOW}
     page.locator("#eh-pause").click()
-    wait_for(lambda: asked(page)[0] > paused)
+    until(lambda: asked(page)[0] > paused)
     page.locator("#eh-stop").click()
     page.locator("#eh-start").wait_for(state="visible")
     done, planned = asked(page)
     assert paused < done < planned == 40
     phone = visit(f"tab=run&study={quote(SLOW)}", width=390, theme="dark")
-    wait_for(lambda: asked(phone) == (done, planned))
+    until(lambda: asked(phone) == (done, planned))
     assert overflow(phone) == []
 
 

@@ -9,13 +9,6 @@ from components.html.panel import finding_html
 from components.html.table import plain_table
 from components.results.agreement import panels
 from components.results.agreement.computed import load_agreement
-from components.results.agreement.people_tables import show_coefficients, show_corrected_rates
-from components.results.agreement.verification_panel import (
-    load_verification,
-    show_verification,
-    verification_subtitle,
-)
-from components.results.agreement.voters_panel import show_voters, voters_subtitle
 from components.results.view.paper_table import (
     PaperTable,
     decimal_cell,
@@ -43,57 +36,13 @@ def report_headline(view: FilteredStudy) -> Markup:
     return finding_html(*panels.agreement_finding(load_agreement(view)))
 
 
-def report_matrix(view: FilteredStudy) -> ReportPanel | None:
-    """Agreement of the judges; of a study without model judges, the agreement among people."""
-    if view.has_only_people:
-        table = people_table(view)
-        if table is None or not table.rows:
-            return None
-        subtitle = f"agreement between people's votes on the same two answers; 95{NARROW_SPACE}% CI"
-        return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
-    if not compares_judges(view):
+def report_people(view: FilteredStudy) -> ReportPanel | None:
+    """The agreement among people, for a study without model judges."""
+    table = people_table(view)
+    if table is None or not table.rows:
         return None
-    subtitle = (
-        f"Cohen's κ between raters, over the verdicts first, second and tie; 95{NARROW_SPACE}% CI"
-    )
-    matrix = panels.show_matrix(load_agreement(view), "κ")
-    return ReportPanel("Who agrees with whom", subtitle, matrix)
-
-
-def report_coefficients(view: FilteredStudy) -> ReportPanel | None:
-    data = load_agreement(view)
-    if not compares_judges(view) or not data.raters.has_people:
-        return None
-    subtitle = f"agreement of each judge with the people's majority; 95{NARROW_SPACE}% CI"
-    return ReportPanel("Agreement with people", subtitle, show_coefficients(data))
-
-
-def report_corrected(view: FilteredStudy) -> ReportPanel | None:
-    data = load_agreement(view)
-    if not compares_judges(view) or not data.raters.has_people:
-        return None
-    subtitle = (
-        f"win rates in % from judges' verdicts, corrected with people's votes; 95{NARROW_SPACE}% CI"
-    )
-    return ReportPanel(
-        "Win rates corrected with people's votes", subtitle, show_corrected_rates(data)
-    )
-
-
-def report_voters(view: FilteredStudy) -> ReportPanel | None:
-    """The people who voted, in a study without model judges."""
-    if not view.has_only_people:
-        return None
-    data = load_agreement(view)
-    return ReportPanel("People", voters_subtitle(data), show_voters(data))
-
-
-def report_verification(view: FilteredStudy) -> ReportPanel | None:
-    """Report section on people's verifications of answers; empty if there are none."""
-    found = load_verification(load_agreement(view))
-    if not found.has_checks:
-        return None
-    return ReportPanel("Verified answers", verification_subtitle(found), show_verification(found))
+    subtitle = f"agreement between people's votes on the same two answers; 95{NARROW_SPACE}% CI"
+    return ReportPanel("Agreement among people", subtitle, plain_table(table.head, table.rows))
 
 
 def people_table(view: FilteredStudy) -> PaperTable | None:
@@ -113,8 +62,8 @@ def people_table(view: FilteredStudy) -> PaperTable | None:
             ("Krippendorff's α", decimal_cell(alpha), interval_cell(alpha, 1, 2), count(alpha.n))
         )
     caption = (
-        f"Agreement among people on {view.name}: % of pairs of votes on the same two answers that "
-        "are equal; α is corrected for chance. "
-        f"{count(found.voters)} people. {slice_text(view)} 95 % intervals over items."
+        f"Agreement among people on {view.name}: how often, in %, two votes on the same two "
+        f"answers are equal; α is corrected for chance. {count(found.voters)} people. "
+        f"{slice_text(view)} 95 % intervals over items."
     )
     return PaperTable("Agreement", caption, ("Agreement", "%", "95 % CI", "n"), tuple(rows))

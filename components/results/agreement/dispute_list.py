@@ -20,8 +20,8 @@ from components.results.agreement.disputes import (
 
 MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
-    AGAINST_PEOPLE: ("People prefer", "most judges prefer another answer"),
-    AGAINST_KNOWN: ("Known to be better", "most judges prefer another answer"),
+    AGAINST_PEOPLE: ("People prefer", "most judges prefer another answer than people do"),
+    AGAINST_KNOWN: ("Known to be better", "most judges prefer another answer than the better one"),
     JUDGES_SPLIT: ("People prefer", "judges disagree"),
     PEOPLE_SPLIT: ("People", "people disagree"),
 }

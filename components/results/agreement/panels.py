@@ -7,10 +7,12 @@ from typing import Final
 
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_share_axis
 from components.html.format import count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
+from components.html.pieces import share_kpi
 from components.html.range_table import axis_cell, dumbbell_track, people_track, range_table
 from components.html.table import TableCell, TableRow
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
@@ -21,24 +23,28 @@ from studies.domain import Estimate
 COEFFICIENTS: Final = {
     "κ": (
         "kappa",
-        heat.KAPPA_SCALE,
+        scales.KAPPA_SCALE,
         "Cohen's κ between raters, over the verdicts first, second and tie",
     ),
-    "Accuracy": ("share", heat.AGREEMENT_SCALE, "% of verdicts that are equal, ties included"),
+    "Same verdict": (
+        "share",
+        scales.AGREEMENT_SCALE,
+        "% of verdicts on which two raters agree, ties included",
+    ),
     "α": (
         "alpha",
-        heat.KAPPA_SCALE,
+        scales.KAPPA_SCALE,
         "Krippendorff's α between raters, over the verdicts first, second and tie",
     ),
     "Without ties": (
         "decisive",
-        heat.AGREEMENT_SCALE,
-        "% of verdicts that are equal, where neither rater gives a tie",
+        scales.AGREEMENT_SCALE,
+        "% of verdicts on which two raters agree, where neither gives a tie",
     ),
 }
 HOW_TO_VOTE: Final = (
-    "Votes on 40 pairs give agreement to about ± 15 points. Vote on the Vote tab, or load data "
-    "with the field `human`."
+    "With votes on 40 pairs, agreement is known to about ± 15 points. Vote on the Vote tab, "
+    "or load data with the field `human`."
 )
 
 
@@ -88,8 +94,8 @@ def _closest_sentence(data: Agreement, ranked: list[str]) -> str:
         values = f"{number(100 * value)} and {share(other, 0)}"
         return f"{best[0]} and {best[1]} agree with people most often: in {values} of verdicts."
     return (
-        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, without a significant "
-        f"difference to {len(best) - 1} other judges."
+        f"{best[0]} agrees with people in {share(value, 0)} of verdicts, without a "
+        f"significant difference from {len(best) - 1} other judges."
     )
 
 
@@ -138,7 +144,7 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     assert got is not None
     note = f"{ranked[0]} {interval(got.share, 1, scale=100)}, κ {number(got.kappa.value, 2)}"
     pair = data.among_voters.pair.share
-    two = Kpi("Two people", share(pair.value), note=_estimate_note(pair))
+    two = share_kpi("Two people", pair)
     thin = Kpi(
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
@@ -163,7 +169,11 @@ def _known_answers_kpi(data: Agreement) -> list[Kpi]:
         return []
     best = max(known, key=lambda name: known[name].value or 0.0)
     note = f"{best} {interval(known[best], 1, scale=100)}, n {count(known[best].n)}"
-    return [Kpi("Highest accuracy on known answers", share(known[best].value), note=note)]
+    return [
+        Kpi(
+            "Highest accuracy where the better answer is known", share(known[best].value), note=note
+        )
+    ]
 
 
 def _judge_kpis(data: Agreement) -> list[Kpi]:
@@ -173,12 +183,6 @@ def _judge_kpis(data: Agreement) -> list[Kpi]:
     a, b, got = two
     note = f"{a} and {b} {interval(got.kappa, 2)}, n {count(got.kappa.n)}"
     return [Kpi(f"Closest two {rater_noun(data)}", f"κ {number(got.kappa.value, 2)}", note=note)]
-
-
-def _estimate_note(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return estimate.note
-    return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
 
 
 # ------------------------------------------------------------------------------ matrix
@@ -223,7 +227,7 @@ def show_categories(data: Agreement) -> Markup:
         data.ranked_judges,
         columns,
         cells,
-        heat.AGREEMENT_SCALE,
+        scales.AGREEMENT_SCALE,
         total=True,
         keys=("row", "category"),
     )

@@ -237,9 +237,9 @@ def _replacement_row(one: JudgeAsAnnotator, axis: Axis) -> TableRow:
         TableCell(number(None if one.best is None else 100 * one.best), "num b"),
     ]
     tip = (
-        f"{one.judge}\nagrees with the other voters on {judge}; the replaced person agrees on "
-        f"{person}\n"
-        f"{gap} points {bounds}\nn {count(one.advantage.n)} pairs with two votes or more"
+        f"{one.judge}\nagreement with the other voters: judge {judge}, replaced person "
+        f"{person}\ndifference {gap} points {bounds}\nn {count(one.advantage.n)} pairs with "
+        "two votes or more"
     )
     return TableRow(cells, tip=tip)
 
@@ -254,8 +254,8 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     gap = number(100 * (first.advantage.value or 0.0), 1, signed=True)
     leads = "" if first.best is None else f", best in {share(first.best, 0)} of bootstrap samples"
     return (
-        f"Of {count(len(known), 'prompt')}, judges pooled, **{first.judge}** agrees best with the "
-        f"other voters: {gap} points against the replaced person "
+        f"Of {count(len(known), 'prompt')}, with all judges pooled, **{first.judge}** agrees "
+        f"best with the other voters: {gap} points compared with the replaced person "
         f"{interval(first.advantage, 1, scale=100)}{leads}."
     )
 
@@ -277,7 +277,7 @@ def best_replacement_sentence(
     else:
         result = "shows no significant difference in agreement from the person it replaces"
     rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
-    head = f"{who} would replace a person best: it {result} {rates}."
+    head = f"{who} is the best replacement for a person: it {result} {rates}."
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= LEADING_SHARE:
@@ -301,8 +301,8 @@ def show_corrected_rates(data: Agreement) -> Markup:
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}
     if not table_of:
         why = (
-            "All votes are on pairs selected because judges flip or disagree on them. Collect "
-            "votes on pairs chosen at random to correct win rates."
+            "All votes are on pairs selected because judges' verdicts on them flip or differ. "
+            "To correct win rates, collect votes on pairs chosen at random."
             if data.targeted_votes
             else "Corrected win rates need votes by people."
         )
@@ -337,9 +337,10 @@ def _corrected_row(name: str, one: CorrectedWinRate, axis: Axis) -> TableRow:
     )
     worth = DASH if one.worth is None else f"× {number(one.worth, 1)}"
     tip = (
-        f"{name}\njudges − people {number(100 * (one.bias.value or 0.0), 1, signed=True)} "
-        f"{interval(one.bias, 1, scale=100)} points on the same pairs\n"
-        f"people's n {count(one.people.n)}, judges' n {count(one.judge.n)}"
+        f"{name}\nwin rate by judges minus win rate by people "
+        f"{number(100 * (one.bias.value or 0.0), 1, signed=True)} "
+        f"{interval(one.bias, 1, scale=100)} points on the same pairs\nn "
+        f"{count(one.people.n)} pairs with votes, {count(one.judge.n)} pairs with verdicts"
     )
     cells = [
         TableCell(escape(name), "nm"),

@@ -102,10 +102,10 @@ def draw_replacements(filtered_study: FilteredStudy) -> Markup:
 
 def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     data = load_agreement(filtered_study)
-    levels = "−2 to 2" if data.has_five_levels else "−1 to 1: compare with “always tie”"
+    levels = "−2 to 2" if data.has_five_levels else "−1 to 1, so compare with the row “always tie”"
     subtitle = (
-        f"MAE: mean absolute error of a judge's score; % of scores within 1 of the people's mean; "
-        f"scores {levels}"
+        "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the "
+        f"people's mean; scores range from {levels}"
     )
     distances = show_distances(data) + targeted_votes_note(data)
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
@@ -168,7 +168,9 @@ def draw_disputes(filtered_study: FilteredStudy, apart: str) -> Drawn:
 
 NO_DISPUTES_REASON: Final = {
     AGAINST_KNOWN: "The better answer is not known by design in this study.",
-    JUDGES_SPLIT: "Only one judge with one prompt is shown. Add a second one, or remove filters.",
+    JUDGES_SPLIT: (
+        "Only one judge with one prompt is shown. Add a second judge or prompt, or remove filters."
+    ),
     PEOPLE_SPLIT: "There are no votes yet. Vote on the Vote tab.",
 }
 
@@ -183,7 +185,8 @@ MATRIX: Final = Panel(
     controls=(Control("agree", "Coefficient", list(panels.COEFFICIENTS)),),
     how=HOW_MATRIX,
     scale=27,
-    report=agreement_report.report_matrix,
+    in_report=agreement_report.compares_judges,
+    report=agreement_report.report_people,
     table=agreement_report.people_table,
     json_keys=(
         "agreement.pairs.*.*.kappa",
@@ -216,7 +219,7 @@ COEFFICIENTS: Final = Panel(
     f"95{NARROW_SPACE}% CI",
     how=HOW_COEFFICIENTS,
     visibility="shown",
-    report=agreement_report.report_coefficients,
+    in_report=agreement_report.compares_judges,
     json_keys=(
         "agreement.pairs.*.people.share",
         "agreement.pairs.*.people.kappa",
@@ -261,7 +264,7 @@ VOTERS: Final = Panel(
     heading_changes=True,
     how=HOW_VOTERS,
     visibility="shown",
-    report=agreement_report.report_voters,
+    in_report=lambda filtered_study: filtered_study.has_only_people,
     json_keys=(
         "agreement.voters.*.votes",
         "agreement.voters.*.first",
@@ -277,7 +280,7 @@ VERIFIED: Final = Panel(
     heading_changes=True,
     how=HOW_VERIFIED,
     visibility="hidden",
-    report=agreement_report.report_verification,
+    in_report=lambda _: True,
     json_keys=("verification",),
 )
 CATEGORIES: Final = Panel(
@@ -302,7 +305,7 @@ CORRECTED: Final = Panel(
     legend=wrap(CORRECTED_KEYS),
     how=HOW_CORRECTED,
     visibility="shown",
-    report=agreement_report.report_corrected,
+    in_report=agreement_report.compares_judges,
     json_keys=(
         "corrected.*.corrected",
         "corrected.*.people",

@@ -45,7 +45,7 @@ from studies.people.verifications import ChecksByItem, current_checks
 
 CONTESTANT_HEADS: Final = (
     "Verified",
-    "Follow it, %",
+    "Follow the instruction, %",
     "Answer's fault, %",
     "Caption's fault, %",
     "Neither's fault, %",

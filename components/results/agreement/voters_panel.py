@@ -34,8 +34,8 @@ VOTER_HEADS: Final = (
     "First position, %",
     "Same when swapped, %",
     "Ties, %",
-    "With the others, %",
-    "Those others, %",
+    "Agrees with others, %",
+    "Others agree, %",
     "Accuracy, %",
     "Time per vote",
 )
@@ -55,10 +55,14 @@ def voters_subtitle(data: Agreement) -> str:
     if not people:
         return ""
     flagged = sum(bool(one.flags) for one in people)
-    kept = f"{flagged} flagged; their votes are included in all numbers"
-    flags = kept if flagged else "none flagged"
+    who = f"{_people_count(flagged)} {'is' if flagged == 1 else 'are'}"
+    flags = (
+        f"{who} flagged for the reasons below, but all votes count"
+        if flagged
+        else "none is flagged"
+    )
     cast = sum(one.votes for one in people)
-    return f"{_people_count(len(people))}, {count(cast, 'vote')}; {flags}"
+    return f"{_people_count(len(people))} cast {count(cast, 'vote')}; {flags}"
 
 
 def _people_count(number_of: int) -> str:
@@ -182,7 +186,7 @@ def _vote_subsets_table(data: Agreement) -> Markup:
 
 
 def _flagged_label(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"the {len(names)} flagged"
+    return names[0] if len(names) == 1 else f"the {len(names)} flagged people"
 
 
 def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
@@ -203,9 +207,9 @@ def show_targeted_notice(data: Agreement) -> Markup:
     if not data.targeted_votes:
         return EMPTY
     text = (
-        f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs selected "
-        "because judges flip or disagree on them. Agreement below includes these harder pairs; "
-        "corrected win rates do not."
+        f"{count(data.targeted_votes)} of {count(data.votes_cast)} votes are on pairs "
+        "selected because judges' verdicts on them flip or differ. Agreement below includes "
+        "these harder pairs; corrected win rates do not."
     )
     return notice_html("warn", "Not all pairs with votes were chosen at random.", text)
 

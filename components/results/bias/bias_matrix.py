@@ -10,6 +10,7 @@ from typing import Final, Literal
 import pandas as pd
 
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import Markup
 from components.html.pieces import empty_state
@@ -32,7 +33,7 @@ class MatrixMeasure:
     to pairs, to more options or to both."""
 
     key: str
-    scale: heat.ColourScale
+    scale: scales.ColourScale
     subtitle: str
     of: Literal["pairs", "options", "both"] = "both"
     verdicts: bool = False
@@ -42,51 +43,51 @@ class MatrixMeasure:
 MEASURES: Final = {
     "Grade": MatrixMeasure(
         "grade",
-        heat.GRADE_SCALE,
+        scales.GRADE_SCALE,
         f"harmonic mean of an item's position entropy and the share of its most chosen answer, "
         f"mean over items; {_CI_TEXT}",
         "options",
     ),
     "Consistency": MatrixMeasure(
         "consistency",
-        heat.CONSISTENCY_SCALE,
+        scales.CONSISTENCY_SCALE,
         f"% of comparisons with the same verdict in every order; {_CI_TEXT}",
     ),
     "Entropy": MatrixMeasure(
         "entropy",
-        heat.ENTROPY_SCALE,
-        f"entropy of the chosen position, 1 = no preferred position; small number: consistency; "
-        f"{_CI_TEXT}",
+        scales.ENTROPY_SCALE,
+        "entropy of the chosen position, 1 = no preferred position; in small print: "
+        f"consistency; {_CI_TEXT}",
         verdicts=True,
     ),
     "Choice": MatrixMeasure(
         "grade:choice",
-        heat.CHOICE_SCALE,
+        scales.CHOICE_SCALE,
         f"share of an item's choices that go to its most chosen answer; {_CI_TEXT}",
         "options",
     ),
     "Lean": MatrixMeasure(
         "lean",
-        heat.LEAN_SCALE,
+        scales.LEAN_SCALE,
         f"flips toward the answer shown first minus flips toward the second, in % of pairs; "
         f"{_CI_TEXT}",
         "pairs",
     ),
     "First-position share": MatrixMeasure(
         "first_share",
-        heat.FIRST_SHARE_SCALE,
-        f"% of verdicts other than ties for the answer shown first; {_CI_TEXT}",
+        scales.FIRST_SHARE_SCALE,
+        f"% of verdicts for the answer shown first, ties left out; {_CI_TEXT}",
         verdicts=True,
     ),
     "Position term": MatrixMeasure(
         "position_term",
-        heat.POSITION_TERM_SCALE,
+        scales.POSITION_TERM_SCALE,
         f"log-odds advantage of being shown first, for equally good answers; {_CI_TEXT}",
         "pairs",
     ),
     "Accuracy": MatrixMeasure(
         "accuracy",
-        heat.ACCURACY_SCALE,
+        scales.ACCURACY_SCALE,
         f"% of verdicts that are correct, where the better answer is known by design or by "
         f"majority vote; {_CI_TEXT}",
     ),
@@ -133,7 +134,7 @@ def bias_matrix_html(
         grid.rows,
         grid.columns,
         cells,
-        heat.ENTROPY_BAND_SCALE if even else shown.scale,
+        scales.ENTROPY_BAND_SCALE if even else shown.scale,
         total=True,
         label_width=168,
         select=grid.selections,
@@ -254,8 +255,8 @@ def _hover_lines(
             lines.append(_grade_line({part: of.get(place) for part, of in grades.items()}))
         if key == "position_term" and one.value is not None:
             lines.append(
-                f"Of two equal answers, the one shown first wins "
-                f"{share(first_share_if_equal(one).value, 0)}"
+                "Of two equally good answers, the one shown first would win "
+                f"{share(first_share_if_equal(one).value, 0)} of verdicts"
             )
         lines.append(_json_path(grid, place, key))
         found[place] = [line for line in lines if line]

@@ -1,47 +1,17 @@
-"""Position bias in the report file, and its table for a paper."""
+"""Position bias as a table for a paper."""
 
 from __future__ import annotations
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import row_names
 from components.html.format import count
-from components.results.bias import panels
 from components.results.view.paper_table import (
     PaperTable,
     decimal_cell,
     percent_cells,
     slice_text,
 )
-from components.results.view.result_view import ReportPanel
 from metrics.position.position_measures import position_profile
-
-
-def report_matrix(view: FilteredStudy) -> ReportPanel | None:
-    """Different people in different orders are not one judge that flips: no panel for them."""
-    if view.has_only_people:
-        return None
-    rows = "judge" if view.machines["judge"].nunique() > 1 else "prompt"
-    return ReportPanel(
-        f"Consistency by {rows} and category",
-        panels.SUBTITLES["Consistency"],
-        panels.show_matrix(view.frame, "Consistency"),
-    )
-
-
-def report_slots(view: FilteredStudy) -> ReportPanel:
-    verdicts = "votes" if view.has_only_people else "verdicts"
-    subtitle = f"% of decisive {verdicts} for each position, 95 % CI"
-    return ReportPanel("Chosen slots", subtitle, panels.show_slots(view.frame))
-
-
-def report_flips(view: FilteredStudy) -> ReportPanel | None:
-    if view.has_only_people:
-        return None
-    return ReportPanel(
-        "Direction of flips",
-        "number of pairs whose verdict changes when the answers are swapped, by direction",
-        panels.show_flips(view.frame),
-    )
 
 
 def position_table(view: FilteredStudy) -> PaperTable | None:
@@ -64,11 +34,11 @@ def position_table(view: FilteredStudy) -> PaperTable | None:
             )
         )
     caption = (
-        f"Position bias on {view.name}: % of comparisons with the same verdict in every order "
-        "(consistency), % of decisive verdicts for the answer shown first, entropy of the chosen "
-        "position (1 is even), % of verdicts that change when a call is repeated in the same order "
-        f"(noise floor). {slice_text(view)} 95 % intervals over items; n: comparisons with a "
-        "readable verdict in every order."
+        f"Position bias on {view.name}. Consistency: % of comparisons with the same verdict "
+        "in every order. First: % of decisive verdicts for the answer shown first. Entropy: "
+        "entropy of the chosen position (1 is even). Noise (noise floor): % of verdicts that "
+        f"change when a call is repeated in the same order. {slice_text(view)} 95 % intervals "
+        "over items; n: comparisons with a readable verdict in every order."
     )
     head = (
         *("Judge", "Consistency", "95 % CI", "First", "95 % CI"),

@@ -31,8 +31,8 @@ from metrics.position.position_measures import slot_entropy, slot_shares
 FULL_COLOUR_BANDS: Final = 10
 """A cell has the full colour when its entropy is this many widths of the chance band below 1."""
 ENTROPY_BAND_SUBTITLE: Final = (
-    "entropy of the chosen position, 1 = all positions equally often; colour: further below 1 than "
-    f"chance explains; 95{NARROW_SPACE}% CI"
+    "entropy of the chosen position, 1 = all positions equally often; coloured if further "
+    f"below 1 than chance explains; 95{NARROW_SPACE}% CI"
 )
 EVENNESS_RULE: Final = (
     "The chance band is computed for the N options of a prompt: the choices of each item are "

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from components.charts.slot_histogram import slot_name
 from components.html.format import interval, number, share
-from components.html.heatmap import MatrixColumn, even_share_scale, matrix_html
+from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, wrap
+from components.html.scales import even_share_scale
 from components.results.bias.computed import Bias
 from components.results.bias.pair_tests import (
     OptionModelRow,

@@ -1,7 +1,4 @@
-"""Contents of the bias panels as HTML and figures, without Gradio.
-
-Functions named `show_…` take a frame of judgements; the others take counts made from one.
-"""
+"""Contents of the bias panels as HTML and figures, without Gradio."""
 
 from __future__ import annotations
 
@@ -11,17 +8,14 @@ import pandas as pd
 
 from components.charts.figures import Figure
 from components.charts.slot_histogram import SlotRow, slot_histogram_figure
-from components.filtering.filters import machine_rows
 from components.filtering.raters import ACCURACY_LABEL
 from components.html.format import count, interval, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
-from components.html.pieces import unusable_replies_kpi
-from components.results.bias.bias_matrix import BY_CATEGORY, MEASURES, SUBTITLES, bias_matrix_html
-from components.results.bias.computed import ROW_COLUMNS, Bias, bias_from_frame
+from components.html.pieces import share_kpi, unusable_replies_kpi
+from components.results.bias.computed import ROW_COLUMNS, Bias
 from components.results.bias.sentences import (
     FlipLean,
-    bias_finding,
     flip_leans,
     flip_sentence,
     random_consistency,
@@ -36,63 +30,6 @@ from studies.frames.frame import SEP
 
 MAX_SLOT_ROWS: Final = 6
 """Maximum rows of the histogram among more than two options; beyond it prompts are pooled."""
-
-__all__ = [
-    "MEASURES",
-    "SUBTITLES",
-    "FlipLean",
-    "bias_kpis_html",
-    "default_kpis_html",
-    "first_visit_rows",
-    "flip_sentence",
-    "flips_html",
-    "leans_from_frame",
-    "pools_prompts",
-    "show_finding",
-    "show_flips",
-    "show_kpis",
-    "show_matrix",
-    "show_slots",
-    "slot_figure",
-]
-
-
-def leans_from_frame(frame: pd.DataFrame) -> list[FlipLean]:
-    """Direction of the flips of each judge and prompt, with p-values adjusted by Holm's method."""
-    return flip_leans(bias_from_frame(frame))
-
-
-def show_matrix(frame: pd.DataFrame, measure: str, layout: str = BY_CATEGORY) -> Markup:
-    """HTML matrix of a measure by judge and prompt (rows) and category (columns); the first column
-    is all items."""
-    return bias_matrix_html(bias_from_frame(frame), measure, layout, machine_rows(frame))
-
-
-def show_slots(frame: pd.DataFrame) -> Figure | None:
-    """Histogram of the positions chosen, with a line at 1/N."""
-    return slot_figure(bias_from_frame(frame))
-
-
-def show_flips(frame: pd.DataFrame) -> Markup:
-    """HTML bars of flips toward the first and toward the second position, with one sentence per
-    row."""
-    return flips_html(bias_from_frame(frame))
-
-
-def show_finding(frame: pd.DataFrame, recorded: bool = False) -> tuple[str, str]:
-    """Headline and the sentence below it: which judges prefer a position, which one, and how
-    strongly."""
-    return bias_finding(bias_from_frame(frame))
-
-
-def show_kpis(
-    frame: pd.DataFrame, failures: int, planned: int, right: str = ACCURACY_LABEL
-) -> Markup:
-    """HTML of the default row of key figures in a results view."""
-    return default_kpis_html(bias_from_frame(frame), failures, planned, right)
-
-
-# --------------------------------------------------------------------------- panels
 
 
 def slot_figure(bias: Bias) -> Figure | None:
@@ -130,7 +67,7 @@ def flips_html(bias: Bias) -> Markup:
     """HTML table of the direction of flips, by judge and prompt."""
     if bias.options != 2 or not bias.tables:
         return empty_state(
-            "No pairs here.", "The direction of flips needs pairs judged in both orders."
+            "No pairs here.", "To show the direction of flips, pairs must be judged in both orders."
         )
     rows = [
         FlipRow(
@@ -155,16 +92,18 @@ def default_kpis_html(
     if not bias.calls:
         return EMPTY
     kpis = [
-        _share_kpi(
+        share_kpi(
             "Same verdict in every order",
             bias.whole("consistency"),
             after=f"; chance {share(random_consistency(bias), 0)}",
         ),
-        _share_kpi("Answer shown first wins", bias.whole("first_share")),
-        _share_kpi(
-            "Changes on a repeat", bias.whole("noise_floor"), before="asked twice in one order; "
+        share_kpi("Answer shown first wins", bias.whole("first_share")),
+        share_kpi(
+            "Changes on a repeat",
+            bias.whole("noise_floor"),
+            before="calls repeated in the same order; ",
         ),
-        _share_kpi(right, bias.whole("accuracy")),
+        share_kpi(right, bias.whole("accuracy")),
         _failures_kpi(
             bias.failures if failures is None else failures,
             bias.calls if planned is None else planned,
@@ -184,11 +123,11 @@ def bias_kpis_html(bias: Bias, right: str = ACCURACY_LABEL) -> Markup:
 def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
     rows = [row for row in flip_leans(bias) if row.pairs]
     noise = bias.whole("noise_floor")
-    fourth = _share_kpi("Changes on a repeat", noise, before="asked twice in one order; ")
+    fourth = share_kpi("Changes on a repeat", noise, before="calls repeated in the same order; ")
     if noise.value is None and len(rows) > 1:
         fourth = _most_consistent_kpi(bias)
     return [
-        _share_kpi(
+        share_kpi(
             "Same verdict after the swap",
             bias.whole("consistency"),
             after=f"; chance {share(random_consistency(bias), 0)}",
@@ -221,7 +160,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
 
 
 def _accuracy_kpi(bias: Bias, label: str) -> Kpi:
-    return _share_kpi(label, bias.whole("accuracy"), after=f"; chance {share(0.5, 0)}")
+    return share_kpi(label, bias.whole("accuracy"), after=f"; chance {share(0.5, 0)}")
 
 
 def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
@@ -255,17 +194,17 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
     chance_note = f"; chance {chance:.2f}" if chance is not None else ""
     return [
         Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
-        _share_kpi(
+        share_kpi(
             "Same choice in every order",
             bias.whole("consistency"),
             after=f"; chance {share(random_consistency(bias), 0)}",
         ),
-        _share_kpi(
+        share_kpi(
             f"Position {place + 1}, chosen most",
             slots[place],
             after=f"; even {share(1 / bias.options, 0)}",
         ),
-        _share_kpi(
+        share_kpi(
             "Correct", bias.whole("accuracy"), after=f"; chance {share(bias.right_chance, 0)}"
         ),
         _failures_kpi(bias.failures, bias.calls),
@@ -276,17 +215,6 @@ def _failures_kpi(failures: int, planned: int) -> Kpi:
     return unusable_replies_kpi(
         failures, planned, "replies that are unreadable, empty or failed; never counted as ties"
     )
-
-
-def _share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
-    value = "–" if estimate.value is None else share(estimate.value, 1)
-    return Kpi(label, value, note=f"{before}{_estimate_note(estimate)}{after}")
-
-
-def _estimate_note(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return estimate.note or "not measured"
-    return f"{interval(estimate, 1, scale=100)}, n {count(estimate.n)}"
 
 
 def _value_or_minus_one(estimate: Estimate | None) -> float:
@@ -333,7 +261,7 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
     if first is not None:
         parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")
     if right is not None:
-        parts.append(f"correct on {share(right, 0)} of pairs with a known answer")
+        parts.append(f"correct on {share(right, 0)} of pairs with a known better answer")
     return ", ".join(parts) + ". " + slot_or_label_from_frame(frame)
 
 
@@ -354,5 +282,5 @@ def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) ->
         return "No strong preference for a position or a label."
     if pulls[0] >= pulls[1]:
         position = "first" if slot.value > 0.5 else "second"
-        return f"It favours the **position**: {position}."
-    return f"It favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."
+        return f"The judge favours the **position**: {position}."
+    return f"The judge favours the **label**: {names[0] if label.value > 0.5 else names[-1]}."

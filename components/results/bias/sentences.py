@@ -27,19 +27,19 @@ ONE_WAY_SHARE: Final = 0.75
 """Share of flips in one direction from which a judge is said to decide by position."""
 MOST: Final = 0.5
 PREFERENCE_RULE: Final = (
-    "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over all "
-    f"rows, whatever the filter. Within a category, the 95{NARROW_SPACE}% interval of the "
-    f"difference between flips toward first and toward second must also exclude 0, with at least "
-    f"{MIN_COLOURED_ITEMS} items (Holm over all rows and "
-    "categories). "
-    "The test must also hold if all pairs without a verdict in both orders had flipped the other "
-    "way. If models were selected in the filter, p is multiplied by the number of possible "
-    "selections. The tests of all filters together have an error rate of 5 %: p is divided by "
-    "0.79 for whole rows, by 0.1 within a category or for selected models, and by 0.01 for both. "
-    "“Decides by position”: the order decides most pairs, and three quarters of the flips go one "
-    "way. “The order decides most pairs”: the whole interval of the order effect (disagreement "
-    "between orders minus disagreement of repeats) is above 50 points. Without repeats, the "
-    "interval of the difference between flips toward first and toward second is used."
+    "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over "
+    f"all rows, whatever the filter. Within a category, at least {MIN_COLOURED_ITEMS} items "
+    "are needed, and Holm's adjustment is over all rows and categories. There, the "
+    f"95{NARROW_SPACE}% interval of flips toward first minus flips toward second must also "
+    "exclude 0. The test must also hold if all pairs without a verdict in both orders had "
+    "flipped the other way. If models were selected in the filter, p is multiplied by the "
+    "number of possible selections. The tests of all filters together have an error rate of 5 %: "
+    "p is divided by 0.79 for whole rows, by 0.1 within a category or for selected models, and by "
+    "0.01 for both. “Decides by position”: the order decides most pairs, and "
+    "three quarters of the flips go one way. “The order decides most pairs”: the whole "
+    "interval of the order effect (disagreement between orders minus disagreement of repeats) "
+    "is above 50 points. Without repeats, the interval of flips toward first minus flips "
+    "toward second is used."
 )
 _NUMBER_WORDS: Final = (
     "no",
@@ -291,7 +291,8 @@ def _missing_sentence(row: FlipLean) -> str:
     """Sentence on a preference that the pairs without both verdicts could reverse."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
-        f"{count(row.missing, 'pair')} without verdicts in both orders could reverse this."
+        f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
+        "direction."
     )
 
 
@@ -300,7 +301,10 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
     versus = f"{count(most)} flips against {count(least)}"
     if row.order_decides and most >= ONE_WAY_SHARE * row.flips:
         share_of = f"{count(most)} of its {count(row.flips)}"
-        return f"It decides **by position**: {share_of} flips go to the answer shown {row.toward}."
+        return (
+            f"The judge decides **by position**: {share_of} flips go to the answer shown "
+            f"{row.toward}."
+        )
     if row.flips_majority:
         floor = f" ({share(row.noise, 0)} on a repeat)" if row.noise else ""
         direction = f"more **toward the answer shown {row.toward}**"
@@ -377,8 +381,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     rate = share(flips / pairs, 0)
     if len(rows) == 1 and rows[0].judge == PEOPLE and pairs < MIN_COLOURED_ITEMS:
         return (
-            f"Only {count(pairs, 'pair')} had both orders shown to one person: too few to measure "
-            "position bias.",
+            f"Only {count(pairs, 'pair')} had both orders seen by one person: too few to "
+            "measure position bias.",
             "To measure position bias, one person or judge must see both orders of many pairs.",
         )
     if len(rows) == 1:
@@ -403,8 +407,8 @@ def _noise_sentence(unclear: int) -> str:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} {verb} on most pairs when swapped; without repeats "
-        "in the same order, this may be noise."
+        f"{number_word(unclear).capitalize()} of them {verb} on most pairs when swapped; "
+        "without repeats in the same order, this may be noise."
     )
 
 
@@ -426,8 +430,9 @@ def _no_flips_finding(bias: Bias) -> tuple[str, str]:
     if first.value is None:
         return title, "Run the study again with `orders: both`."
     return title, (
-        f"The first position wins {share(first.value, 0)} of verdicts other than ties. This may "
-        "be position bias, or better answers shown first. Run again with `orders: both`."
+        f"With ties left out, the first position wins {share(first.value, 0)} of verdicts. "
+        "This may be position bias, or better answers shown first. Run again with `orders: "
+        "both`."
     )
 
 
@@ -483,8 +488,8 @@ def _options_finding(bias: Bias) -> tuple[str, str]:
     best = max(range(options), key=lambda slot: shares[slot].value or 0.0)
     ordinal = ORDINALS[best] if best < len(ORDINALS) else f"{best + 1}th"
     lead = (
-        f"Without a preference each position wins {share(1 / options, 0)}; each answer was shown "
-        "in each position once."
+        f"Without a preference, each position wins {share(1 / options, 0)} of choices; each "
+        "answer was shown in each position once."
     )
     title = f"Of {options} positions, the {ordinal} wins {share(max(known), 0)} of choices."
     return title, lead

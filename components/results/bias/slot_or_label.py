@@ -58,7 +58,9 @@ def _label_row(bias: Bias, row: tuple[str, ...], slot: Estimate, label: Estimate
 def _forest_html(estimate: Estimate, what: str, word: str) -> Markup:
     value = value_html(share(estimate.value, 0), interval(estimate, 0, scale=100))
     tip = f"{share(estimate.value, 1)} {interval(estimate, 1, scale=100)}\n"
-    tip += f"of verdicts other than ties go to {what}; no preference is 50\nn {count(estimate.n)}"
+    tip += (
+        f"of verdicts go to {what}, ties left out; 50 % means no preference\nn {count(estimate.n)}"
+    )
     return fill(
         '<div class="plot">{}</div>'
         '<span class="eh-num eh-nw val"><span class="eh-small wd">{} </span>'

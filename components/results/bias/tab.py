@@ -9,7 +9,6 @@ from components.filtering.raters import accuracy_label
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import Markup
 from components.html.panel import LegendMark, panel_heading
-from components.results.bias import bias_report
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import (
     BY_CATEGORY,
@@ -19,6 +18,7 @@ from components.results.bias.bias_matrix import (
     bias_matrix_html,
     measures_for,
 )
+from components.results.bias.bias_report import position_table
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.entropy_split import entropy_split_html, load_entropy_split
 from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
@@ -65,22 +65,21 @@ HOW_MATRIX: Final = (
     "sandwich standard error.\n\n" + EVENNESS_RULE
 )
 HOW_SLOTS: Final = (
-    "Only verdicts other than ties of comparisons judged in all orders count. Content then "
-    "cancels out: any difference from an even share is due to the position. "
-    "`share = verdicts for the position / verdicts other than ties`."
+    "Only comparisons judged in all orders count, and ties are left out. Content then cancels "
+    "out: any difference from an even share is due to the position. `share = verdicts for the "
+    "position / verdicts without ties`."
 )
 HOW_FLIPS: Final = (
     "A pair flips if its two orders do not choose the same answer (or both a tie).\n\n"
     + PREFERENCE_RULE
 )
 HOW_LABELS: Final = (
-    "Let f be the share of the first position when the labels are A, B, and g its share when "
-    "they are B, A: "
-    "`position = (f + g)/2`, `label = (f + 1 − g)/2`; 50 means no preference in both. Among N "
-    "options: the "
-    "choice model `P(position s) ∝ exp(θ_option + γ_position + λ_label)`; shown is softmax(γ), the "
-    "share of each position among equal answers. Intervals: jackknife "
-    "over items for pairs, sandwich standard error over items for N options."
+    "f is the share of the first position when the labels are A, B; g is its share when the "
+    "labels are B, A. `position = (f + g)/2`, `label = (f + 1 − g)/2`; for both, 50 means no "
+    "preference. Among N options: the choice model `P(position s) ∝ exp(θ_option + γ_position "
+    "+ λ_label)`; shown is softmax(γ), the share of each position among equally good answers. "
+    "Intervals: jackknife over items for pairs, sandwich standard error over items for N "
+    "options."
 )
 HOW_TESTS: Final = (
     "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are as "
@@ -145,6 +144,11 @@ def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Dr
     return Drawn({"matrix": matrix}, panel_heading(title, subtitle))
 
 
+def has_judges(filtered_study: FilteredStudy) -> bool:
+    """Whether a judge can flip: different people in different orders are not one judge."""
+    return not filtered_study.has_only_people
+
+
 def draw_slots(filtered_study: FilteredStudy) -> Drawn:
     bias = load_bias(filtered_study)
     return Drawn({"slots": bias_view.slot_figure(bias)}, slots_heading(bias))
@@ -183,12 +187,12 @@ def draw_labels(filtered_study: FilteredStudy) -> Drawn:
     bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (
-            f"% of verdicts other than ties, 95{NARROW_SPACE}% CI; each label was used in both "
-            "positions"
+            f"% of verdicts for the first position and for the first label, ties left out, "
+            f"95{NARROW_SPACE}% CI; each label was used in both positions"
         )
         heading = panel_heading("Position or label?", subtitle)
         return Drawn({"labels": show_slot_or_label(bias)}, heading)
-    subtitle = f"% of choices for each position among equal answers, 95{NARROW_SPACE}% CI"
+    subtitle = f"% of choices for each position among equally good answers, 95{NARROW_SPACE}% CI"
     effects = show_slot_effects(load_option_rows(filtered_study), bias)
     return Drawn({"labels": effects}, panel_heading("Effect of the position", subtitle))
 
@@ -229,8 +233,8 @@ MATRIX: Final = Panel(
     ),
     how=HOW_MATRIX,
     scale=19,
-    report=bias_report.report_matrix,
-    table=bias_report.position_table,
+    in_report=has_judges,
+    table=position_table,
     json_keys=(
         "position.*.*.consistency",
         "position.*.*.entropy",
@@ -251,7 +255,7 @@ SLOTS: Final = Panel(
     heading_changes=True,
     how=HOW_SLOTS,
     scale=10,
-    report=bias_report.report_slots,
+    in_report=lambda _: True,
     json_keys=(
         "position.*.*.first_share",
         "position.*.*.slots",
@@ -266,7 +270,7 @@ FLIPS: Final = Panel(
     FLIP_KEYS,
     how=HOW_FLIPS,
     visibility="shown",
-    report=bias_report.report_flips,
+    in_report=has_judges,
     json_keys=(
         "position.*.*.flips.toward_first",
         "position.*.*.flips.toward_second",

@@ -31,8 +31,8 @@ SEED: Final = 20_24
 BOOTSTRAP_ROUNDS: Final = 500
 SIDE_COLUMN: Final = "side"
 REPLACE_ADVICE: Final = (
-    "Run the same study with `unrelated: replace`, which replaces the worst-ranked answer by an "
-    "answer to another item, to compare both here."
+    "To see the effect of an unrelated option, run the same study with `unrelated: replace`. "
+    "An answer to another item then replaces the worst-ranked answer."
 )
 
 
@@ -67,7 +67,10 @@ def show_unrelated_contrast(filtered_study: FilteredStudy) -> Markup:
 
 def _missing_study_text(study: Study) -> str:
     if study.unrelated == "add":
-        return "An added option changes N, and grades of different N cannot be compared."
+        return (
+            "An added option changes the number of options N, and grades at different N cannot be "
+            "compared."
+        )
     if study.unrelated == "replace":
         return (
             "The store has no verdicts by these judges and prompts on the same data without the "
@@ -115,10 +118,13 @@ def unrelated_effects(one: pd.DataFrame, two: pd.DataFrame) -> tuple[UnrelatedEf
         has = bool((mark_unrelated(frame)["unrelated"] == UNRELATED_PRESENT).any())
         sides[UNRELATED_PRESENT if has else UNRELATED_ABSENT] = frame
     if len(sides) < 2:
-        return "Both studies show an unrelated option, or neither does."
+        return (
+            "Both studies show an unrelated option, or neither does, so its effect cannot be "
+            "measured."
+        )
     sizes = [set(frame["options"].unique()) for frame in sides.values()]
     if sizes[0] != sizes[1]:
-        return "The two studies show different numbers of options; compare grades at equal N only."
+        return "The studies show different numbers of options N; compare grades at equal N only."
     both = stack_frames(sides, SIDE_COLUMN)
     cells = set(both.groupby(["judge", "prompt", SIDE_COLUMN], observed=True).size().index)
     rows = sorted(

@@ -32,7 +32,7 @@ def show_accuracies(card: ReportCard) -> Markup:
     rows = [_row(own, accuracy(card.planned_rows), _OWN_RULE)]
     rows += [_row(_NAMES[name], got, PRINTED_BY[name]) for name, got in found.items()]
     table = plain_table(("Accuracy", "%", "95 % CI", "n", "Printed by"), rows)
-    return fill("<section><h3>Accuracy, as papers print it</h3>{}</section>", table)
+    return fill("<section><h3>Accuracy as defined in papers</h3>{}</section>", table)
 
 
 def _row(name: str, estimate: Estimate, source: str) -> tuple[str, ...]:

@@ -245,6 +245,6 @@ def _how_computed(card: ReportCard) -> str:
         f"95{NARROW_SPACE}%, resampled by items; all orders and pairs of an item stay together. "
         f"{votes}Chance consistency: the consistency of random verdicts that choose each position "
         "as often as the judge does.\n\n"
-        "Rules choose the sentences from the numbers. Hover over a sentence to see its rule and "
-        "threshold."
+        "Fixed rules choose the sentences of this card from its numbers. Hover over a sentence to "
+        "see its rule and threshold."
     )

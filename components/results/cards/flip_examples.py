@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from components.html.format import truncate
 from components.html.markup import Markup, escape, fill, join, link
 from components.html.panel import verdict_chip
 from components.inspect.comparison_index import (
@@ -71,10 +72,7 @@ def _pick_examples(index: ComparisonIndex) -> list[ComparisonRow]:
 
 
 def _flip_html(card: ReportCard, line: ComparisonRow, question: str, key: str) -> Markup:
-    words = " ".join(question.split())
-    short = (
-        words if len(words) <= MAX_QUESTION_CHARS else words[: MAX_QUESTION_CHARS - 1] + "\u2026"
-    )
+    short = truncate(question, MAX_QUESTION_CHARS)
     chips = join(verdict_chip(mark.pick) for mark in line.verdicts[:6])
     select = {"judge": card.judge, "prompt": card.prompt, "flipped": True, "key": key}
     who = join((escape(name) for name in line.names), " \u00b7 ")

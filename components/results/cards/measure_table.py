@@ -129,7 +129,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         ),
         _share_measure(
             "First-position share",
-            f"% of verdicts other than ties for the answer shown first; no preference is "
+            "% of verdicts for the answer shown first, ties left out; no preference is "
             f"{share(even, 0)}",
             measures["first_share"],
             even,
@@ -147,7 +147,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         ),
         _share_measure(
             "Agreement with other judges",
-            "% of verdicts equal to those of other judges and prompts on the same order",
+            "% of verdicts equal to those of other judges and prompts in the same order",
             card.same_as_others,
         ),
     ]
@@ -155,7 +155,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         known = measures["accuracy"]
         lines.append(
             _share_measure(
-                "Right on known answers",
+                "Right where the better answer is known",
                 "% of verdicts for the answer that is better by design; a tie is wrong",
                 known,
                 even,
@@ -184,7 +184,7 @@ def _longer_measure(card: ReportCard) -> CardMeasure:
     rest = [e.value for name, e in card.longer_shares.items() if name != card.rater]
     return _share_measure(
         "Picks the longer answer",
-        "% of verdicts other than ties for the longer answer, by characters",
+        "% of verdicts for the longer answer (by characters), ties left out",
         card.longer_shares.get(card.rater, Estimate(None)),
         0.5,
         [x for x in rest if x is not None],
@@ -236,7 +236,10 @@ def _consistency_description(card: ReportCard) -> str:
 def _position_term_measure(card: ReportCard, even: float) -> CardMeasure:
     term, equal, p, position = card.position_term
     among = "two" if card.pairs else str(card.options)
-    wins = f"the {position} of {among} equally good answers wins {share(equal.value, 0)}"
+    wins = (
+        f"the {position} of {among} equally good answers would win {share(equal.value, 0)} of "
+        "verdicts"
+    )
     text = f"{wins}; {_test_text(p)}"
     return CardMeasure(
         "Position term", text, number(term.value, 2, signed=True), interval(term, 2), equal, even
@@ -252,7 +255,10 @@ def _test_text(p: float | None) -> str:
 def _entropy_measure(card: ReportCard) -> CardMeasure:
     got = card.measures["entropy"]
     value = decimal(got, 3, n=False).split(" ")[0]
-    text = "1 means even use of the positions; interpret it only together with consistency"
+    text = (
+        "1 means even use of the positions; interpret the entropy only together with the "
+        "consistency"
+    )
     return CardMeasure(
         "Entropy of positions", text, value, interval(got, 3), got, None, card.others("entropy")
     )

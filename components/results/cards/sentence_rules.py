@@ -85,14 +85,14 @@ CARD_FACTS: Final[dict[str, CardFact]] = {
     ),
     "people": CardFact("share of verdicts equal to the people's majority", _whole_percent),
     "stand_in_low": CardFact(
-        "judge's minus a person's agreement with people, lower end of CI", _points
+        "agreement with people, judge minus another person, lower end of CI", _points
     ),
     "stand_in_high": CardFact(
-        "judge's minus a person's agreement with people, upper end of CI", _points
+        "agreement with people, judge minus another person, upper end of CI", _points
     ),
     "stand_in_reach": CardFact(
-        f"farther end of the 90{NARROW_SPACE}% CI of the judge's minus a person's agreement with "
-        "people",
+        f"agreement with people, judge minus another person, end of the 90{NARROW_SPACE}% CI "
+        "that is farther from 0",
         _points,
     ),
     "longer": CardFact("share of verdicts for the longer answer", _whole_percent),
@@ -325,12 +325,12 @@ ADVICE_RULES: Final = (
     SentenceRule("both orders", "Judge in both orders.", _conditions(("orders", "≤", 1))),
     SentenceRule(
         "more items",
-        "Let it judge more items before you use it.",
+        "Let this judge compare answers to more items before you use it.",
         _conditions(("items", "<", MIN_ITEMS)),
     ),
     SentenceRule(
         "more",
-        "Let it judge more items before you use it.",
+        "Let this judge compare answers to more items before you use it.",
         _conditions(("sets", "<", MIN_COMPARISONS)),
     ),
     SentenceRule(
@@ -344,8 +344,8 @@ ADVICE_RULES: Final = (
     ),
     SentenceRule(
         "another judge",
-        "Use another judge or prompt: the verdicts in its two orders agree little more often than "
-        "by chance.",
+        "Use another judge or prompt: this judge's verdicts in the two orders agree little "
+        "more often than by chance.",
         _conditions(("flips", "≥", MIN_FLIP_RATE), ("own_kappa", "≤", 0.2)),
     ),
     SentenceRule(
@@ -355,7 +355,7 @@ ADVICE_RULES: Final = (
     ),
     SentenceRule(
         "average",
-        "Judge each pair in both orders and use the average.",
+        "Judge each pair in both orders and average the two verdicts.",
         _conditions(("flips", "≥", MIN_FLIP_RATE)),
     ),
     SentenceRule(

@@ -50,7 +50,9 @@ class PairedSides:
         if not self.right.name:
             return "A contrast needs two judges or two prompts. This study has one of each."
         if self.left.name == self.right.name:
-            return f"{self.left.name} is selected as A and as B. Choose another one for B."
+            return (
+                f"{self.left.name} is selected as A and as B. Choose another judge or prompt for B."
+            )
         read = self._readable_items
         without_verdicts = [
             side.name

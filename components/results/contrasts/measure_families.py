@@ -38,7 +38,7 @@ CONSISTENCY: Final = ComparedMeasure(
 )
 FIRST_SHARE: Final = ComparedMeasure(
     "First-position share",
-    "% of verdicts other than ties for the answer shown first",
+    "% of verdicts for the answer shown first, ties left out",
     position_measures.FIRST_SHARE,
     {"slot": 0},
 )
@@ -64,10 +64,12 @@ TIES: Final = ComparedMeasure(
     "Ties", "% of all verdicts that are ties", position_measures.TIE_RATE, {"slot": -1}
 )
 ENTROPY: Final = ComparedMeasure(
-    "Entropy of slots", "100 means no preferred position", position_measures.SLOT_ENTROPY
+    "Entropy of positions", "100 means no preferred position", position_measures.SLOT_ENTROPY
 )
 POSITION_TERM: Final = ComparedMeasure(
-    "Position term", "% won by the first of two equally good answers", FIRST_IF_EQUAL
+    "Position term",
+    "% of verdicts that the first of two equally good answers would win",
+    FIRST_IF_EQUAL,
 )
 NOISE_FLOOR: Final = ComparedMeasure(
     "Noise floor",
@@ -76,7 +78,7 @@ NOISE_FLOOR: Final = ComparedMeasure(
     {"noise": True},
 )
 KNOWN_ACCURACY: Final = ComparedMeasure(
-    "Right on known answers",
+    "Right where the better answer is known",
     "% of verdicts for the answer that is better by design; a tie is wrong",
     position_measures.ACCURACY,
 )
@@ -96,7 +98,7 @@ KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
     "κ with people, × 100", "0 is chance", contrast_families.KAPPA, PEOPLE_SELECTION
 )
 LONGER_PREFERENCE: Final = ComparedMeasure(
-    "Picks the longer", "% of verdicts other than ties for the longer answer", LONGER_SHARE
+    "Picks the longer", "% of verdicts for the longer answer, ties left out", LONGER_SHARE
 )
 
 COMPARED: Final = (
@@ -122,19 +124,7 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
 """The measures of each family, those of the summary. "Win rates" has one measure per model, built
 by `family_measures`."""
 
-CATEGORY_MEASURES: Final = {
-    one.label: one
-    for one in (
-        CONSISTENCY,
-        FIRST_SHARE,
-        FLIP_LEAN,
-        HARD_FLIPS,
-        TIES,
-        SAME_AS_PEOPLE,
-        KNOWN_ACCURACY,
-        LONGER_PREFERENCE,
-    )
-}
+CATEGORY_MEASURES: Final = {one.label: one for one in FAMILIES["Behaviour"]}
 """Measures available by category and by item, by label."""
 
 

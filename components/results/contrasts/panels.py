@@ -46,7 +46,10 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
     if len(pair.rivals) > 2:
-        lead += f" The intervals are widened because two out of {len(pair.rivals)} were chosen."
+        lead += (
+            f" The intervals are widened because A and B were chosen from {len(pair.rivals)} "
+            "judges or prompts."
+        )
     consistency = next((line for one, line in lines if one is CONSISTENCY), None)
     if consistency is not None and family != "Win rates":
         by_label = {one.label: line for one, line in lines}

@@ -107,7 +107,10 @@ def draw_family(filtered: FilteredStudy, left: str, right: str, family: str) -> 
 
 def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str) -> Drawn:
     pair = find_pair(filtered, left, right)
-    points = f"points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, adjusted for the categories"
+    points = (
+        f"difference in points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, adjusted for the "
+        "categories"
+    )
     heading = panel_heading(f"{within} by category", "" if pair.problem else points)
     return Drawn({"categories": show_categories(pair, within)}, heading)
 

@@ -80,7 +80,7 @@ def partial_notice(progress: RunProgress) -> Markup:
     return notice_html(
         "warn",
         f"Partial: {count(progress.done)} of {count(progress.planned)} calls done.",
-        "The numbers below will change. The finding appears when the run ends. "
+        "The numbers below will change. The summary sentence appears when the run ends. "
         f"Updated every {REFRESH_SECONDS} s.",
     )
 

@@ -163,4 +163,4 @@ def _shift_sentence(shift: WinRateShift | None, left_out: bool) -> str:
     word = "With" if left_out else "Without"
     if seen == other:
         return f"{word} these texts, no win rate changes."
-    return f"{word} these texts, {shift.name} wins {other} instead of {seen}."
+    return f"{word} these texts, the win rate of {shift.name} is {other} instead of {seen}."

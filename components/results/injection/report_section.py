@@ -73,7 +73,7 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
         f"95{NARROW_SPACE}% CI",
         notice_html("warn", *text)
         + plain_table(("Rule", "A text that", "Texts"), found)
-        + plain_table(("Measure", "Of", "With them", "Without them"), numbers),
+        + plain_table(("Measure", "Of", "With these texts", "Without these texts"), numbers),
     )
 
 

@@ -61,7 +61,7 @@ def swap_chart(bias: Bias) -> Markup:
         ("second", "toward the second"),
     ]
     pairs = {row.pairs for row in rows}
-    of = f", of {count(pairs.pop())} each" if len(pairs) == 1 else ""
+    of = f", out of {count(pairs.pop())} in each row" if len(pairs) == 1 else ""
     caption = _caption(f"number of comparisons whose verdict changed when swapped{of}", keys)
     shown = sorted(rows, key=lambda row: row.flips)[-MAX_ROWS:]
     return caption + join(_swap_row(row, most) for row in shown) + _more(len(rows) - len(shown))

@@ -9,7 +9,7 @@ from typing import Any, Final
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.value_table import (
     PERCENT,
     SCORE,
@@ -91,27 +91,20 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
     always = "" if base is None else f"; always “pass”: {share(base)}"
     changed = view.order.get(view.cell or ("", ""))
     kpis = [
-        _share_kpi("True pass rate", found.true_pass_rate),
-        _share_kpi("Observed", rates.observed_pass_rate),
+        share_kpi("True pass rate", found.true_pass_rate),
+        share_kpi("Observed", rates.observed_pass_rate),
         Kpi(
             "Agreement with labels",
             share(rates.agreement.value),
             note=f"κ {number(rates.kappa.value, 2)}{always}" if base is not None else
             rates.agreement.note,
         ),
-        *([_share_kpi("Changed by option order", changed.changed)] if changed else []),
+        *([share_kpi("Changed by option order", changed.changed)] if changed else []),
         unusable_replies_kpi(
             rates.unusable, rates.unusable + rates.observed_pass_rate.n, "never counted as a fail"
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)
-
-
-def _share_kpi(label: str, estimate: Estimate) -> Kpi:
-    if estimate.value is None:
-        return Kpi(label, share(None), note=estimate.note)
-    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
-    return Kpi(label, share(estimate.value), note=note)
 
 
 def confusion_areas(view: PassFailView) -> Markup:
@@ -263,8 +256,8 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "The options were offered in one order. Set options: rotations to measure the effect "
-            "of the order.",
+            "The options were offered in one order. To measure the effect of the order, set "
+            "options to rotations in the study.",
         )
     texts = [
         f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",
@@ -282,8 +275,8 @@ def order_panel(view: PassFailView) -> Markup:
             else []
         ),
         *(
-            f"Offered as {name.replace(' ', ', ')}: the pass rate differs by {decimal(shift, 3)} "
-            "from the other order."
+            f"With the options in the order {name.replace(' ', ', ')}, the pass rate differs "
+            f"by {decimal(shift, 3)} from the other order."
             for name, shift in found.shift.items()
         ),
     ]

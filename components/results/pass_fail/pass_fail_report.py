@@ -12,14 +12,6 @@ from components.results.view.result_view import ReportPanel
 from metrics.labels.label_sections import pass_fail_sentence
 
 
-def report_areas(view: FilteredStudy) -> ReportPanel | None:
-    found = load_pass_fail(view)
-    if found.shown is None:
-        return None
-    areas = panels.confusion_areas(found)
-    return ReportPanel("Where it is wrong", "area = number of answers", areas)
-
-
 def report_rates(view: FilteredStudy) -> ReportPanel | None:
     """Report section on verdicts on single answers against their labels, by judge and prompt."""
     found = load_pass_fail(view)

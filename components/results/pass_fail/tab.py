@@ -13,15 +13,15 @@ from components.results.pass_fail.computed import load_pass_fail
 from components.results.view.result_view import Body, Drawn, Panel, PanelGroup, View
 
 NAME: Final = "Pass or fail"
-AREAS_TITLE: Final = "Where it is wrong"
+AREAS_TITLE: Final = "Where the judge is wrong"
 RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
-    "Sensitivity: passes among answers labelled good. Specificity: fails among answers labelled "
-    "bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\n"
-    "True pass rate: labels are used where they exist; elsewhere (observed + specificity − 1) / "
-    "J, with "
-    "the limits of Lang and Reiczigel. The estimate assumes that the judge errs equally often on "
-    "labelled and unlabelled answers, and needs a J of at least 0.2 with a lower limit above 0.06."
+    "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
+    "labelled bad. Unusable replies enter no rate. Intervals: Wilson, by item.\n\nYouden's J "
+    "is sensitivity + specificity − 1. True pass rate: labels are used where they exist; "
+    "elsewhere (observed + specificity − 1) / J, with the limits of Lang and Reiczigel. The "
+    "estimate assumes that the judge errs equally often on labelled and unlabelled answers. J "
+    "must be at least 0.2, and its lower limit above 0.06."
 )
 
 
@@ -73,7 +73,7 @@ AREAS: Final = Panel(
     AREAS_TITLE,
     heading_changes=True,
     scale=9,
-    report=pass_fail_report.report_areas,
+    in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(

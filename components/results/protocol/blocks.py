@@ -99,7 +99,7 @@ def draw_creation(filtered: FilteredStudy, split: str, cell: str) -> Drawn | Non
     }[split]
     subtitle = f"% of usable verdicts {against}, both orders pooled; ties are centred on the line"
     if split != "Models":
-        subtitle = f"values {against}; both orders pooled; 95\u202f% CI by items"
+        subtitle = f"{cell} {against}; both orders pooled; 95\u202f% CI by items"
     table = protocol_creation.show_creation_table(filtered, split, cell, load_sections(filtered))
     return Drawn({"levels": table}, panel_heading(title, subtitle))
 

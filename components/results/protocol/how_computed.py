@@ -23,9 +23,10 @@ HOW_COMPUTED: Final = {
         "does not count as free."
     ),
     "extraction": (
-        "The rule of the verdict format reads each reply. If it finds no verdict, the extraction "
-        "judge reads the reply. Remaining replies have no verdict. Counting them as ties is a rule "
-        "of the measure; the stored records do not change."
+        "The parsing rule of the prompt reads each reply. If this rule finds no verdict, the "
+        "extraction judge reads the reply. Replies that neither can read have no verdict. "
+        "Counting such replies as ties is a rule of the measure; the stored records do not "
+        "change."
     ),
     "skills": (
         "`(wins + ties/2) / head-to-heads` per skill, both orders combined by the counting rule "
@@ -35,19 +36,18 @@ HOW_COMPUTED: Final = {
     ),
     "heatmap": (
         "Per item, over its N rotations: entropy of the chosen positions, divided by log2 N; "
-        "choice = "
-        "share of the most chosen option; grade G = harmonic mean of the two. Then the mean over "
-        "items; interval: Student's t, items as clusters. Chance grade: the mean over all Nᴺ "
-        "outcomes of random choices. Above chance, summed over items: "
-        "`Σ(G − chance(N)) / Σ(1 − chance(N))`. A trial is one call: one rotation of an item. "
-        "Items with an unusable trial are left out and counted. If such items exist, a table "
-        "below gives the result of the authors' code."
+        "choice = share of the most chosen option; grade G = harmonic mean of the two. Then "
+        "the mean over items; interval: Student's t, items as clusters. Chance grade: the "
+        "mean over all Nᴺ outcomes of random choices. Above chance, summed over items: `Σ(G − "
+        "chance(N)) / Σ(1 − chance(N))`. A trial is one call: one rotation of an item. Items "
+        "with an unusable trial are left out and counted. If such items exist, a table below "
+        "gives the result of the code of Grade Score's authors."
     ),
     "unrelated": (
-        "N is the number of options. Only at equal N (`unrelated: replace`) does the difference "
-        "measure the unrelated option. With one more option N grows, and the same behaviour gives "
-        "another score. Differences are paired by item; intervals are adjusted for all judges and "
-        "prompts simultaneously (max-t)."
+        "N is the number of options. Only at equal N (`unrelated: replace`) does the "
+        "difference measure the effect of the unrelated option. With one more option N grows, "
+        "and the same behaviour gives another score. Differences are paired by item; "
+        "intervals are adjusted for all judges and prompts simultaneously (max-t)."
     ),
     "reading": (
         "Stored replies are parsed again, without new calls. `default`: the option after the last "
@@ -59,12 +59,12 @@ HOW_COMPUTED: Final = {
         "another option got a higher grade; a shared top grade is no contradiction."
     ),
     "levels": (
-        "MB, B, W, MW: counts of much better, better, worse, much worse. VFS: visual factuality "
-        "score. `Reward = (100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / "
-        "readable`, with readable the number of readable verdicts, both orders pooled. Unusable "
-        "replies are left out and counted. VFS is an item's mean over its usable orders, then the "
-        "mean over items. Intervals: Student's t with items as clusters for Reward and VFS; Wilson "
-        "at the effective n of the items for Win rate."
+        "MB, B, W, MW: counts of much better, better, worse, much worse. “Readable”: number "
+        "of readable verdicts, both orders pooled. VFS: visual factuality score. `Reward = "
+        "(100 MB + 50 B − 50 W − 100 MW) / readable`, `Win rate = (MB + B) / readable`. "
+        "Unusable replies are left out and counted. VFS is an item's mean over its usable "
+        "orders, then the mean over items. Intervals: Student's t with items as clusters for "
+        "Reward and VFS; Wilson at the effective n of the items for Win rate."
     ),
     "alignment": (
         "J is the judge's score from −2 to 2, P the mean score of the people. Mean absolute error: "
@@ -75,21 +75,21 @@ HOW_COMPUTED: Final = {
     ),
     "wins": (
         "`(wins + ties/2) / all`. A game is one order of a pair; the two games of a pair are "
-        "combined by the counting rule in use. Pairs with an unusable game are dropped. Interval: "
-        "Wilson "
-        "at the effective n of the items."
+        "combined by the counting rule in use. Pairs with an unusable reply in a game are "
+        "left out. Interval: Wilson at the effective n of the items."
     ),
     "conflicts": (
-        "A pair is in conflict if its two games do not mirror each other. “First both times” "
-        "means that the position shown first won both games, although the answers were swapped."
+        "A pair is in conflict if its two games have different results: different winners, or "
+        "a win and a tie. “First both times” means that the position shown first won both "
+        "games, although the answers were swapped."
     ),
     "single": (
         "The mean over items of each model's mean rating; interval: Student's t, items as clusters."
     ),
     "five_labels": (
-        "The table counts each of the five labels. Ratings: Bradley–Terry on the Elo scale. "
-        "Arena-Hard's "
-        "code counts `>>` (much better) three times, which makes its intervals too narrow."
+        "The table counts each of the five levels, from much better to much worse. Ratings: "
+        "Bradley–Terry on the Elo scale. Arena-Hard's code counts `>>` (much better) three "
+        "times, which makes its intervals too narrow."
     ),
     "redundancy": (
         "Spearman's rank correlation and R² (squared Pearson) between this study's scores and the "

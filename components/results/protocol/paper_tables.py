@@ -87,12 +87,12 @@ def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
     return sorted(found, key=lambda pair: pair[1].max_grade - pair[1].grade)
 
 
-def models_by_grade(unrelated: int = 0) -> list[str]:
-    """Models in the published tables, the highest mean grade first."""
+def models_by_grade() -> list[str]:
+    """Models in the published tables, the highest mean grade without an unrelated option first."""
     tables = published_grades()
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in tables.items():
-        if added == unrelated:
+        if not added:
             means.setdefault(model, []).append(cell.grade)
     return sorted(means, key=lambda model: -float(np.mean(means[model])))
 

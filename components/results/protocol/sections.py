@@ -129,7 +129,8 @@ def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[Pro
 
 def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
     on = {
-        "strict": "an answer wins if it wins in both orders, otherwise a tie (the authors' code)",
+        "strict": "an answer wins if it wins in both orders, otherwise the pair is a tie (the "
+        "authors' code)",
         "majority": "a win in one order and a tie in the other is a win (the authors' README)",
         "pooled": "each order counts separately (this app)",
         "graded": "the mean of both orders' graded replies decides (this app)",
@@ -153,16 +154,19 @@ def _combination_rule(filtered: FilteredStudy) -> ProtocolRule:
 def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
     if filtered.rule[1] == "tie":
         on = "counted as a tie (paper and authors' code)"
-        other = "By default this app leaves such replies out and counts them."
+        other = (
+            "By default this app leaves such replies out of the measures and shows their number."
+        )
         return ProtocolRule("No verdict after extraction", on, other)
-    on, other = "left out and counted (this app)", "In the paper and its code, it is a tie."
+    on = "left out of the measures; their number is shown (this app)"
+    other = "The paper and its code count such a reply as a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
 
 ELO_SIGN_RULE: Final = ProtocolRule(
     "Elo's expected score",
     "`1/(1 + 10^((Rb − Ra)/400))` (authors' code)",
-    "The paper's equation (1) has the opposite sign of the difference, a misprint.",
+    "The paper's equation (1) has Ra − Rb instead of Rb − Ra, a misprint.",
 )
 
 
@@ -171,13 +175,14 @@ def _reading_rule(study: Study) -> ProtocolRule:
         return ProtocolRule(
             "Words read as the choice",
             "the first “Option k” after the first “Selection” (authors' code)",
-            "By default this app reads the last `Selection:` line, so that a repeated heading is "
-            "not a choice.",
+            "By default this app reads the last `Selection:` line, so that a heading repeated "
+            "in the reply is not read as a choice.",
         )
     return ProtocolRule(
         "Words read as the choice",
         "the option in the last `Selection:` line (this app)",
-        "The authors' code reads the first “Option k” after the first “Selection” anywhere.",
+        "The authors' code reads the first “Option k” after the first “Selection” anywhere in "
+        "the reply.",
         published=False,
     )
 
@@ -185,9 +190,9 @@ def _reading_rule(study: Study) -> ProtocolRule:
 def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
         "Items with an unusable trial",
-        "left out and counted (this app)",
-        "The authors' code scores the usable trials, divides entropy by log2 of all trials, and "
-        "gives 0 without usable trials.",
+        "left out of the measures; their number is shown (this app)",
+        "The authors' code scores the usable trials, divides entropy by log2 of the number of "
+        "all trials, and gives 0 if no trial is usable.",
         published=False,
     )
 
@@ -195,7 +200,8 @@ def _unread_trials_rule() -> ProtocolRule:
 CHOICE_SCORE_RULE: Final = ProtocolRule(
     "Choice score",
     "share of trials that chose the most chosen option (authors' code)",
-    "The paper's formula (4) uses the most chosen option itself instead of its count.",
+    "The paper's formula (4) uses the most chosen option itself, not the number of times it was "
+    "chosen.",
 )
 POOLED_ORDERS_RULE: Final = ProtocolRule(
     "Two orders of an item",
@@ -221,8 +227,8 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
         other = "In other protocols, two games with different results count as a tie."
         return ProtocolRule("Two games of a pair", separate, other)
     on = {
-        "strict": "two games with different results are a tie, pairs with errors are dropped "
-        "(authors' code)",
+        "strict": "two games with different results count as a tie; pairs with errors are "
+        "dropped (authors' code)",
         "majority": "one won game and one tie is a win (this app)",
         "pooled": "each game counts separately (this app)",
         "graded": "the mean of both games' graded replies decides (this app)",

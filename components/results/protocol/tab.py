@@ -89,7 +89,7 @@ VISIT: Final = PanelGroup(
             "board",
             blocks.draw_board,
             "VisIT-Bench: Elo leaderboard",
-            f"online Elo, one pass in plan order, K 4; {CI_TEXT} by item bootstrap",
+            f"online Elo, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
             json_keys=(
                 "protocol.leaderboard.*.elo",
                 "elo.*",
@@ -107,7 +107,8 @@ VISIT: Final = PanelGroup(
                     "extraction",
                     blocks.draw_extraction,
                     "Parsing of the replies",
-                    "verdicts found by the parsing rule, by the extraction judge, or not at all",
+                    "replies whose verdict was found by the parsing rule, by the extraction "
+                    "judge, or not at all",
                     json_keys=("counts.by_status.*",),
                 ),
             )
@@ -144,7 +145,8 @@ PUBLISHED_GRADES: Final = Panel(
     blocks.draw_published_grades,
     (Body("grades_printed", "eh-grades-printed", clickable=True),),
     "Published: Grade Score, Tables 1 to 3",
-    "10 models and 4 prompts on OpenAssistant data with different N; the paper prints no intervals",
+    "10 models and 4 prompts on OpenAssistant data with different numbers of options; the paper "
+    "prints no intervals",
     controls=(Control("printed", "Printed score", tuple(paper_tables_html.GRADE_SCALES)),),
 )
 GRADE: Final = PanelGroup(
@@ -278,7 +280,7 @@ RATINGS: Final = PanelGroup(
             "single",
             protocol_ratings.show_ratings,
             "Single ratings",
-            f"mean rating of each model from 1 to 10, over items; {CI_TEXT}",
+            f"mean over items of each model's rating from 1 to 10; {CI_TEXT}",
             json_keys=("ratings.*",),
         ),
     ),
@@ -295,7 +297,7 @@ REDUNDANCY: Final = Panel(
         Body("scatter", "eh-scatter", chart_height=1, clickable=True),
     ),
     "Redundancy: correlation with other benchmarks",
-    f"over the models with scores in both benchmarks; {CI_TEXT} over models",
+    f"over the models with a score in this study and in the benchmark; {CI_TEXT} over models",
     controls=(
         Control("correlation", "Correlation", tuple(protocol_redundancy.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),

@@ -1,8 +1,7 @@
 """Contents of the ranking panels: leaderboard, comparison of orders, Elo curves, head-to-head
 matrix.
 
-This module does not import Gradio. Functions named `show_…` take a frame of judgements; the others
-take a computed ranking.
+This module does not import Gradio.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import pandas as pd
 
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import Axis, axis_html
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
@@ -27,8 +27,7 @@ from components.html.panel import (
     wrap,
 )
 from components.results.bias.sentences import join_names
-from components.results.ranking.computed import Ranking, compute_ranking
-from components.results.ranking.sentences import ranking_finding
+from components.results.ranking.computed import Ranking
 from metrics.estimation.power import E_VALUE_THRESHOLD, battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloResult
@@ -43,28 +42,6 @@ MAX_E_VALUE: Final = 1_000_000
 NO_PAIRS_HTML: Final = empty_state(
     "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
 )
-
-
-def show_leaderboard(frame: pd.DataFrame) -> Markup:
-    """HTML of the Bradley–Terry leaderboard on the Elo scale, one table per connected group of
-    models."""
-    return leaderboard_html(compute_ranking(frame))
-
-
-def show_elo(frame: pd.DataFrame) -> Figure | None:
-    """Figure of Elo ratings in plan order, their band over shuffled items, and the Bradley–Terry
-    ratings."""
-    return elo_figure(compute_ranking(frame))
-
-
-def show_head_to_head(frame: pd.DataFrame) -> Markup:
-    return head_to_head_html(compute_ranking(frame))
-
-
-def show_ranking_finding(frame: pd.DataFrame) -> tuple[str, str]:
-    """Headline and the sentence below it: the leading model, and whether its lead is
-    significant."""
-    return ranking_finding(compute_ranking(frame))
 
 
 # ------------------------------------------------------------------- the leaderboard
@@ -293,9 +270,8 @@ def convergence_badge(ranking: Ranking) -> Markup:
     )
     tip = attributes(
         {
-            "data-tip": "Bradley–Terry outside the Elo band\n"
-            "Inside: the Bradley–Terry rating lies within "
-            f"the final band over shuffled orders.\nOutside: {', '.join(away)}",
+            "data-tip": "Bradley–Terry ratings outside the Elo band\nThe band is the range of "
+            f"the final Elo over shuffled orders.\nOutside the band: {', '.join(away)}",
             "tabindex": "0",
         }
     )
@@ -326,8 +302,8 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"(over shuffled orders); {curves} {join_names(names)}, drawn in plan order, {ends} "
-        "outside the band"
+        f"the band is over shuffled orders; {curves} {join_names(names)}, drawn in plan order, "
+        f"{ends} outside the band"
     )
 
 
@@ -347,7 +323,7 @@ def head_to_head_html(ranking: Ranking) -> Markup:
         order,
         order,
         cells,
-        heat.WINS_SCALE,
+        scales.WINS_SCALE,
         keys=("contestant", "opponent"),
         more=_expected_lines(ranking),
         beside=counts if len(sizes) > 1 else None,

@@ -7,7 +7,8 @@ from components.filtering.filters import rule_text
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup
 from components.html.panel import finding_html
-from components.results.ranking import panels
+from components.results.ranking.computed import load_ranking
+from components.results.ranking.sentences import ranking_finding
 from components.results.view.paper_table import (
     PaperTable,
     interval_cell,
@@ -15,7 +16,6 @@ from components.results.view.paper_table import (
     rank_cell,
     slice_text,
 )
-from components.results.view.result_view import ReportPanel
 from metrics.ratings.bradley_terry import fit_leaderboards
 from metrics.win_rates.win_rates import win_rate
 
@@ -27,31 +27,7 @@ def has_pairs(view: FilteredStudy) -> bool:
 def report_headline(view: FilteredStudy) -> Markup:
     if not has_pairs(view):
         return EMPTY
-    return finding_html(*panels.show_ranking_finding(view.outcomes))
-
-
-def report_board(view: FilteredStudy) -> ReportPanel | None:
-    if not has_pairs(view):
-        return None
-    subtitle = "Bradley–Terry on the Elo scale, ties as half a win; 95 % CI"
-    return ReportPanel("Leaderboard", subtitle, panels.show_leaderboard(view.outcomes))
-
-
-def report_curves(view: FilteredStudy) -> ReportPanel | None:
-    if not has_pairs(view):
-        return None
-    subtitle = (
-        "ratings after each battle, in plan order; band: 95 % of shuffled orders; dotted: "
-        "Bradley–Terry; K 4"
-    )
-    return ReportPanel("Elo as battles come in", subtitle, panels.show_elo(view.outcomes))
-
-
-def report_head_to_head(view: FilteredStudy) -> ReportPanel | None:
-    if not has_pairs(view):
-        return None
-    subtitle = "% of battles that the row's model wins against the column's, ties as half"
-    return ReportPanel("Head-to-head", subtitle, panels.show_head_to_head(view.outcomes))
+    return finding_html(*ranking_finding(load_ranking(view)))
 
 
 def ranking_table(view: FilteredStudy) -> PaperTable | None:
@@ -75,10 +51,9 @@ def ranking_table(view: FilteredStudy) -> PaperTable | None:
                 )
             )
     caption = (
-        f"Ranking on {view.name}: Bradley–Terry on the Elo scale with 95 % intervals over items, "
-        "ranks as the ranges that the intervals of differences allow, and win rates (ties as "
-        f"half). {rule_text(*view.rule)} "
-        f"{slice_text(view)}"
+        f"Ranking on {view.name}: Bradley–Terry ratings on the Elo scale with 95 % intervals "
+        "over items, and win rates (ties count half). A rank is the range of places that the "
+        f"intervals of the differences allow. {rule_text(*view.rule)} {slice_text(view)}"
     )
     head = ("Rank", "Model", "Rating", "95 % CI", "Win rate", "95 % CI", "Battles")
     return PaperTable("Ranking", caption, head, tuple(rows))

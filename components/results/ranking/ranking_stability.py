@@ -18,9 +18,9 @@ from metrics.ratings.bradley_terry import Leaderboard
 
 Answer = Literal["Yes", "No", "In part", "Not known"]
 HOLD_RULE: Final = (
-    "“Significantly”: the difference of two ratings has an interval that excludes 0, adjusted for "
-    "all pairs of models (max-t). “No” needs a pair that one order ranks significantly one way and "
-    "the other order significantly the other way."
+    "A difference of two ratings is significant if its interval, adjusted for all pairs of "
+    "models (max-t), excludes 0. The answer is “no” if the two orders rank a pair of models in "
+    "opposite ways and both differences are significant."
 )
 
 
@@ -91,7 +91,10 @@ def _unclear_text(both: Leaderboard, names: Sequence[str]) -> str:
     if len(unclear) == 1:
         above, below = unclear[0]
         return f"; {above} and {below} do not differ significantly"
-    return f"; {len(unclear)} of {len(order) - 1} neighbouring pairs do not differ significantly"
+    return (
+        f"; {len(unclear)} of {len(order) - 1} pairs of neighbouring models do not differ "
+        "significantly"
+    )
 
 
 def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: Leaderboard) -> str:
@@ -99,10 +102,10 @@ def _certainty_text(changed: Sequence[tuple[str, str]], one: Leaderboard, two: L
         pair for pair in changed if one.is_above(*pair) or two.is_above(pair[1], pair[0])
     ]
     if not significant:
-        return "no difference is significant in either order"
+        return "no pair that changes places differs significantly in either order"
     if len(significant) == len(changed):
-        return "each difference is significant in one order only"
-    return "some differences are significant in one order"
+        return "each pair that changes places differs significantly in one order only"
+    return "some pairs that change places differ significantly in one order"
 
 
 def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -> RankingStability:
@@ -115,7 +118,7 @@ def _changed_places(here: Sequence[str], there: Sequence[str], certainty: str) -
     what = "place" if len(kept) == 1 else "places"
     verb = "is" if len(kept) == 1 else "are"
     text = (
-        f"{what} {join_names(kept, len(kept))} {verb} the same in both orders; "
-        f"places {join_names(moved, len(moved))} change ({certainty})."
+        f"{what} {join_names(kept, len(kept))} {verb} the same in both orders; places "
+        f"{join_names(moved, len(moved))} have different models ({certainty})."
     )
     return RankingStability("In part", text)

@@ -45,7 +45,7 @@ def unclear_leader_sentence(board: Leaderboard) -> str:
     if gap.value is None and gap.note == NO_WIN_CHAIN_NOTE:
         return f"{first} and {second} cannot be compared yet: no chain of wins connects them"
     if board.strong_component[0] != board.strong_component[1] and gap.high is None:
-        return f"{first} won every battle that separates it from {second}"
+        return f"The group of models with {first} won every battle against the group with {second}"
     return f"No significant difference between {first} and {second} yet"
 
 
@@ -63,7 +63,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
     other = people.names[0]
     if other != board.names[0] and is_significantly_above(people.gap(other, board.names[0])):
         return f"; people put {other} first"
-    return "; in people's votes no other model is significantly first"
+    return "; by people's votes, no other model leads significantly"
 
 
 def is_separated(board: Leaderboard) -> bool:

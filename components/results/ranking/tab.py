@@ -24,35 +24,35 @@ CURVE_MODES: Final = (BAND_ONLY, ONE_ORDER)
 
 
 HOW_RANKING: Final = (
-    "Each usable verdict of each order is one battle, unless the study merges both orders. "
-    "`P(a beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
-    "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use the "
-    "interval of their difference, not the overlap of two bars. Ranks are the ranges that the "
-    "intervals of the differences allow.\n\n"
-    "Further battles needed: `n·(h·(1 + 0.84/1.96)/gap)² − n`, with n battles so far and h the "
-    "half-width of the gap's interval; the interval then excludes 0 with "
-    f"80{NARROW_SPACE}% probability (power)."
+    "Each usable verdict of each order is one battle, unless the study merges both orders. `P(a "
+    "beats b) = 1/(1 + 10^((Rb − Ra)/400))` is fitted by maximum likelihood; ratings average "
+    "1000; intervals by the sandwich estimator, clustered by item. To compare two models, use "
+    "the interval of their difference, not the overlap of two bars. A rank is the range of "
+    "places that the intervals of the differences allow.\n\n"
+    "Further battles needed to separate two models: `n·(h·(1 + 0.84/1.96)/gap)² − n`. The gap "
+    "is the difference of their ratings, n the number of battles so far, h the half-width of "
+    f"the gap's interval. After these battles the interval excludes 0 with 80{NARROW_SPACE}% "
+    "probability (power)."
 )
 HOW_ELO: Final = (
-    "After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; start "
-    "1000, battles in the order of the plan. This order is arbitrary: the band shows the ratings "
-    "if the items are shuffled. With more battles "
-    "the curves approach the Bradley–Terry ratings (dotted); the two agree where these lie "
-    "within the final band. A curve ends outside its band if battles come in blocks (one judge, "
-    "then the next), as Elo weights the last block most. In that case use the band."
+    "After each battle `R += 4 (S − E)`: rating R, result S (1, ½ or 0), expected result E; "
+    "start 1000, battles in the order of the plan. This order is arbitrary: the band shows the "
+    "ratings if the items are shuffled. With more battles the curves approach the Bradley–Terry "
+    "ratings (dotted). Elo and Bradley–Terry agree for a model if its Bradley–Terry rating lies "
+    "within the final band. A curve can end outside its band if battles come in blocks (one "
+    "judge, then the next), as Elo weights the last block most. In that case use the band."
 )
 HOW_HEAD_TO_HEAD: Final = (
     "`(wins + ties/2) / battles` between the two models; Wilson intervals at the effective n, "
-    "items as "
-    "clusters. The hover card adds the share that Bradley–Terry expects from all battles: a large "
-    "difference means that the two do not fit on one scale."
+    "items as clusters. The hover card adds the share that the Bradley–Terry ratings predict. "
+    "If the two shares differ much, one rating per model does not describe this pair well."
 )
 HOW_ORDERS: Final = (
-    "The first order is the one that the plan lists first for a pair of models; in the second "
-    "order the answers are swapped. Each leaderboard is Bradley–Terry on the verdicts of that "
-    "order alone, every verdict "
-    "one battle. Where the two differ, the order affects the ranking; using both orders cancels "
-    "most of this effect.\n\n" + HOLD_RULE
+    "The first order is the one that the plan lists first for a pair of models; in "
+    "the second order the answers are swapped. Each leaderboard has the "
+    "Bradley–Terry ratings from the verdicts of one order alone; every verdict is "
+    "one battle. Where the two leaderboards differ, the order affects the ranking; "
+    "using both orders cancels most of this effect.\n\n" + HOLD_RULE
 )
 
 
@@ -81,7 +81,7 @@ def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
 def draw_head_to_head(filtered_study: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered_study)
     sizes = panels.battles_per_cell(ranking)
-    wins = "% of battles that the row's model wins against the column's, ties as half"
+    wins = "% of battles that the row's model wins against the column's model, ties count half"
     subtitle = f"{wins}; {sizes}" if sizes else ""
     heads = panels.head_to_head_html(ranking)
     return Drawn({"heads": heads}, panel_heading("Head-to-head", subtitle))
@@ -95,7 +95,9 @@ def draw_orders(filtered_study: FilteredStudy) -> Markup:
 def stability_html(ranking: Ranking) -> Markup:
     """HTML sentence above the table of orders: whether the ranking holds in both orders."""
     sentence = compare_orders(ranking).sentence
-    return wrap(fill('<p class="eh-under">{}</p>', inline_markup(f"**Does it hold?** {sentence}")))
+    return wrap(
+        fill('<p class="eh-under">{}</p>', inline_markup(f"**Does the ranking hold?** {sentence}"))
+    )
 
 
 def board_heading(ranking: Ranking, rule: str = "") -> Markup:
@@ -112,11 +114,11 @@ def board_heading(ranking: Ranking, rule: str = "") -> Markup:
 
 def elo_heading(ranking: Ranking) -> Markup:
     if ranking.elo_curve is None:
-        return panel_heading("Elo as battles come in")
+        return panel_heading("Elo after each battle")
     band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
     return panel_heading(
-        "Elo as battles come in",
-        f"battles in plan order; {band}; K 4",
+        "Elo after each battle",
+        f"battles in plan order; {band}; K-factor 4",
         [("limit", "Bradley–Terry, the limit")],
     )
 
@@ -132,7 +134,7 @@ BOARD: Final = Panel(
     "Leaderboard",
     heading_changes=True,
     how=HOW_RANKING,
-    report=ranking_report.report_board,
+    in_report=ranking_report.has_pairs,
     table=ranking_report.ranking_table,
     json_keys=(
         "bradley_terry.*",
@@ -147,12 +149,12 @@ ELO: Final = Panel(
     "curves",
     draw_curves,
     (Body("badge", "eh-converged"), Body("elo", "eh-elo", chart_height=380, clickable=True)),
-    "Elo as battles come in",
+    "Elo after each battle",
     heading_changes=True,
     controls=(Control("curves", "Curves", CURVE_MODES, elem_id="eh-curves"),),
     how=HOW_ELO,
     scale=29,
-    report=ranking_report.report_curves,
+    in_report=ranking_report.has_pairs,
     json_keys=(
         "elo.*",
         "protocol.elo.*",
@@ -166,7 +168,7 @@ HEAD_TO_HEAD: Final = Panel(
     heading_changes=True,
     how=HOW_HEAD_TO_HEAD,
     scale=20,
-    report=ranking_report.report_head_to_head,
+    in_report=ranking_report.has_pairs,
     json_keys=(
         "head_to_head.*.*",
         "protocol.head_to_head.*.*",

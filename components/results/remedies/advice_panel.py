@@ -40,7 +40,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         reason = (
             "its verdicts from one call are not significantly better than random ones"
             if advice.coin
-            else "no rule agrees significantly more often than one call does"
+            else "no rule has a significantly higher agreement than one call"
         )
         return (
             f"No remedy helps {view.judge} here.",
@@ -74,7 +74,7 @@ def recommendation_panel(view: RemedyView) -> Markup:
         figures.append(_gain_figure(f"{more}, {calls_text(rule)}", view.next_price, name=True))
     single = view.table[0].agreement
     chance = f"{interval_text(single)}, n {count(single.n)}; chance: 50{NARROW_SPACE}%"
-    figures.append(_figure("One call today", percent_text(single), "", chance))
+    figures.append(_figure("Agreement of one call", percent_text(single), "", chance))
     return wrapped(
         fill(
             '<section class="eh-panel eh-rec"><ul>{}</ul><div class="act">{}</div>{}</section>',

@@ -35,8 +35,8 @@ def budget_text(view: RemedyView, rules: Sequence[Rule]) -> str:
             f"{_in_tokens(view, known)}. Set the price of {view.judge} in Study."
         )
     return (
-        f"No price is known. The same money buys {_ratio(rules[0])} comparisons with this rule as "
-        f"with one call. Set the price of {view.judge} in Study."
+        f"No price is known. For the same price, this rule judges {_ratio(rules[0])} comparisons "
+        f"as one call. Set the price of {view.judge} in Study."
     )
 
 

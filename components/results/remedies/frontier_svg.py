@@ -94,8 +94,8 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
     if not any(spot.pilot for spot in spots):
         return EMPTY
     text = (
-        "rules from pilots, measured on the pilot's comparisons; compare them with one call in "
-        "the same pilot, in the table"
+        "rules from pilots, measured on the pilot's comparisons; compare each with one call in "
+        "the same pilot, shown in the table"
     )
     return fill(
         '<p class="eh-small eh-pilot-key"><span class="eh-key"><i class="ring p"></i>{}</span></p>',
@@ -109,7 +109,7 @@ def _no_dollars(view: RemedyView) -> Markup:
         return EMPTY
     local = "cost nothing" in view.no_dollars
     step = "" if local else " Set the price in Study, step Judges."
-    text = f"Dollars are off, because {view.no_dollars}.{step}"
+    text = f"Dollars cannot be shown, because {view.no_dollars}.{step}"
     return fill('<p class="eh-small eh-mute eh-no-dollars">{}</p>', text)
 
 

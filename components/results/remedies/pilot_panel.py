@@ -17,8 +17,8 @@ def pilots_panel(view: RemedyView) -> Markup:
     items = number_word(len(found))
     rows = join(map(_pilot_item, found))
     return panel(
-        "Worth a pilot",
-        f"{items} rules that need new replies; a pilot makes one comparison for each of 40 items",
+        "Rules to try in a pilot",
+        f"{items} rules need new replies; a pilot makes one comparison for each of 40 items",
         rows,
     )
 

@@ -28,8 +28,8 @@ def patterns_panel(view: RemedyView) -> Markup:
     if found is None:
         return EMPTY
     rows = (
-        ("The same winner twice, which is right", found.same_right, (1.0, 1.0, 1.0), False),
-        ("The same winner twice, which is wrong", found.same_wrong, (0.0, 0.0, 0.0), False),
+        ("The right winner twice", found.same_right, (1.0, 1.0, 1.0), False),
+        ("The wrong winner twice", found.same_wrong, (0.0, 0.0, 0.0), False),
         ("Opposite winners", found.opposite, (0.5, 0.5, 0.5), False),
         ("Tie twice", found.tie_twice, (0.5, 0.5, 0.5), False),
         ("A tie once, and the right winner once", found.tie_once_right, (0.75, 1.0, 0.5), True),
@@ -44,10 +44,11 @@ def patterns_panel(view: RemedyView) -> Markup:
         body,
     )
     sentence = (
-        f"The rules differ only in the two bold rows: ({count(found.tie_once_right)} − "
-        f"{count(found.tie_once_wrong)}) ÷ 4 ÷ {count(found.comparisons)} = "
-        f"**{points(found.gain)} points** for adding up, and {points(-found.gain)} for “must "
-        "agree”. For more accuracy, use graded replies or another judge."
+        "The rules differ only in the two bold rows. Difference to one call: "
+        f"({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
+        f"{count(found.comparisons)} = **{points(found.gain)} points** for “added up”, and "
+        f"{points(-found.gain)} points for “must agree”. For more accuracy, use graded replies "
+        "or another judge."
     )
     return panel(
         "Why asking twice gains so little",
@@ -88,7 +89,7 @@ def other_judges_panel(view: RemedyView) -> Markup:
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)
     return panel(
         "What would help: another judge",
-        f"agreement of each judge with one call, on the same comparisons; 95{NARROW_SPACE}% CI; "
+        f"agreement of each judge asked once, on the same comparisons; 95{NARROW_SPACE}% CI; "
         "dashed: chance",
         fill('<div class="eh-judges">{}</div>', rows),
         offer,

@@ -63,10 +63,10 @@ def remedies_table(view: FilteredStudy) -> PaperTable | None:
     )
     what = "the majority of people" if data.by_people else "known answers"
     caption = (
-        f"Remedies for {data.judge} on {view.name}: % agreement with {what} (undecided counts "
-        f"half) on the same {count(data.comparisons, 'comparison')}, difference to one call in "
-        "points with intervals adjusted for all rules, % decided, % right when decided. "
-        f"{slice_text(view)}"
+        f"Remedies for {data.judge} on {view.name}: agreement with {what} in % (undecided counts "
+        f"half) on the same {count(data.comparisons, 'comparison')}. The difference to one call "
+        "is in points; its interval is adjusted for all rules. The last columns are % decided "
+        f"and % right when decided. {slice_text(view)}"
     )
     head = (
         "Rule",

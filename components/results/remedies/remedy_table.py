@@ -49,8 +49,8 @@ def rules_table(view: RemedyView) -> Markup:
     )
 
 
-PEOPLE_PART: Final = "Rules with votes of people, whose intervals are not adjusted"
-FEWER_PART: Final = "Rules on fewer comparisons, whose intervals are not adjusted"
+PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted)"
+FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not adjusted)"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
@@ -91,7 +91,8 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
     words = rule_words(line.rule)
     chosen = view.advice.chosen if view.advice else None
     picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
-    detail = words.explanation + (" (best partners here)" if line.rule.picked else "")
+    partners = " (best partners by agreement in this study)" if line.rule.picked else ""
+    detail = words.explanation + partners
     note = line.agreement.note
     return fill(
         '<tr class="{}" data-rule="{}"><td class="l c1"><span class="no{}">{}</span></td>'

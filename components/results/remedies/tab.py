@@ -35,13 +35,14 @@ KEYS: Final = fill(
 
 
 HOW_RULES: Final = (
-    "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts as "
-    "a random choice. “One call” is the mean of the two orders. The comparisons used are those "
-    "with a known better answer and "
-    "usable replies of every judge in both orders. Intervals by item.\n\n"
-    "Differences are paired by item and adjusted for all rules of the table (max-t). The headline "
-    "uses another number: the best rule at each price is chosen on half of the items, its gain "
-    "measured on the other half, both ways, 20 times.\n\n"
+    "Credit of a comparison: right 1, undecided ½, wrong 0, so an undecided comparison counts "
+    "as a random choice. “One call” is the mean of the two orders. The comparisons used are "
+    "those with a known better answer and usable replies of every judge in both orders. "
+    "Intervals by item.\n\n"
+    "Differences are paired by item and adjusted for all rules of the table (max-t). The "
+    "headline uses another number: on a random half of the items the best rule at each price is "
+    "chosen, on the other half its gain is measured. Then the halves change roles; all this is "
+    "repeated 20 times.\n\n"
     "Ranking corrections (position term, length held equal, prediction-powered) correct the "
     "ranking, not single verdicts: see Ranking and Win rates."
 )
@@ -105,7 +106,9 @@ def _left_out(view: RemedyView) -> str:
             f"{count(missing['incomplete'])} comparisons without usable replies in both orders"
         )
     for judge, prompt in view.study.incomplete_cells:
-        parts.append(f"{judge} ({prompt}), with both orders on less than half")
+        parts.append(
+            f"{judge} ({prompt}), which has both orders on less than half of the comparisons"
+        )
     left = f"; left out: {', '.join(parts)}" if parts else ""
     return f"intervals of the differences are adjusted for all rules{left}"
 

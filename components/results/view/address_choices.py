@@ -11,8 +11,15 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     "First-slot share": "First-position share",
     "as the study says": "study default",
     "each order counts": "count each order",
-    "2–0 wins, else a tie": "win only if both agree",
-    "2–0 wins, unreadable is a tie": "win only if both agree, unreadable is a tie",
+    "2–0 wins, else a tie": "win only if both orders agree",
+    "2–0 wins, unreadable is a tie": "win only if both orders agree; unusable reply = tie",
+    "win only if both agree": "win only if both orders agree",
+    "win only if both agree, unreadable is a tie": (
+        "win only if both orders agree; unusable reply = tie"
+    ),
+    "Accuracy": "Same verdict",
+    "Entropy of slots": "Entropy of positions",
+    "Right on known answers": "Right where the better answer is known",
 }
 """Former text of a choice -> its present text, so that older addresses still work."""
 

@@ -130,7 +130,10 @@ class Panel:
     """Whether the bodies stand in the row of the controls, as a heading of the view."""
     visibility: Literal["always", "shown", "hidden"] = "always"
     """`shown` and `hidden`: hidden where `draw` returns None, with this state before it."""
+    in_report: Callable[[FilteredStudy], bool] | None = None
+    """Whether the report file has the panel as a new page draws it."""
     report: Callable[[FilteredStudy], ReportPanel | None] | None = None
+    """A panel that only the report file has."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
     """The numbers of the panel as a table for a paper."""
     json_keys: tuple[str, ...] = ()
@@ -215,6 +218,11 @@ class View:
     def first_values(self) -> dict[str, Any]:
         """Values of the controls on a new page."""
         return {name: control.first_value for name, control in self.controls.items()}
+
+    def initial_values(self, filtered: FilteredStudy) -> dict[str, Any]:
+        """Values of the controls on a page that shows a study."""
+        states = {name: one.initial_state(filtered, None) for name, one in self.controls.items()}
+        return {name: state.value if state else None for name, state in states.items()}
 
     @cached_property
     def output_names(self) -> list[str]:

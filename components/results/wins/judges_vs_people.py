@@ -7,11 +7,11 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
-from components.html import heatmap as heat
+from components.html import scales
 from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
 from studies.domain import Estimate
 
-GAP_SCALE: Final = heat.ColourScale(
+GAP_SCALE: Final = scales.ColourScale(
     "Judges − people",
     "r",
     0,

@@ -75,7 +75,7 @@ def length_figure(filtered_study: FilteredStudy) -> Figure | None:
         dragmode=False,
         shapes=[horizontal_line(0.5)],
         xaxis=make_axis(
-            "length divided by that of the other answer, in characters",
+            "length of the answer divided by that of the other answer (in characters)",
             range=[-2.9, 2.9],
             fixedrange=True,
             tickvals=[-2, -1, 0, 1, 2],
@@ -157,7 +157,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
         text += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
-    return f"{text}. This is a description: length need not be the cause."
+    return f"{text}. This describes the verdicts; length need not be the cause."
 
 
 def show_length_sentence(filtered_study: FilteredStudy) -> Markup:

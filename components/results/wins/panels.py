@@ -10,8 +10,9 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import Raters
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import count, number, share
-from components.html.level_stacks import LevelRow, level_legend, level_table
+from components.html.level_stacks import level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
 from components.html.value_table import (
@@ -24,7 +25,7 @@ from components.html.value_table import (
     value_table,
 )
 from components.results.bias.computed import load_bias
-from components.results.protocol.creation.levels_table import study_baseline
+from components.results.protocol.creation.levels_table import level_row, study_baseline
 from components.results.wins.judges_vs_people import GAP_SCALE, judge_people_gaps
 from metrics.estimation.row_selection import (
     contestants,
@@ -85,7 +86,9 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     ]
     if missing:
         heads.append(
-            ColumnHead("Bounds", tip="win rate if all missing verdicts were lost, or all won")
+            ColumnHead(
+                "Bounds", tip="win rate if the model lost all missing verdicts, and if it won all"
+            )
         )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
     return _missing_notice(filtered_study, rates) + value_table(heads, lines, label="Win rates")
@@ -142,14 +145,17 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     now = number(100 * (rates[best].value or 0), 1)
     text = f"{count(missing)} of {count(total)} verdicts are missing. "
     if other is not None and other.value is not None:
-        word = "Excluded" if unreadable == "tie" else "Counted as ties"
-        text += f"{word}, {best} has {number(100 * other.value, 1)} instead of {now}\u202f%. "
+        word = "were excluded" if unreadable == "tie" else "counted as ties"
+        text += (
+            f"If they {word}, the win rate of {best} would be {number(100 * other.value, 1)} "
+            f"instead of {now}\u202f%. "
+        )
     bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
         low, high = number(100 * bound.low, 1), number(100 * bound.high, 1)
         text += (
-            f"If all missing verdicts were lost or all won, {best} would have {low} to "
-            f"{high}\u202f%."
+            f"If {best} lost all missing verdicts, its win rate would be {low}\u202f%; if it won "
+            f"all, {high}\u202f%."
         )
     title = (
         "Missing verdicts count as ties."
@@ -203,13 +209,13 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
     return _draw_matrix(rows, list(whole), column, by, cells, wins_scale(chance_win_rate(rows)))
 
 
-def wins_scale(even: float) -> heat.ColourScale:
+def wins_scale(even: float) -> scales.ColourScale:
     """Colour scale for win rates: no colour up to chance (`even`), the strongest colour at 100
     %."""
     if even == 0.5:
-        return heat.WINS_SCALE
-    ends = (f"{number(100 * even)} % even", "100 % chosen; no colour below an even share")
-    return heat.ColourScale("Wins", "w", even, 1, ends)
+        return scales.WINS_SCALE
+    ends = (f"{number(100 * even)} % even", "100 % of choices; no colour below an even share")
+    return scales.ColourScale("Wins", "w", even, 1, ends)
 
 
 def _draw_matrix(
@@ -218,7 +224,7 @@ def _draw_matrix(
     column: str,
     by: str,
     cells: Mapping[tuple[str, str], Estimate | None],
-    scale: heat.ColourScale,
+    scale: scales.ColourScale,
 ) -> Markup:
     sizes = count_items_by(rows, column)
     columns = [
@@ -257,18 +263,7 @@ def show_levels(filtered_study: FilteredStudy) -> Markup:
     baseline = study_baseline(filtered_study)
     found = creation_table(rows, baseline).get((), [])
     scored = any(row.vfs.value is not None for row in found)
-    lines = [
-        LevelRow(
-            row.model,
-            row.counts,
-            row.fail,
-            row.reward,
-            row.win_rate,
-            row.vfs if scored else None,
-            {"contestant": row.model},
-        )
-        for row in found
-    ]
+    lines = [level_row(row, scored) for row in found]
     against = f"against {baseline}" if baseline else "against all opponents"
     subtitle = (
         f"% of usable verdicts {against}, both orders; ties are drawn half on each side of the "

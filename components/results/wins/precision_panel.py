@@ -49,7 +49,7 @@ def precision_sentence(plan: PrecisionPlan) -> str:
     unmeasured = " (the value for repeats is an upper limit, as no repeats were measured)"
     limit = "" if plan.repeat_known else unmeasured
     best, rest = (
-        parts[0].replace(" by ", f" narrows the interval of {plan.contestant} by "),
+        parts[0].replace(" by ", f" narrows the interval of the win rate of {plan.contestant} by "),
         parts[1:],
     )
     return f"{', '.join([best[0].upper() + best[1:], *rest])}{limit}."
@@ -98,7 +98,8 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
         ColumnHead("Jury", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
         ColumnHead(
-            "Bounds, %", tip="jury.bounds: win rate if all undecided cases were lost, or all won"
+            "Bounds, %",
+            tip="jury.bounds: win rate if all undecided cases were lost, and if all were won",
         ),
     ]
     lines = []
@@ -110,7 +111,8 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
     worth = (
         ""
         if votes is None
-        else f" With their common errors, they are worth {number(votes, 1)} independent judges."
+        else f" Because the judges make common errors, they are worth {number(votes, 1)} "
+        "independent judges."
     )
     text = (
         f"The jury has {count(len(result.panel), 'judge')}; a strict majority decides "
@@ -144,11 +146,12 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     models = _tie_models(filtered_study)
     if models is None:
         return EMPTY
-    heads = [ColumnHead("Ties as an outcome", numeric=False)]
+    heads = [ColumnHead("Model, with ties as an outcome", numeric=False)]
     heads += [
         ColumnHead(
             f"{name}, logits",
-            tip=f"tie_models.{key}; the scales of the two models differ, so compare only the order",
+            tip=f"tie_models.{key}; Davidson and Rao–Kupper have different scales, so compare "
+            "only the order of the models",
         )
         for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper"))
     ]

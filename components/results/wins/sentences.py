@@ -77,7 +77,10 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     if not above:
         return f"No model is significantly above an even share: {title}."
     verb = "is" if len(above) == 1 else "are"
-    return f"{title}, not significantly above an even share; {join_names(above)} {verb}."
+    return (
+        f"{title}, not significantly above an even share; {join_names(above)} {verb} "
+        "significantly above it."
+    )
 
 
 def _upper_end(rate: Estimate) -> float:
@@ -109,7 +112,11 @@ def _lead_sentence(filtered_study: FilteredStudy) -> str:
     significant = got.low is not None and got.high is not None and not got.low <= 0 <= got.high
     size = f"{_points_text(got)} points {interval(got, scale=100)}".strip()
     end = "" if significant else "; this interval includes 0"
-    chosen = f", adjusted for choosing the largest of {len(known)}" * (len(known) > 1)
+    chosen = (
+        f" (interval adjusted for choosing the largest of {len(known)} differences)"
+        if len(known) > 1
+        else ""
+    )
     return (
         f"The largest difference to people's win rates on the same pairs is that of {who}: "
         f"{size}{chosen}{end}."

@@ -30,9 +30,10 @@ NAME: Final = "Win rates"
 
 
 HOW_WINS: Final = (
-    "`(wins + ties/2) / usable verdicts`. Among N options a win is being chosen, so even is 1/N. "
-    "Wilson intervals at the effective n, items as clusters. The grey span behind a dot is the "
-    "range if all missing verdicts were lost or all won (Manski bounds, without sampling error)."
+    "`(wins + ties/2) / usable verdicts`. With N options, an answer wins if it is chosen, so an "
+    "even share is 1/N. Wilson intervals at the effective n, items as clusters. The grey span "
+    "behind a dot is the range if all missing verdicts were lost or all won (Manski bounds, "
+    "without sampling error)."
 )
 HOW_MATRIX: Final = (
     "The same rate in each category, judge or prompt. People: every vote is a verdict. Difference: "
@@ -45,24 +46,27 @@ HOW_LENGTH: Final = (
     "answers of the probe set separate length from quality."
 )
 HOW_CONTROLLED: Final = (
-    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate is "
-    "`σ(θ)`, the win probability at equal length. The simplest form of AlpacaEval 2, without its "
-    "instruction difficulty; interval by the sandwich estimator, clustered by item."
+    "`logit P(preferred) = θ + φ · tanh(Δlength / sd)`, with φ the effect of length. The rate "
+    "is `σ(θ)`, the win probability at equal length. This is the length-controlled win rate of "
+    "AlpacaEval 2 without its term for the difficulty of the instruction. Interval by the "
+    "sandwich estimator, clustered by item."
 )
 
 
 HOW_PRECISION: Final = (
-    "A generalizability study: balanced analysis of variance of the points of the model with the "
-    "highest win rate, by item, judge, prompt and position, over the items that have all of them. "
-    "`variance of the mean = σ²_item/n_items + σ²_item×judge/(n_items·n_judges) + …`: doubling "
-    "the number of one of these halves the parts divided by it. Judges, prompts and orders are "
-    "those of the study."
+    "A generalizability study: a balanced analysis of variance of the points of the model with "
+    "the highest win rate. Its factors are item, judge, prompt and position; items without a "
+    "reply for every combination are left out. `variance of the mean = σ²_item/n_items + "
+    "σ²_item×judge/(n_items·n_judges) + …`: twice as many judges halve the terms that are "
+    "divided by n_judges. Judges, prompts and orders are taken as fixed."
 )
 HOW_JURY: Final = (
-    "Jury: each judge merges its orders, then the strict majority of all judges decides; undecided "
-    "cases are missing. Independent judges: `K / (1 + (K − 1)·r)`, r the mean correlation of two "
-    "judges' verdicts on the same case. Davidson: `P(tie) = ν√(αβ)/Z`; Rao–Kupper: "
-    "`P(win) = α/(α + κβ)`; both give the order of Bradley–Terry on other scales."
+    "Jury: each judge merges its orders, then the strict majority of all judges decides; "
+    "undecided cases count as missing. Independent judges: `K / (1 + (K − 1)·r)`, r the mean "
+    "correlation of two judges' verdicts on the same case. Davidson: `P(tie) = ν√(αβ)/Z`; "
+    "Rao–Kupper: `P(win) = α/(α + κβ)`. α and β are the strengths of the two models, ν and κ "
+    "the tie parameters, Z the normalising constant. Both give the order of Bradley–Terry on "
+    "other scales."
 )
 
 
@@ -128,8 +132,8 @@ RATES: Final = Panel(
     wins_view.show_win_rates,
     (Body("rates", "eh-rates", clickable=True),),
     "Win rate by model",
-    f"% of verdicts that a model wins, ties as half; 95{NARROW_SPACE}% CI by items; "
-    "grey: bounds for missing verdicts",
+    f"% of verdicts that a model wins, ties count half; 95{NARROW_SPACE}% CI by items; grey: "
+    "bounds for missing verdicts",
     how=HOW_WINS,
     table=wins_table,
     json_keys=(
@@ -160,7 +164,8 @@ LENGTH: Final = Panel(
     draw_length,
     (Body("length", "eh-length", chart_height=330), Body("length_text", "eh-length-said")),
     "Does length decide?",
-    f"% of verdicts that an answer wins, by its length relative to the other; 95{NARROW_SPACE}% CI",
+    "% of verdicts that an answer wins, by its length relative to the other answer; "
+    f"95{NARROW_SPACE}% CI",
     legend=wrap(
         Markup('<div class="eh-row">'),
         legend_key("dot", "judges, with fit"),
@@ -208,8 +213,8 @@ PRECISION: Final = Panel(
     "precision",
     draw_precision,
     (Body("precision", "eh-precision"),),
-    "What to buy next",
-    "how much more items, judges, prompts or repeats would narrow the interval",
+    "How to narrow the interval",
+    "by how much additional items, judges, prompts or repeats would narrow the interval",
     how=HOW_PRECISION,
     visibility="shown",
     json_keys=(

@@ -99,7 +99,7 @@ def _build_item(parts: dict[str, Any]) -> None:
                 elem_id="eh-new-images",
             )
             parts["addresses"] = gr.Textbox(
-                label="or https:// addresses, one per line",
+                label="or type https:// addresses, one per line",
                 lines=1,
                 max_lines=4,
             )
@@ -135,7 +135,7 @@ def _build_caption(parts: dict[str, Any]) -> None:
     parts["item"] = gr.Dropdown(
         [],
         value=None,
-        label="Item (items with an image and no caption first)",
+        label="Item (those with an image and without a caption are listed first)",
         interactive=True,
         elem_id="eh-caption-item",
     )

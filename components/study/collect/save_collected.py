@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Final
 
-from components.html.format import count
+from components.html.format import count, truncate
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import notice_html, wrap
 from components.inspect.html_parts import images_html
@@ -91,7 +91,7 @@ def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
         return (not item.images, any(item.context))
 
     ranked = sorted(target.items, key=rank)[:MAX_LISTED_ITEMS]
-    return [(f"{item.id}: {_truncate(item.instruction, 60)}", item.id) for item in ranked]
+    return [(f"{item.id}: {truncate(item.instruction, 60)}", item.id) for item in ranked]
 
 
 def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]]:
@@ -205,8 +205,3 @@ def _saved_notice(saved: SavedVersion, source: str) -> Markup:
 
 def _image_number(image: str) -> int:
     return int(image.removeprefix("image ")) if image.startswith("image ") else 0
-
-
-def _truncate(text: str, most: int) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= most else words[:most].rstrip() + " …"

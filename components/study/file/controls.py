@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,17 +108,14 @@ def html_id(field: str) -> str:
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 
-def segmented_switch(
-    field: str, options: Sequence[Option], value: str, disabled: Iterable[str] = ()
-) -> Markup:
+def segmented_switch(field: str, options: Sequence[Option], value: str) -> Markup:
     """HTML of a choice among a few visible options: radio buttons as a segmented switch."""
-    off, name = set(disabled), html_id(field)
+    name = html_id(field)
     parts = []
     for choice, words in options:
         made = _attributes(
-            type="radio", name=name, value=choice, data_field=field, checked=choice == value,
-            disabled=choice in off,
-        )  # fmt: skip
+            type="radio", name=name, value=choice, data_field=field, checked=choice == value
+        )
         parts.append(fill("<label><input{}><span>{}</span></label>", made, words))
     group = _attributes(role="radiogroup", aria_labelledby=f"{name}-l")
     return fill('<div class="eh-segs"{}>{}</div>', group, join(parts))
@@ -167,11 +164,10 @@ def text_input(
     )
 
 
-def text_area(field: str, value: str, *, rows: int = 3, label: str = "") -> Markup:
+def text_area(field: str, value: str, *, rows: int = 3) -> Markup:
     made = _attributes(
-        id=html_id(field), cls="eh-in mono", data_field=field, rows=rows, aria_label=label,
-        spellcheck="false",
-    )  # fmt: skip
+        id=html_id(field), cls="eh-in mono", data_field=field, rows=rows, spellcheck="false"
+    )
     # Browsers drop a line break right after the tag, so one is added to keep that of the text.
     return fill("<textarea{}>\n{}</textarea>", made, value)
 
@@ -216,7 +212,6 @@ def decimal_input(
     field: str,
     value: object,
     *,
-    low: float = 0,
     high: float | None = None,
     unit: str = "",
     placeholder: str = "",
@@ -224,7 +219,7 @@ def decimal_input(
 ) -> Markup:
     made = _attributes(
         type="number", inputmode="decimal", id=html_id(field), cls="eh-in short",
-        data_field=field, value=str(value), min=f"{low:g}",
+        data_field=field, value=str(value), min="0",
         max=None if high is None else f"{high:g}", step="any", placeholder=placeholder,
         aria_label=label,
     )  # fmt: skip
@@ -232,14 +227,12 @@ def decimal_input(
     return fill("<input{}>{}", made, after)
 
 
-def slider(
-    field: str, value: float, *, low: float = 0, high: float = 1, step: float = 0.05
-) -> Markup:
+def slider(field: str, value: float, *, low: float = 0, high: float = 1) -> Markup:
     """HTML slider, with its current value beside it."""
     position = 100 * (value - low) / (high - low)
     made = _attributes(
         type="range", id=html_id(field), data_field=field, value=f"{value:g}", min=f"{low:g}",
-        max=f"{high:g}", step=f"{step:g}", style=f"--at: {position:.1f}%",
+        max=f"{high:g}", step="0.05", style=f"--at: {position:.1f}%",
     )  # fmt: skip
     output = fill('<output for="{}">{:g}</output>', html_id(field), value)
     return fill('<span class="eh-range"><input{}>{}</span>', made, output)

@@ -115,7 +115,8 @@ class LenientStudy:
         would delete it."""
         if len(self.judges) < len(as_list(self.raw(*STUDY.judges))):
             raise ValueError(
-                f"{STUDY.judges}: an entry is not a mapping; correct it in study.yaml first"
+                f"{STUDY.judges}: an entry does not consist of “key: value” lines; correct it in "
+                "study.yaml first"
             )
         return self.judges
 

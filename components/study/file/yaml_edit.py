@@ -29,7 +29,7 @@ def read_mapping(text: str) -> dict[str, Any]:
     """Parse a study file into a mapping; a ValueError names the line that cannot be parsed."""
     values = load_yaml(text) if text.strip() else {}
     if not isinstance(values, dict):
-        raise ValueError("a study file consists of 'key: value' lines")
+        raise ValueError("a study file consists of “key: value” lines")
     return {str(key): value for key, value in values.items()}
 
 
@@ -108,7 +108,10 @@ def _with_value(values: dict[str, Any], path: KeyPath, value: Any) -> dict[str, 
     for key in path[:-1]:
         inner = parent.get(key)
         if inner is not None and not isinstance(inner, dict):
-            raise ValueError(f"{key}: expected key: value lines, found {inner!r}; correct it first")
+            raise ValueError(
+                f"{key}: expected “key: value” lines, found {inner!r}; correct this "
+                "in study.yaml first"
+            )
         parent[key] = inner or {}
         parent = parent[key]
     if value is None:

@@ -46,8 +46,8 @@ HUB_URL: Final = "https://huggingface.co"
 
 _COMMON_FILTERS: Final = (
     ("", "all items"),
-    ("checks.follows=true", "reference verified by people"),
-    ("checks.follows=true,unchecked", "reference verified by people, or not checked"),
+    ("checks.follows=true", "items whose reference people verified"),
+    ("checks.follows=true,unchecked", "items whose reference people verified or did not check"),
     ("reference=true", "items with a reference"),
 )
 
@@ -342,7 +342,8 @@ def _more_settings(study: LenientStudy, items: Any, kind: str) -> Markup:
             text_input(
                 "filter", filter_text(study), mono=True, placeholder="category=writing,math"
             ),
-            f"field=value; fields: id, images, reference, {', '.join(fields)}, checks.follows",
+            "keep only items with this value, written field=value. Fields: id, images, "
+            f"reference, {', '.join(fields)}, checks.follows",
             to="filter",
         ),
         form_row(

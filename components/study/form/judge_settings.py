@@ -124,7 +124,10 @@ def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _embedded_settings(judge: Mapping[str, Any], field: str, name: str) -> list[Markup]:
-    hint = "probabilities: one token per call, without reasoning; text: a whole reply, slower"
+    hint = (
+        "probabilities: the judge returns one token per call, without reasoning; text: it "
+        "writes a whole reply, which is slower"
+    )
     return [_read_row(judge, field, hint), *_sampling_settings(judge, field)]
 
 
@@ -166,7 +169,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
     if host_key is None:
         return EMPTY
     hint = (
-        f"{', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
+        f"for {', '.join(host_key.prices)} at {host_key.endpoint}; this Space pays up to "
         f"${host_key.run_usd:.2f} per run and ${host_key.visitor_usd:.2f} per day for you"
     )
     key = JUDGE.api_key_env

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from components.html.format import count
+from components.html.format import count, truncate
 from components.html.markup import Markup, fill, join
 from components.html.pieces import notice_html
 from components.study.file.controls import subheading
@@ -67,10 +67,12 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     items = {item.id: item for item in found.items}
     if found.judgements:
         shown = [_judgement_html(j, items.get(j.ask.item)) for j in found.judgements[:SHOWN]]
-        head = subheading("First comparisons", "as they will be read with these columns")
+        head = subheading("First comparisons", "how these columns will be read")
     else:
         shown = [_item_html(item) for item in found.items[:SHOWN]]
-        head = subheading("First items", "as they will be read; no column is chosen as the verdict")
+        head = subheading(
+            "First items", "how these columns will be read; no column is chosen as the verdict"
+        )
     return head + join(shown)
 
 
@@ -104,7 +106,11 @@ def _judgement_html(judgement: Judgement, item: Item | None) -> Markup:
 
 
 def _answer_html(name: str, text: str | None) -> Markup:
-    return fill("<p><b>{}</b> {}</p>", name, _truncate(text)) if text else fill("<p>{}</p>", name)
+    return (
+        fill("<p><b>{}</b> {}</p>", name, truncate(text, _MAX_TEXT))
+        if text
+        else fill("<p>{}</p>", name)
+    )
 
 
 def _place(slot: int, shown: int, known: bool) -> str:
@@ -122,9 +128,4 @@ def _item_html(item: Item) -> Markup:
 
 def _question_html(item: Item | None) -> Markup:
     text = item.instruction if item and item.instruction else "the table contains no question"
-    return fill('<p class="eh-small eh-q" dir="auto">{}</p>', _truncate(text))
-
-
-def _truncate(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[:_MAX_TEXT].rstrip() + " …"
+    return fill('<p class="eh-small eh-q" dir="auto">{}</p>', truncate(text, _MAX_TEXT))

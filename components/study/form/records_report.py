@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from components.html.format import count
+from components.html.format import count, truncate
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.pieces import notice_html
 from components.html.table import Table
@@ -75,7 +75,7 @@ def _error_notice(preview: StudyPreview) -> Markup:
     if has_roles(preview):
         return EMPTY  # the strip below names the column that is missing
     if not preview.lenient_study.raw(*DATA.mapping) and table_to_map(preview):
-        advice = "Check the guessed meaning of its columns below and confirm it."
+        advice = "The meaning of each column was guessed. Check the guesses below and confirm them."
         details = escape(with_original_name(preview, preview.data_error))
         return notice_html("warn", "The format of this table is unknown.", advice) + fill(
             "<details class='eh-how eh-notes' data-keep='seen'><summary>Details</summary>"
@@ -216,11 +216,10 @@ def _column_row(table: SourceTable, column: str, field: str) -> Markup:
     ]
     if field.startswith("responses.") and field != f"responses.{column}":
         options.insert(1, (field, f"answers of {field[10:]}"))
-    short = example if len(example) <= 60 else example[:60] + " …"
     return form_row(
         column,
         select_menu(f"mapping.{column}", options, field),
-        f"“{short}”",
+        f"“{truncate(example, 60)}”",
         to=f"mapping.{column}",
     )
 
@@ -247,7 +246,8 @@ def _join_report(found: JoinReport) -> Markup:
     on = f"Joined on {', '.join(found.on)}."
     if found.duplicate_questions:
         on += (
-            f" {count(found.duplicate_questions, 'question')} had the same key as another question."
+            f" {count(found.duplicate_questions, 'question')} had the same values in these "
+            "fields as another question."
         )
     return fill(
         '{}{}<p class="hint">{} Calls that need a missing answer are skipped.</p>{}',
@@ -333,7 +333,7 @@ def item_html(preview: StudyPreview, view: FormState) -> Markup:
         previous_next(at, n, "item"),
     )
     answers = join(
-        fill("<p><b>{}</b> {}</p>", name, _truncate(text, 220))
+        fill("<p><b>{}</b> {}</p>", name, truncate(text, 220))
         for name, text in sorted(item.responses.items())
     )
     many = count(len(item.responses), "answer")
@@ -342,7 +342,7 @@ def item_html(preview: StudyPreview, view: FormState) -> Markup:
         many,
         answers,
     )
-    words = escape(_truncate(item.instruction, _MAX_INSTRUCTION))
+    words = escape(truncate(item.instruction, _MAX_INSTRUCTION))
     question = fill('<p class="eh-small eh-q" dir="auto">{}</p>', words)
     return head + question + _images_html(preview, item) + folded
 
@@ -356,14 +356,10 @@ def _images_html(preview: StudyPreview, item: Item) -> Markup:
         folder = None
     shown = images_html((load_image(path, folder) for path in item.images[:4]), "image")
     context = item.context if isinstance(item.context, str) else " ".join(item.context)
-    description = f"Description, {count(len(context.split()), 'word')}: {_truncate(context, 140)}"
+    description = f"Description, {count(len(context.split()), 'word')}: {truncate(context, 140)}"
     below = (
         description
         if context.strip()
         else "The image has no description, so a judge without vision gets no information about it."
     )
     return fill('{}<p class="hint">{}</p>', shown, below)
-
-
-def _truncate(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most].rstrip() + " …"

@@ -171,8 +171,8 @@ def _profile_footer(found: SliceProfile) -> Markup:
         some = sum(n for images, n in found.images if images)
         several = sum(n for images, n in found.images if images > 1)
         parts.append(
-            f"Images: {count(some, 'item')} with one or more images, {count(several)} with "
-            f"several; {count(found.described)} with a description."
+            f"Images: {count(some, 'item')} with one or more images, {count(several)} of them "
+            f"with several; {count(found.described)} with a description of the image."
         )
     if found.judged:
         parts.append(

@@ -215,7 +215,10 @@ def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:
     if budget is None:
         return Kpi("Dollars", dollars(cost), note=note if not cost else f"{note}; no budget set")
     if cost > budget:
-        note = f"the cost is above the budget: the run stops before {dollars(budget)}"
+        note = (
+            "the cost is above the budget: the run stops before it costs more than "
+            f"{dollars(budget)}"
+        )
     part = min(1.0, cost / budget) if budget else 1.0
     return Kpi("Dollars", dollars(cost), f"of {dollars(budget)}", note, meter=(part, part))
 

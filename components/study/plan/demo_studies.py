@@ -17,14 +17,15 @@ from studies.store.store import Store
 DEMO_FOLDER: Final = ASSETS_FOLDER / "demo"
 PAIRS_STUDY: Final = "Probe set, embedded judge"
 OPTIONS_STUDY: Final = "Probe set, four options"
+LARGER_STUDY: Final = "Probe set, Qwen 1.5B judge"
 SIMULATED_STUDY: Final = "Probe set, simulated judges"
-DEMO_STUDIES: Final = frozenset({PAIRS_STUDY, OPTIONS_STUDY, SIMULATED_STUDY})
+DEMO_STUDIES: Final = frozenset({PAIRS_STUDY, OPTIONS_STUDY, LARGER_STUDY, SIMULATED_STUDY})
 """Recorded studies that come with every store."""
 LIVE_STUDY: Final = "Twenty items, live"
 
 
 def open_demo(store: Store, folder: Path = DEMO_FOLDER) -> None:
-    """Import the recorded judgements of the embedded judge, which the Home tab shows."""
+    """Import the recorded studies; the Home tab shows the one of the embedded judge."""
     for log in sorted(folder.glob("*.jsonl"), reverse=True):
         study = load_study(log.with_suffix(".yaml"))
         prompts = tuple(load_prompt(name) for name in study.prompts)

@@ -88,8 +88,8 @@ def _key_refusal(study: Study, judge: JudgeSpec) -> str:
     lent = load_host_key()
     if lent is None:
         return (
-            "api_key_env names a variable of this machine, which a public page does not read; "
-            "type your key instead"
+            "api_key_env names an environment variable of the server, which a public page does "
+            "not read; type your key instead"
         )
     return lent.refusal_reason(judge, sees=study.judge_sees == "images")
 
@@ -107,7 +107,8 @@ def check_ask_count(study: Study, items: Sequence[Item], prompts: Sequence[Promp
         raise PlanError(
             f"about {_round_estimate(asked):,} calls ({len(items):,} items, {len(study.judges)} "
             f"judges, {len(prompts)} prompts, all pairs and orders, {study.repeats} repeats). A "
-            f"public page accepts {most:,}: choose fewer items (data.count) or models"
+            f"public page accepts at most {most:,} calls: choose fewer items (data.count) or "
+            "models"
         )
 
 
@@ -135,7 +136,7 @@ def check_upload_space(folder: Path, more: int) -> None:
     kept = sum(path.lstat().st_size for path in folder.rglob("*")) if folder.is_dir() else 0
     if kept + more > most:
         raise StudyError(
-            f"your files here would take {(kept + more) / MEGABYTE:,.0f} MB; a visitor has "
-            f"{most / MEGABYTE:,.0f} MB. For more space, run Evenhand on your own machine; files "
-            "here are removed a week after their last use"
+            f"your files would take {(kept + more) / MEGABYTE:,.0f} MB, but the limit is "
+            f"{most / MEGABYTE:,.0f} MB. Run Evenhand on your own machine; unused files are "
+            "deleted after a week"
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from components.html.format import count
+from components.html.format import count, truncate
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import verdict_chip
 from components.study.file.controls import form_button
@@ -91,7 +91,7 @@ def _comparison_html(number: int, item: Item, shown: tuple[str, ...]) -> Markup:
             '<div><p class="w">{} {}</p><p class="cl" dir="auto">{}</p></div>',
             verdict_chip(slot),
             name,
-            _short(_answer(item, name)),
+            truncate(_answer(item, name), _MAX_TEXT),
         )
         for slot, name in enumerate(shown)
     )
@@ -99,7 +99,7 @@ def _comparison_html(number: int, item: Item, shown: tuple[str, ...]) -> Markup:
         '<div class="eh-pv"><span class="no">{}</span><b dir="auto" class="cl">{}</b>'
         '<div class="as" style="--n: {}">{}</div></div>',
         count(number),
-        _short(item.instruction) or "no question",
+        truncate(item.instruction, _MAX_TEXT) or "no question",
         max(1, min(len(shown), 2)),
         answers
         or fill('<p class="hint">{}</p>', "Answers are missing, so this question is not compared."),
@@ -110,8 +110,3 @@ def _answer(item: Item, name: str) -> str:
     if name == UNRELATED:
         return "an answer to another question"
     return item.reference if name == REFERENCE else item.responses.get(name, "")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_TEXT else line[:_MAX_TEXT].rstrip() + " …"

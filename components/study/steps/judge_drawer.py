@@ -45,8 +45,8 @@ LOCAL_SERVERS: Final = "@local"
 """Key of the servers of this machine, beside the test calls."""
 _SIMULATED_LABELS: Final = (
     ("even", "Even-handed"),
-    ("first", "Favours the first"),
-    ("long", "Favours length"),
+    ("first", "Favours the first answer"),
+    ("long", "Favours longer answers"),
     ("chance", "Chance"),
 )
 
@@ -74,7 +74,7 @@ def judge_drawer(
         _providers(judge, place, tested),
         _section(
             "Built in",
-            "runs on this machine, free; too small a model to rank others",
+            "runs on this machine, free; the model is too small to rank others",
             _built_in(judge, place),
         ),
         _section(

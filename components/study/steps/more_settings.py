@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from components.html.format import dollars
+from components.html.format import dollars, truncate
 from components.html.markup import Markup, fill, join
 from components.study.file.controls import form_part, form_row, percent_text, text_input
 from components.study.file.lenient_study import FormState, LenientStudy
@@ -62,18 +62,13 @@ def settings_text(study: LenientStudy) -> str:
         orders.get(chosen, chosen),
         "labels swapped too" if study.text_value(*STUDY.labels) == "crossed" else "",
         f"{percent_text(noise)} of calls repeated in the same order" if noise else "",
-        f"{study.text_value(*STUDY.repeats)} times each"
+        f"each call {study.text_value(*STUDY.repeats)} times"
         if study.text_value(*STUDY.repeats) not in ("", "1")
         else "",
         unreadable.get(study.text_value(*STUDY.unreadable), ""),
         f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
-        f"filter {_short_filter(study)}" if isinstance(study.value(*DATA.where), Mapping)
-        and study.value(*DATA.where) else "",
+        f"filter {truncate(data_source.filter_text(study), 40)}"
+        if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
         f"seed {study.text_value(*DATA.seed)}" if study.value(*DATA.count) else "",
     ]  # fmt: skip
     return " · ".join(part for part in parts if part)
-
-
-def _short_filter(study: LenientStudy) -> str:
-    text = data_source.filter_text(study)
-    return text if len(text) <= 40 else text[:40] + " …"

@@ -39,8 +39,8 @@ def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
 
 def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
     width = half_width(len(plan.items), comparisons_per_question(plan, numbers))
-    share = "flips" if plan.study.pair_orders == "both" else "picks of the first"
-    return f"{share} to ± {number(100 * width)} points"
+    share = "share of flips" if plan.study.pair_orders == "both" else "first-position share"
+    return f"{share} known to ± {number(100 * width)} points"
 
 
 def power_html(plan: Plan, numbers: ForecastByJudge) -> Markup:

@@ -149,6 +149,7 @@ def _checks(plan: Plan, numbers: ForecastByJudge) -> list[str]:
         parts.append(
             f"within the budget of {dollars(budget)}"
             if within
-            else f"the cost is above the budget: the run stops before {dollars(budget)}"
+            else "the cost is above the budget: the run stops before it costs more than "
+            f"{dollars(budget)}"
         )
     return [*parts, precision_text(plan, numbers)]

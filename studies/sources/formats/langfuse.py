@@ -6,17 +6,17 @@ observation, session or experiment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, SourceBuilder
 from studies.sources.cells import first_text
-from studies.sources.formats.recorded_scores import MODEL, ScoreLog, plain_text
+from studies.sources.formats.recorded_scores import MODEL, ScoreLog, plain_text, score_rows
 
 
 def matches_table(table: SourceTable) -> str:
-    for row in _score_rows(table)[:1]:
+    for row in score_rows(table)[:1]:
         if not {"name", "value", "source"} <= row.keys():
             continue
         if {"traceId", "trace_id"} & row.keys():
@@ -26,14 +26,9 @@ def matches_table(table: SourceTable) -> str:
     return ""
 
 
-def _score_rows(table: SourceTable) -> Sequence[Row]:
-    data = (table.json_object or {}).get("data")
-    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
-
-
 def read(source: OpenSource) -> SourceBuilder:
     log = ScoreLog()
-    for row in _score_rows(source.rows):
+    for row in score_rows(source.rows):
         held = row.get("trace")
         trace = held if isinstance(held, dict) else {}
         model = first_text(row, "model", "traceName") or text_of(trace.get("name")) or MODEL

@@ -15,7 +15,13 @@ from typing import Any, Final
 from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import OpenSource, SourceBuilder
 from studies.sources.cells import first_text
-from studies.sources.formats.recorded_scores import MODEL, ScoreLog, plain_text, score_or_label
+from studies.sources.formats.recorded_scores import (
+    MODEL,
+    ScoreLog,
+    plain_text,
+    score_or_label,
+    score_rows,
+)
 
 _SPAN_COLUMN: Final = re.compile(r"eval\.(.+)\.(score|label)")
 _RUN_COLUMN: Final = re.compile(r"annotation_(.+)_annotator_kind")
@@ -29,14 +35,9 @@ def matches_table(table: SourceTable) -> str:
         return "example_id and annotation_<name>_score are runs of a Phoenix experiment"
     if table.has("context.span_id") and any(map(_SPAN_COLUMN.fullmatch, table.columns)):
         return "context.span_id and eval.<name>.score are spans of Phoenix"
-    if any({"span_id", "annotator_kind", "result"} <= row.keys() for row in _rows(table)[:1]):
+    if any({"span_id", "annotator_kind", "result"} <= row.keys() for row in score_rows(table)[:1]):
         return "span_id, annotator_kind and result are annotations of Phoenix"
     return ""
-
-
-def _rows(table: SourceTable) -> Sequence[Row]:
-    data = (table.json_object or {}).get("data")
-    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
 def read(source: OpenSource) -> SourceBuilder:
@@ -44,7 +45,7 @@ def read(source: OpenSource) -> SourceBuilder:
     log = ScoreLog()
     names = [match[1] for column in table.columns if (match := _RUN_COLUMN.fullmatch(column))]
     spans = [match[1] for column in table.columns if (match := _SPAN_COLUMN.fullmatch(column))]
-    for row in _rows(table):
+    for row in score_rows(table):
         if "annotations" in row:
             found = row.get("annotations") or ()
             _add_run(log, row, [one for one in found if isinstance(one, dict)])

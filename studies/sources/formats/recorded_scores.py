@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX
-from studies.files.tables import text_of
+from studies.files.tables import Row, SourceTable, text_of
 from studies.sources.builder import VOTE_PROMPT, SourceBuilder
 
 SCORE_BY_WORD: Final[Mapping[str, float]] = {
@@ -26,6 +26,12 @@ SCORE_BY_WORD: Final[Mapping[str, float]] = {
 
 MODEL: Final = "model"
 """Contestant of scores whose export does not name the model."""
+
+
+def score_rows(table: SourceTable) -> Sequence[Row]:
+    """Rows of an export: its list `data`, or its own rows."""
+    data = (table.json_object or {}).get("data")
+    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
 def score_of(value: Any) -> float | None:
@@ -67,7 +73,6 @@ class ScoreLog:
         reply: str = "",
         error: str = "",
         person: bool = False,
-        time: float = 0.0,
     ) -> None:
         """Add the score of an answer; a failed judge call is stored as an error, a missing score is
         counted."""
@@ -89,7 +94,6 @@ class ScoreLog:
             status="error" if error else None,
             reply=reply,
             detail=error[:500],
-            time=time,
         )
 
     def finish(self) -> SourceBuilder:

@@ -109,8 +109,8 @@ class PageFile:
             trunk = following
         return found
 
-    def btree_page(self, number: int, *, rows: bool = True) -> BTreePage:
-        """Parse a page of a table or an index; `rows=False` reads its children only."""
+    def btree_page(self, number: int) -> BTreePage:
+        """Parse a page of a table or an index."""
         content = self.page(number)
         start = HEADER_BYTES if number == 1 else 0
         kind = content[start]
@@ -131,9 +131,9 @@ class PageFile:
             ]
             children.append(struct.unpack_from(">I", content, start + 8)[0])
         found: list[Row] = []
-        if rows and kind != TABLE_NODE:
+        if kind != TABLE_NODE:
             found = list(self._rows(content, kind, pointers, pointers_at + 2 * cells))
-        bad = cells - len(found) if rows and kind != TABLE_NODE else 0
+        bad = cells - len(found) if kind != TABLE_NODE else 0
         return BTreePage(kind, tuple(children), tuple(found), bad)
 
     def _rows(

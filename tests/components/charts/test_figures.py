@@ -10,7 +10,7 @@ import re
 import pytest
 
 from components.charts import figures
-from components.charts.figures import ForestRow, SharePoint, SlotRow
+from components.charts.figures import SharePoint, SlotRow
 from studies.domain import Estimate
 
 EVIL = '<img src=x onerror="alert(1)"> $x$ %{y} ${z} &lt;'
@@ -24,7 +24,7 @@ def sample_figures() -> dict[str, figures.Figure]:
     share = Estimate(0.6, 0.5, 0.7, 100, 20)
     return {
         "elo": figures.elo_curve_figure(
-            battles, {EVIL: curve, "b": curve}, band={EVIL: (curve, curve)}, limits={"b": 990}, at=1
+            battles, {EVIL: curve, "b": curve}, band={EVIL: (curve, curve)}, limits={"b": 990}
         ),
         "elo without battles": figures.elo_curve_figure([], {"a": []}),
         "share": figures.live_share_figure(
@@ -32,10 +32,6 @@ def sample_figures() -> dict[str, figures.Figure]:
         ),
         "share without verdicts": figures.live_share_figure([]),
         "wins": figures.win_rate_figure({EVIL: share, "b": NOTHING}),
-        "forest": figures.forest_figure(
-            [ForestRow(EVIL, share, people=0.5, others=[0.1, 0.2]), ForestRow("b", NOTHING)],
-            chance=0.5,
-        ),
         "two slots": figures.slot_histogram_figure([SlotRow(EVIL, [share, share], share)]),
         "no slots": figures.slot_histogram_figure([]),
         "four slots": figures.slot_histogram_figure(
@@ -137,12 +133,11 @@ def test_the_range_of_a_live_share_ignores_its_first_wild_verdicts():
 
 
 def test_too_few_items_give_a_hollow_dot_without_whisker():
-    rows = [ForestRow("math", Estimate(0.8, 0.3, 1.0, n=30, items=3))]
-    dot = figures.forest_figure(rows)["data"][0]
+    figure = figures.win_rate_figure({"math": Estimate(0.8, 0.3, 1.0, n=30, items=3)})
+    dot = figure["data"][0]
     assert dot["marker"]["symbol"] == "circle-open"
     assert dot["error_x"] == {"visible": False}
-    notes = [note["text"] for note in figures.forest_figure(rows)["layout"]["annotations"]]
-    assert "3 items" in notes
+    assert "3 items" in [note["text"] for note in figure["layout"]["annotations"]]
 
 
 def test_an_unknown_share_draws_no_bar_and_no_whisker():

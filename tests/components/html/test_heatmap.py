@@ -11,17 +11,16 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from components.html.heatmap import (
+from components.html.heatmap import MatrixColumn, matrix_html
+from components.html.scales import (
     COLOUR_BINS,
     CONSISTENCY_SCALE,
     ENTROPY_SCALE,
     FIRST_SHARE_SCALE,
     LEAN_SCALE,
     WINS_SCALE,
-    MatrixColumn,
-    matrix_html,
+    ColourScale,
 )
-from components.html.scales import ColourScale
 from studies.domain import Estimate
 
 STYLE = (Path(__file__).parents[3] / "assets" / "style.css").read_text(encoding="utf-8")

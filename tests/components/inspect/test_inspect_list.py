@@ -62,13 +62,6 @@ def text_of(made: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", made)).split())
 
 
-@pytest.fixture
-def store(tmp_path):
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
-
-
 def ask_all(store: Store, yaml: str, folder=None) -> str:
     """Plans a study and lets its simulated judges answer, without the engine."""
     plan = make_plan(parse_study(yaml, folder=folder))
@@ -242,7 +235,7 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
     name = record(store, one, [told(one, "xy", 1), told(one, "yx", 1)])
     said = text_of(detail_panel(load_view(store, Selection(study=name))))
     assert says(said, "Flipped", "chose", "orders")
-    assert says(said, "person", "voted called")
+    assert says(said, "person", "voted chose")
     assert says(said, "1", "y 2nd picked")
     assert says(said, "2 y", "2nd picked")
 
@@ -254,12 +247,12 @@ def test_a_flip_says_where_it_leans_and_what_the_people_said(store):
         (("tie", "tie"), "Consistent. The judge called the comparison a tie in both orders."),
         (
             (0, "tie"),
-            "Flipped. The judge chose x when shown first, and called it a tie when "
+            "Flipped. The judge chose x when shown first, and gave a tie when "
             "the answers were swapped.",
         ),
         (
             ("tie", 1),
-            "Flipped. The judge chose x when shown second, and called it a tie when "
+            "Flipped. The judge chose x when shown second, and gave a tie when "
             "the answers were swapped.",
         ),
     ],

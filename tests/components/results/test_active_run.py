@@ -12,8 +12,8 @@ from components.results.view_drawing import VIEWS, render_view
 from judges.engine.engine import Engine
 from judges.planning.plan import save_plan
 from tests.judge_server import JudgeServer
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, study_plan
+from tests.waiting import until
 
 VIEW = bias_tab.NAME
 
@@ -36,6 +36,7 @@ def test_results_are_partial_until_the_run_ends(store, tmp_path):
         found = re.search(r"Partial: (\d+) of 40 calls done\.", text)
         assert found and 6 <= int(found[1]) < 40
         assert "<h1>" not in text
+        run.stop()
         assert run.wait(120)
     engine.close()
     assert run_progress(engine, "small") is None

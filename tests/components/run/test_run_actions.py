@@ -16,11 +16,10 @@ from components.layout import header
 from components.run import tab as run_tab
 from components.run.live_figures import LiveStudies
 from judges.engine.engine import Engine
-from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.engine.test_run import until
-from tests.judges.small_studies import QUICK, endpoint, study_plan
+from tests.judges.small_studies import start_small
+from tests.waiting import until
 
 
 class Doorman:
@@ -83,9 +82,7 @@ def test_pause_holds_within_100_ms_of_the_click_reaching_the_server(store, tmp_p
         JudgeServer(latency=0.05) as server,
         served(store, engine, lambda: clicks.append(server.app.now())) as (url, blocks),
     ):
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=2000, concurrency=16)
-        save_plan(plan, store)
-        run = engine.start(plan, store, settings=QUICK)
+        run = start_small(engine, store, tmp_path, server, items=2000, concurrency=16)
         until(lambda: server.bill.totals.calls > 60)
         click(url, blocks, "eh-pause", "small", "All")
         assert run.state == "paused"

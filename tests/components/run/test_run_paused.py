@@ -16,9 +16,9 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import as_visitor
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.engine.test_run import until
 from tests.judges.money.test_host_key import KEY, lent, shared, start, study, visitors
 from tests.page_words import says
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -33,9 +33,9 @@ from studies.spec.study import parse_study
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import PastRun, Store
 from tests.judge_server import Fault, JudgeServer, Reply, always, containing
-from tests.judges.engine.test_run import until
-from tests.judges.small_studies import QUICK, endpoint, study_plan
+from tests.judges.small_studies import QUICK, endpoint, start_small, study_plan
 from tests.page_words import says
+from tests.waiting import until
 
 NAME = "two judges"
 MUMBLING = """
@@ -289,7 +289,10 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
         ),
         (JudgeWait("gpt", "budget", "budget reached"), "Budget reached."),
         (JudgeWait("gpt", "stopped", "stopped: no such model"), "gpt was stopped."),
-        (JudgeWait("gpt", "elsewhere", "3 being asked by another run"), "no call is paid twice"),
+        (
+            JudgeWait("gpt", "elsewhere", "3 being asked by another run"),
+            "no call is paid for twice",
+        ),
     ],
 )
 def test_the_reason_for_waiting_is_always_said(wait, told):
@@ -365,7 +368,7 @@ def test_a_reached_budget_offers_to_go_on_at_a_price_that_is_named(store, tmp_pa
         assert known.last and "budget reached" in known.last.reason
         budget = raised_budget(known)
         assert budget > known.spent + (known.missing.dollars or 0)
-        assert f"Raise the budget to ${budget:.2f} for this run" in words(show_notices(known))
+        assert says(words(show_notices(known)), "Raise", "budget", f"${budget:.2f}")
         event = SimpleNamespace(_data={"do": "raise", "budget": budget})
         RunActions(store, engine, LiveStudies(store)).run_notice_action("small", "All", event)  # type: ignore[arg-type]
         run = engine.latest_run("small")
@@ -438,9 +441,7 @@ def test_past_runs_of_this_study_and_of_all_can_be_opened(store, tmp_path, engin
 
 def test_a_run_paused_in_another_process_is_listed_as_paused(store, tmp_path, engine):
     with JudgeServer(latency=0.05) as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=2)
-        save_plan(plan, store)
-        run = engine.start(plan, store, settings=QUICK)
+        run = start_small(engine, store, tmp_path, server, items=60, concurrency=2)
         run.pause()
         until(lambda: store.runs("small")[0].state == "paused", 5)
         assert "paused" in words(show_runs(store, "small", SCOPES[0]))

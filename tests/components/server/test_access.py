@@ -364,13 +364,13 @@ def test_a_huge_slice_is_refused_with_numbers_within_a_second(
     text = text.replace("prompts: [", "repeats: 50\nprompts: [brief-numbers, ")
     with pytest.raises(PlanError):
         plan_from_text(text, tmp_path)  # reads the file
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(PlanError) as refused:
         plan_from_text(text, tmp_path)
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     # 20,000 items x 2 orders x 50 repeats x 2 prompts x 1 judge
     assert says(str(refused.value), "about 4,000,000 calls (20,000", "1", "2")
-    assert f"accepts {PUBLIC.asks:,}" in str(refused.value)
+    assert says(str(refused.value), "accepts", f"{PUBLIC.asks:,} calls")
     fits = text.replace("seed: 1}", "seed: 1, count: 25}")
     assert len(plan_from_text(fits, tmp_path).items) == 25
     monkeypatch.setenv("EVENHAND_PUBLIC", "0")

@@ -25,6 +25,7 @@ from components.server.allowed_hosts import (
     serve_only,
 )
 from tests.page_words import pattern
+from tests.samples import each
 
 HERE = "127.0.0.1:7860"
 EVIL = "http://evil.example"
@@ -95,7 +96,7 @@ def test_loopback_is_served_in_every_spelling_and_on_every_port(host: str) -> No
      "localhost.evil.example", "evil-localhost", "a.localhost", "127.1", "2130706433", "0x7f.1",
      "0.0.0.0:7860", "127.0.0.2", "8.8.8.8", "[::2]", "192.168.1.5:7860"],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "HEAD"])
+@each("method", ["GET", "POST", "OPTIONS", "HEAD"])
 def test_other_hosts_are_refused_whatever_is_asked(host: str, method: str) -> None:
     assert status(Served(hosts_of()), host, method) == 403
     assert status(Served(hosts_of()), host, method, origin=f"http://{host}") == 403
@@ -129,7 +130,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS"])
+@each("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_a_page_of_another_origin_is_refused(origin: str, method: str) -> None:
     assert status(Served(hosts_of()), HERE, method, origin=origin) == 403
 

@@ -14,6 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from components.server.allowed_routes import ALLOWED_ROUTES, is_allowed_route
 from components.server.request_limits import NO_SUCH_PAGE, RequestLimits
+from tests.samples import each
 
 NEEDED = {
     "/", "/config", "/static/{path:path}", "/assets/{path:path}", "/favicon.ico", "/theme.css",
@@ -109,7 +110,7 @@ def test_a_route_of_a_later_release_is_refused():
      "/queue/join", "/upload", "/file=/etc/passwd", "/gradio_api/file/etc/passwd", "/svelte/a.js",
      "//", "/config/", "/gradio_api/heartbeat/a/b", "/gradio_api/run/a/../../x", ""],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
+@each("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
 def test_all_else_is_refused(method, path):
     assert not is_allowed_route(method, path)
 

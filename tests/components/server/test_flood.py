@@ -21,6 +21,7 @@ from components.study.plan.demo_studies import PAIRS_STUDY
 from tests.components.server.flooding import flood
 from tests.components.server.strangers import Stranger
 from tests.ui.conftest import ROOT, App
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.long,
@@ -113,7 +114,5 @@ def test_two_hundred_sessions_of_one_address_do_not_keep_others_out(app):
 
 
 def test_whoever_flooded_is_served_again_when_the_line_is_shorter(app):
-    until = time.monotonic() + 60
-    while waiting(app) > CROWD.waiting_per_address // 2 and time.monotonic() < until:
-        time.sleep(0.2)
+    until(lambda: waiting(app) <= CROWD.waiting_per_address // 2)
     assert flood(app.port, [event(app, "judgements", "another page")]) == {(200, ""): 1}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from gradio_client import Client
 
-from tests.ui.conftest import App
+from tests.local_app import LocalApp
 
 EVIL = "http://evil.example"
 STUDY = """
@@ -34,18 +34,18 @@ WRITTEN = (
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalApp]:
     """On all interfaces, with one more host."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("EVENHAND_HOSTS", "judge.example")
         store = tmp_path_factory.mktemp("hosts") / "evenhand.db"
-        running = App(store, options=("--host", "0.0.0.0"))
-    yield running
-    running.close()
+        running = LocalApp(store, options=("--host", "0.0.0.0"))
+        yield running
+        running.close()
 
 
 def asked(
-    app: App, path: str, method: str = "GET", body: bytes = b"", **headers: str
+    app: LocalApp, path: str, method: str = "GET", body: bytes = b"", **headers: str
 ) -> http.client.HTTPResponse:
     """The head of the response; `host` is sent as it is given, the machine's own where not."""
     connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
@@ -64,7 +64,7 @@ def permissions(answer: http.client.HTTPResponse) -> list[str]:
 
 
 @pytest.mark.parametrize("path", READ)
-def test_nothing_is_read_under_another_name_or_by_another_site(app: App, path: str) -> None:
+def test_nothing_is_read_under_another_name_or_by_another_site(app: LocalApp, path: str) -> None:
     for headers in ({"host": "evil.example"}, {"host": f"evil.example:{app.port}", "origin": EVIL},
                     {"origin": EVIL}, {"origin": "null"}):  # fmt: skip
         answer = asked(app, path, **headers)
@@ -72,7 +72,7 @@ def test_nothing_is_read_under_another_name_or_by_another_site(app: App, path: s
 
 
 @pytest.mark.parametrize("path", WRITTEN)
-def test_nothing_is_sent_under_another_name_or_by_another_site(app: App, path: str) -> None:
+def test_nothing_is_sent_under_another_name_or_by_another_site(app: LocalApp, path: str) -> None:
     body = json.dumps({"data": [STUDY], "fn_index": 0, "session_hash": "abc"}).encode()
     for headers in ({"host": "evil.example", "origin": EVIL}, {"origin": EVIL}, {"origin": "null"},
                     {"origin": f"http://127.0.0.1:{app.port + 1}"}, {"referer": f"{EVIL}/"},
@@ -83,7 +83,7 @@ def test_nothing_is_sent_under_another_name_or_by_another_site(app: App, path: s
 
 
 @pytest.mark.parametrize("host", ["evil.example", ""])
-def test_a_preflight_of_another_site_gets_no_permission(app: App, host: str) -> None:
+def test_a_preflight_of_another_site_gets_no_permission(app: LocalApp, host: str) -> None:
     headers = {"host": host} if host else {}
     answer = asked(
         app, "/gradio_api/queue/join", "OPTIONS", origin=EVIL,
@@ -93,7 +93,7 @@ def test_a_preflight_of_another_site_gets_no_permission(app: App, host: str) -> 
     assert (answer.status, permissions(answer)) == (403, [])
 
 
-def test_a_websocket_handshake_of_another_site_is_refused(app: App) -> None:
+def test_a_websocket_handshake_of_another_site_is_refused(app: LocalApp) -> None:
     answer = asked(
         app, "/gradio_api/queue/join", origin=EVIL, connection="Upgrade", upgrade="websocket",
         sec_websocket_key="dGhlIHNhbXBsZSBub25jZQ==", sec_websocket_version="13",
@@ -101,7 +101,7 @@ def test_a_websocket_handshake_of_another_site_is_refused(app: App) -> None:
     assert answer.status == 403
 
 
-def test_a_request_without_or_with_two_hosts_is_refused(app: App) -> None:
+def test_a_request_without_or_with_two_hosts_is_refused(app: LocalApp) -> None:
     own = f"Host: 127.0.0.1:{app.port}\r\n"
     for version, hosts in (("1.1", ""), ("1.0", ""), ("1.1", own + "Host: evil.example\r\n"),
                            ("1.0", own + "Host: evil.example\r\n")):  # fmt: skip
@@ -111,7 +111,7 @@ def test_a_request_without_or_with_two_hosts_is_refused(app: App) -> None:
             assert line.recv(64).split()[1] == b"400"
 
 
-def test_own_and_listed_hosts_are_served(app: App) -> None:
+def test_own_and_listed_hosts_are_served(app: LocalApp) -> None:
     for name in ("127.0.0.1", "LOCALHOST", "localhost.", "[::1]", "0.0.0.0", "judge.example"):
         host = f"{name}:{app.port}"
         assert asked(app, "/config", host=host).status == 200
@@ -121,14 +121,14 @@ def test_own_and_listed_hosts_are_served(app: App) -> None:
     assert proxied.status != 403
 
 
-def test_a_second_address_of_the_machine_is_served(app: App) -> None:
+def test_a_second_address_of_the_machine_is_served(app: LocalApp) -> None:
     connection = http.client.HTTPConnection("127.0.0.2", app.port, timeout=30)
     connection.request("GET", "/config")
     assert connection.getresponse().status == 200
     connection.close()
 
 
-def test_a_program_still_runs_a_study(app: App) -> None:
+def test_a_program_still_runs_a_study(app: LocalApp) -> None:
     client = Client(app.url, verbose=False)
     named = {study["name"] for study in client.predict(api_name="/list_studies")}
     assert "started elsewhere" not in named  # by none of the requests above

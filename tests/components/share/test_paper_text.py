@@ -92,7 +92,7 @@ def test_the_methods_paragraph_counts_what_was_asked(judged: Store) -> None:
 
 def test_the_rule_in_force_is_in_the_words(judged: Store) -> None:
     strict = paper_text.methods_paragraph(
-        scene(judged, rule="win only if both agree, unreadable is a tie")
+        scene(judged, rule="win only if both orders agree; unusable reply = tie")
     )
     assert says(strict, "wins", "both orders", "tie")
     assert "counted as ties" in strict

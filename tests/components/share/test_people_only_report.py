@@ -10,6 +10,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.results.agreement.agreement_report import people_table
 from components.results.bias import panels
 from components.results.bias.bias_report import position_table
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import bias_finding
 from components.share.paper_text import latex_table, paper_tables
 from components.share.report import report_html
 from metrics.position.position_measures import consistency, noise_floor
@@ -40,7 +42,7 @@ def test_two_people_who_differ_are_neither_a_noise_floor_nor_a_flip(tmp_path: Pa
     assert noise_floor(view.machines).n == 0
     assert consistency(view.machines).n == 0
     assert position_table(view) is None
-    kpis = panels.show_kpis(view.frame, view.failed, len(view.machines))
+    kpis = panels.default_kpis_html(load_bias(view), view.failed, len(view.machines))
     assert says(kpis, "Changes", "repeat") and "one order; [" not in kpis
 
 
@@ -70,5 +72,5 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
     assert table.rows[0][:2] == ("Two people agree", "50.0") and table.rows[0][-1] == "6"
     latex = "".join(latex_table(one) for one in paper_tables(view).values())
     assert "Two people agree" in latex and "oise" not in latex
-    title, _ = panels.show_finding(view.frame)
+    title, _ = bias_finding(load_bias(view))
     assert says(title, "Only 1 pair", "person")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from studies.spec.study import Study
 from studies.store.store import Store
 from tests.hub_stand_in import Hub, hub
 from tests.page_words import says
+from tests.waiting import free_port
 
 NAME = "two judges"
 __all__ = ["hub"]
@@ -57,6 +57,7 @@ def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     assert front["sdk"] == "gradio"
     assert "preload_from_hub" not in front and "hf_oauth" not in front
     assert sorted(path.name for path in frozen.glob("*.db*")) == ["frozen.db"]
+    assert (frozen / "docs" / "GLOSSARY.md").is_file()  # read at the start of the page
 
 
 def test_nothing_is_written_over(judged: Store, tmp_path: Path) -> None:
@@ -81,12 +82,6 @@ def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
     store, _ = open_store(target, here)
     assert NAME not in [line.name for line in store.studies()]
     store.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.extra
@@ -114,7 +109,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     assert (frozen / "frozen.db").read_bytes() == before
 
 
-def wait_for(url: str, seconds: float = 60) -> str:
+def wait_for(url: str, seconds: float = 240) -> str:
     end = time.monotonic() + seconds
     while True:
         try:

@@ -15,17 +15,9 @@ from components.study.jobs import prepare_run, stored_study_yaml
 from components.study.plan.draft_studies import is_without_calls, save_new_study
 from components.study.tab import open_new_study, open_study, save_form
 from judges.engine.engine import Engine
-from studies.store.store import Store
 
 SIMULATED = "[{name: s, model: simulated, accuracy: 0.8, seed: 1}]"
 TEXT = START_YAML.replace("\n- {name: embedded, model: embedded}", f" {SIMULATED}")
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = Store(tmp_path / "evenhand.db")
-    yield made
-    made.close()
 
 
 @pytest.fixture

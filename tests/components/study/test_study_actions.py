@@ -93,8 +93,16 @@ def test_a_comment_and_an_unknown_key_survive_every_click():
 @pytest.mark.parametrize(
     ("text", "entry", "said"),
     [
-        ("name: q\ndata: probe\n", {"set": "data.count", "to": "3"}, "data: expected key: value"),
-        ("name: q\njudges: [gpt]\n", {"do": "add judge"}, "an entry is not a mapping"),
+        (
+            "name: q\ndata: probe\n",
+            {"set": "data.count", "to": "3"},
+            "data: expected “key: value” lines",
+        ),
+        (
+            "name: q\njudges: [gpt]\n",
+            {"do": "add judge"},
+            "an entry does not consist of “key: value” lines",
+        ),
     ],
 )
 def test_what_the_form_cannot_show_is_not_rewritten(text, entry, said):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +16,7 @@ from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import Study
 from studies.store.store import Store
+from tests.components.vote.test_vote_actions import press
 from tests.page_words import says
 
 CRITERIA = "It names the animal."
@@ -37,16 +35,6 @@ def study_of(store: Store, prompt: str) -> None:
     ]  # fmt: skip
     study = Study("s", prompts=(prompt,), criteria=CRITERIA)
     store.save_study(study, items, (), recorded=rows, only_recorded=True)
-
-
-def state_of(html: str) -> dict[str, Any]:
-    found = re.search(r'data-ballot="([^"]+)"', html)
-    assert found, html[:300]
-    return dict(json.loads(unescape(found[1])))
-
-
-def press(store: Store, html: str, voter: str = "ann", **asked: Any) -> str:
-    return handle_action(store, "s", {"voter": voter, "ballot": state_of(html), **asked})
 
 
 def vote_on_all(store: Store, voter: str, scores: dict[str, float]) -> str:

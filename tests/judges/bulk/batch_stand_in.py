@@ -12,8 +12,18 @@ import re
 import threading
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+import openai
+
+from judges.bulk.batch_api import collect_batches, submit_batches
+from judges.bulk.batch_files import batch_files_by_judge, export_batch
+from judges.planning.plan import Plan
+from studies.domain import Judgement
+from studies.store.store import Store
 
 
 class BatchServer(ThreadingHTTPServer):
@@ -30,7 +40,7 @@ class BatchServer(ThreadingHTTPServer):
         self.crash_after_create = False
         self.random = random.Random(7)
         self.headers_seen: list[dict[str, str]] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=[0.02], daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -129,3 +139,30 @@ class Request(BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         """Quiet."""
+
+
+def client(batches: BatchServer) -> openai.OpenAI:
+    return openai.OpenAI(base_url=batches.url, api_key="none", max_retries=0)
+
+
+def submitted(
+    plan: Plan, store: Store, folder: Path, batches: BatchServer, **limits: int
+) -> set[str]:
+    """The names of the files that were written and sent."""
+    export_batch(plan, store, folder, **limits)
+    (files,) = batch_files_by_judge(folder).values()
+    submit_batches(client(batches), folder, files)
+    return {file.name for file in files}
+
+
+def collected(
+    plan: Plan, store: Store, folder: Path, batches: BatchServer, **limits: int
+) -> list[Path]:
+    """The output files of a study that was sent and answered."""
+    names = submitted(plan, store, folder, batches, **limits)
+    return collect_batches(client(batches), folder, names, wait=60, every=0.01)
+
+
+def rows(store: Store) -> list[Judgement]:
+    """As stored, without what a clock or a price list says."""
+    return [replace(j, time=0.0, seconds=0.0, cost=None) for j in store.judgements("small")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,21 @@ from judges.bulk.batch_api import collect_batches, read_submitted_batches, submi
 from judges.bulk.batch_files import batch_files_by_judge, export_batch, import_batch
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, save_plan
-from studies.domain import Judgement
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
-from tests.judges.bulk.batch_stand_in import BatchServer
-from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_plan, write_items
+from tests.judges.bulk.batch_stand_in import (
+    BatchServer,
+    client,
+    collected,
+    rows,
+    submitted,
+)
+from tests.judges.small_studies import PRICE, QUICK, endpoint, engine, study_plan, written_study
 from tests.page_words import pattern
+from tests.samples import ALL
 
-ASKS = 2_000
+ASKS = 2_000 if ALL else 500
 
 
 @pytest.fixture(scope="module")
@@ -35,43 +40,14 @@ def server() -> Iterator[JudgeServer]:
         yield made
 
 
-@pytest.fixture
-def batches(server: JudgeServer) -> Iterator[BatchServer]:
-    made = BatchServer(server.base_url)
-    yield made
-    made.shutdown()
-    made.server_close()
-
-
-def client(batches: BatchServer) -> openai.OpenAI:
-    return openai.OpenAI(base_url=batches.url, api_key="none", max_retries=0)
-
-
 def a_plan(folder: Path, server: JudgeServer, asks: int = 40, **more: Any) -> Plan:
-    folder.mkdir(exist_ok=True)
     return study_plan(folder, [endpoint(server.base_url)], items=asks, **more)
-
-
-def names(files: list[Path]) -> set[str]:
-    return {file.name for file in files}
-
-
-def rows(store: Store, name: str = "small") -> list[Judgement]:
-    """As stored, without what a clock or a price list says."""
-    return [
-        replace(judgement, time=0.0, seconds=0.0, cost=None) for judgement in store.judgements(name)
-    ]
 
 
 def through_the_batch_api(
     plan: Plan, store: Store, folder: Path, batches: BatchServer, **limits: int
 ) -> None:
-    export_batch(plan, store, folder, **limits)
-    (files,) = batch_files_by_judge(folder).values()
-    submit_batches(client(batches), folder, files)
-    import_batch(
-        plan, store, collect_batches(client(batches), folder, names(files), wait=60, every=0.01)
-    )
+    import_batch(plan, store, collected(plan, store, folder, batches, **limits))
 
 
 def test_a_batch_gives_the_store_that_a_live_run_gives(
@@ -85,7 +61,7 @@ def test_a_batch_gives_the_store_that_a_live_run_gives(
         assert running.start(plan, live, settings=QUICK).wait(120)
     batches.shuffle, batches.repeat_share = True, 0.1
     batches.expire_share, batches.lose_share = 0.1, 0.05
-    through_the_batch_api(plan, batched, tmp_path / "first", batches, most_lines=700)
+    through_the_batch_api(plan, batched, tmp_path / "first", batches, most_lines=ASKS * 7 // 20)
     pending = batched.counts("small")["pending"]
     assert 0.05 * ASKS < pending < 0.3 * ASKS  # expired and lost lines stay pending
     batches.expire_share = batches.lose_share = 0.0
@@ -100,8 +76,7 @@ def test_a_batch_gives_the_store_that_a_live_run_gives(
 def test_a_batch_costs_half_and_the_ledger_says_so(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server, 20)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server, 20, store=store)
     through_the_batch_api(plan, store, tmp_path / "out", batches)
     whole = sum(
         (j.usage.prompt or 0) * PRICE["input"] + (j.usage.completion or 0) * PRICE["output"]
@@ -113,8 +88,7 @@ def test_a_batch_costs_half_and_the_ledger_says_so(
 def test_files_are_cut_at_the_limits_and_hold_each_ask_once(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server, 25)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server, 25, store=store)
     files = export_batch(plan, store, tmp_path / "by lines", most_lines=10)
     assert [file.lines for file in files] == [10, 10, 5]
     small = export_batch(plan, store, tmp_path / "by bytes", most_bytes=5_000)
@@ -133,8 +107,7 @@ def test_files_are_cut_at_the_limits_and_hold_each_ask_once(
 def test_what_is_stored_is_not_exported_again(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server, 5)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server, 5, store=store)
     through_the_batch_api(plan, store, tmp_path / "out", batches)
     assert export_batch(plan, store, tmp_path / "again") == []
 
@@ -142,8 +115,7 @@ def test_what_is_stored_is_not_exported_again(
 def test_a_crash_between_creating_and_noting_makes_no_second_batch(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server, 5)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server, 5, store=store)
     export_batch(plan, store, tmp_path / "out")
     (files,) = batch_files_by_judge(tmp_path / "out").values()
     batches.crash_after_create = True
@@ -160,13 +132,10 @@ def test_a_crash_between_creating_and_noting_makes_no_second_batch(
 def test_collecting_early_leaves_all_pending_and_can_be_done_again(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server, 5)
-    save_plan(plan, store)
-    export_batch(plan, store, tmp_path / "out")
-    (files,) = batch_files_by_judge(tmp_path / "out").values()
-    submit_batches(client(batches), tmp_path / "out", files)
-    assert collect_batches(client(batches), tmp_path / "out", names(files)) == []
-    found = collect_batches(client(batches), tmp_path / "out", names(files))
+    plan = a_plan(tmp_path / "data", server, 5, store=store)
+    names = submitted(plan, store, tmp_path / "out", batches)
+    assert collect_batches(client(batches), tmp_path / "out", names) == []
+    found = collect_batches(client(batches), tmp_path / "out", names)
     assert import_batch(plan, store, found).stored == 5
     assert import_batch(plan, store, found).already_answered == 5
 
@@ -174,8 +143,7 @@ def test_collecting_early_leaves_all_pending_and_can_be_done_again(
 def test_broken_unknown_and_foreign_lines_are_counted_not_stored(
     server: JudgeServer, store: Store, tmp_path: Path
 ) -> None:
-    plan = a_plan(tmp_path / "data", server, 2)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server, 2, store=store)
     known = next(store.asks("small")).key
     answer = {"status_code": 200, "body": {"choices": [{"message": {"content": "hm"}}]}}
     lines = [
@@ -206,8 +174,7 @@ def test_a_study_without_an_endpoint_says_so(tmp_path: Path, store: Store) -> No
 
 
 def test_an_old_file_is_not_written_over(server: JudgeServer, store: Store, tmp_path: Path) -> None:
-    plan = a_plan(tmp_path / "data", server, 2)
-    save_plan(plan, store)
+    plan = a_plan(tmp_path / "data", server, 2, store=store)
     export_batch(plan, store, tmp_path / "out")
     with pytest.raises(PlanError, match="already exists"):
         export_batch(plan, store, tmp_path / "out")
@@ -216,13 +183,7 @@ def test_an_old_file_is_not_written_over(server: JudgeServer, store: Store, tmp_
 def test_the_commands_go_the_whole_way(
     server: JudgeServer, batches: BatchServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    items = write_items(tmp_path / "items.jsonl", 5)
-    study = tmp_path / "study.yaml"
-    study.write_text(
-        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
-        f"judges:\n  - {{name: judge, model: judge, base_url: '{batches.url}'}}\n",
-        encoding="utf-8",
-    )
+    study = written_study(tmp_path, f"base_url: '{batches.url}'", 5)
     batches.looks_until_done = 1
     rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
     assert main(["export-batch", *rest]) == 0
@@ -247,14 +208,8 @@ def test_a_batch_that_would_pass_the_budget_is_not_sent(
     judge_more: str, budget: float, told: str, server: JudgeServer, batches: BatchServer,
     tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    items = write_items(tmp_path / "items.jsonl", 5)
-    study = tmp_path / "study.yaml"
-    study.write_text(
-        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
-        f"judges:\n  - {{name: judge, model: judge, base_url: '{batches.url}', {judge_more}}}\n"
-        f"budget_usd: {budget}\n",
-        encoding="utf-8",
-    )
+    judge = f"base_url: '{batches.url}', {judge_more}"
+    study = written_study(tmp_path, judge, 5, f"budget_usd: {budget}\n")
     rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
     assert main(["export-batch", *rest]) == 0
     assert main(["submit-batch", *rest]) == (2 if told else 0)

@@ -5,25 +5,28 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
 
 from judges.__main__ import main
-from judges.bulk.batch_api import collect_batches, submit_batches
-from judges.bulk.batch_files import batch_files_by_judge, export_batch, import_batch
+from judges.bulk.batch_api import collect_batches
+from judges.bulk.batch_files import export_batch, import_batch
 from judges.judge_errors import PlanError
 from judges.planning.plan import Plan, make_plan, save_plan
-from studies.domain import Judgement
 from studies.spec.study import load_study, study_from_mapping
 from studies.store.queries.run_costs import study_spending
 from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, NoCache, containing, judge
-from tests.judges.bulk.batch_stand_in import BatchServer
-from tests.judges.small_studies import endpoint, run_through, study_plan, write_items
+from tests.judges.bulk.batch_stand_in import (
+    BatchServer,
+    client,
+    collected,
+    rows,
+    submitted,
+)
+from tests.judges.small_studies import endpoint, run_through, study_plan, written_study
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
@@ -50,22 +53,6 @@ verdict: overall-response
 def server() -> Iterator[JudgeServer]:
     with JudgeServer(cache=NoCache(), behaviour=judge("longer")) as made:
         yield made
-
-
-@pytest.fixture
-def batches(server: JudgeServer) -> Iterator[BatchServer]:
-    made = BatchServer(server.base_url)
-    yield made
-    made.shutdown()
-    made.server_close()
-
-
-def client(batches: BatchServer) -> openai.OpenAI:
-    return openai.OpenAI(base_url=batches.url, api_key="none", max_retries=0)
-
-
-def rows(store: Store) -> list[Judgement]:
-    return [replace(j, time=0.0, seconds=0.0, cost=None) for j in store.judgements("small")]
 
 
 def seen_plan(folder: Path, url: str) -> Plan:
@@ -99,23 +86,12 @@ def test_images_go_into_the_file_as_they_go_to_a_live_judge(
         export_batch(plan, store, tmp_path / "small", most_bytes=300)
 
 
-def written_study(folder: Path, url: str, asks: int) -> Path:
-    items = write_items(folder / "items.jsonl", asks)
-    study = folder / "study.yaml"
-    study.write_text(
-        f"name: small\ndata: {{source: {items}}}\nprompts: [visit-reference-free]\norders: one\n"
-        f"judges:\n  - {{name: judge, model: judge, base_url: '{url}'}}\n",
-        encoding="utf-8",
-    )
-    return study
-
-
 @pytest.mark.long
 def test_a_crash_in_each_step_and_all_kinds_of_loss_give_the_live_store(
     server: JudgeServer, batches: BatchServer, tmp_path: Path
 ) -> None:
     """Each command is a process that knows nothing but the folder and the store."""
-    study = written_study(tmp_path, batches.url, 120)
+    study = written_study(tmp_path, f"base_url: '{batches.url}'", 120)
     rest = [str(study), str(tmp_path / "out"), "--store", str(tmp_path / "e.db")]
     assert main(["export-batch", *rest]) == 0
     batches.crash_after_create = True
@@ -155,36 +131,25 @@ def test_a_crash_in_each_step_and_all_kinds_of_loss_give_the_live_store(
 def test_a_batch_that_failed_whole_leaves_all_pending(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "data").mkdir()
-    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 4)
-    save_plan(plan, store)
-    export_batch(plan, store, tmp_path / "out")
-    (files,) = batch_files_by_judge(tmp_path / "out").values()
-    submit_batches(client(batches), tmp_path / "out", files)
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 4, store=store)
+    names = submitted(plan, store, tmp_path / "out", batches)
     (batch,) = batches.batches.values()
     batch["status"], batch["looks"] = "failed", 99
-    assert collect_batches(client(batches), tmp_path / "out", {f.name for f in files}) == []
+    assert collect_batches(client(batches), tmp_path / "out", names) == []
     assert store.counts("small")["pending"] == 4
 
 
 def test_refusals_for_good_are_outcomes_and_rate_limits_are_not(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "data").mkdir()
-    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 6)
-    save_plan(plan, store)
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 6, store=store)
     server.schedule(
         containing("question 1\n", Fault("context_overflow")),
         containing("question 2\n", Fault("filtered_prompt")),
         containing("question 3\n", Fault("rate_limit_bare")),
         containing("question 4\n", Fault("server_error")),
     )
-    export_batch(plan, store, tmp_path / "out")
-    (files,) = batch_files_by_judge(tmp_path / "out").values()
-    submit_batches(client(batches), tmp_path / "out", files)
-    found = collect_batches(
-        client(batches), tmp_path / "out", {f.name for f in files}, wait=20, every=0.01
-    )
+    found = collected(plan, store, tmp_path / "out", batches)
     done = import_batch(plan, store, found)
     assert done.by_status == {"ok": 2, "too_long": 1, "filtered": 1}
     assert sum(done.pending.values()) == 2
@@ -194,15 +159,8 @@ def test_refusals_for_good_are_outcomes_and_rate_limits_are_not(
 def test_a_budget_counts_what_batches_have_cost(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "data").mkdir()
-    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 8)
-    save_plan(plan, store)
-    export_batch(plan, store, tmp_path / "out")
-    (files,) = batch_files_by_judge(tmp_path / "out").values()
-    submit_batches(client(batches), tmp_path / "out", files)
-    found = collect_batches(
-        client(batches), tmp_path / "out", {f.name for f in files}, wait=20, every=0.01
-    )
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 8, store=store)
+    found = collected(plan, store, tmp_path / "out", batches)
     assert study_spending(store, "small") == 0.0
     done = import_batch(plan, store, found)
     assert done.dollars is not None and done.dollars > 0
@@ -216,15 +174,8 @@ def test_a_budget_counts_what_batches_have_cost(
 def test_what_a_batch_answered_is_not_asked_live(
     server: JudgeServer, batches: BatchServer, store: Store, tmp_path: Path
 ) -> None:
-    (tmp_path / "data").mkdir()
-    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 5)
-    save_plan(plan, store)
-    export_batch(plan, store, tmp_path / "out")
-    (files,) = batch_files_by_judge(tmp_path / "out").values()
-    submit_batches(client(batches), tmp_path / "out", files)
-    found = collect_batches(
-        client(batches), tmp_path / "out", {f.name for f in files}, wait=20, every=0.01
-    )
+    plan = study_plan(tmp_path / "data", [endpoint(server.base_url)], 5, store=store)
+    found = collected(plan, store, tmp_path / "out", batches)
     import_batch(plan, store, found)
     calls: Any = server.bill.totals.calls
     run_through(plan, store)

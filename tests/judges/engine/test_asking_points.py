@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from judges.engine.engine import Engine
 from judges.judge_errors import PromptError
-from judges.planning.plan import asks_of, make_plan, save_plan
+from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from metrics.labels.label_sections import pass_fail_results, scores_section
 from studies.domain import Estimate
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 
 SENSITIVITY, SPECIFICITY, SEVERITY = 0.85, 0.65, 0.6
 
@@ -41,14 +41,8 @@ def study_text(prompts: str, judge: str = "", more: str = "") -> str:
 
 
 def run(folder: Path, text: str) -> Store:
-    store, engine = Store(folder / "store.db"), Engine()
-    try:
-        plan = make_plan(parse_study(text, "test", folder))
-        save_plan(plan, store)
-        started = engine.start(plan, store)
-        assert started.wait(120) and started.snapshot().state == "done"
-    finally:
-        engine.close()
+    store = Store(folder / "store.db")
+    run_text(store, text, folder)
     return store
 
 

@@ -26,11 +26,12 @@ from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import Store
 from studies.store.writer import StoreWriter
 from tests.canary_forms import CANARY, found_in
-from tests.judge_server import JudgeProcess, JudgeServer, transient_fault_rules
-from tests.judges.engine.test_run import until
+from tests.judge_server import JudgeServer, transient_fault_rules
+from tests.judge_server.faults import rule_from_json
 from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
 from tests.page_words import says
 from tests.samples import sample
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY_VARIABLE = "EVENHAND_TEST_KEY"
@@ -215,7 +216,8 @@ def kill_and_resume(
     """Kills a run whenever so many judgements are stored, then lets it finish."""
     path = folder / "store.db"
     judge |= {"api_key_env": KEY_VARIABLE} if key else {}
-    with JudgeProcess("--latency", "0.02:0.06", "--echo-key", "--faults", faults) as server:
+    rules = [rule_from_json(rule) for rule in json.loads(faults)]
+    with JudgeServer(latency=(0.02, 0.06), echo_key=True, rules=rules) as server:
         asked = [endpoint(server.base_url, **judge)]
         plan = study_plan(folder, asked, items=asks, concurrency=in_flight)
         file = study_file(folder, plan)
@@ -226,7 +228,7 @@ def kill_and_resume(
             child = asking(file, path, key)
             until(
                 lambda point=point, child=child: judged(path) >= point or child.poll() is not None,
-                120,
+                240,
             )  # type: ignore[misc]
             os.kill(child.pid, signal.SIGKILL)
             child.communicate()
@@ -237,7 +239,7 @@ def kill_and_resume(
             "code": child.returncode,
             "out": out.decode() + err.decode(),
             "stored": stored_after_kills,
-            "bill": server.bill(with_calls=True),
+            "bill": server.books(with_calls=True),
         }
 
 
@@ -290,12 +292,12 @@ def test_killed_at_two_points_with_faults_nothing_is_lost_and_no_key_is_stored(t
 
 def test_two_processes_with_one_study_pay_once(tmp_path):
     path = tmp_path / "store.db"
-    with JudgeProcess("--latency", "0.05") as server:
+    with JudgeServer(latency=0.05) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=120, concurrency=8)
         file = study_file(tmp_path, plan)
         children = [asking(file, path) for _ in range(2)]
-        outs = [child.communicate(timeout=120) for child in children]
-        bill = server.bill()
+        outs = [child.communicate(timeout=240) for child in children]
+        bill = server.books()
     assert [child.returncode for child in children] == [0, 0], outs
     assert bill["totals"]["billed"] == 120
     assert bill["paid_twice"] == {}
@@ -306,11 +308,11 @@ def test_two_processes_with_one_study_pay_once(tmp_path):
 @pytest.mark.extra
 def test_a_dead_owners_lease_is_taken_over(tmp_path):
     path = tmp_path / "store.db"
-    with JudgeProcess("--latency", "1.5") as server:
+    with JudgeServer(latency=1.5) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=40, concurrency=4)
         file = study_file(tmp_path, plan)
         child = asking(file, path)
-        until(lambda: server.bill()["totals"]["calls"] == 4, 60)
+        until(lambda: server.books()["totals"]["calls"] == 4, 240)
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
         store = Store(path)
@@ -319,26 +321,26 @@ def test_a_dead_owners_lease_is_taken_over(tmp_path):
         run = run_through(plan, store, settings=replace(QUICK, concurrency=40))
         assert run.state == "done"
         assert run.snapshot().possibly_paid_twice == 4
-        assert server.bill()["totals"]["billed"] == 44
+        assert server.books()["totals"]["billed"] == 44
         store.close()
 
 
 @pytest.mark.parametrize("sent", sample([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_ctrl_c_or_a_scheduler_stops_cleanly_and_the_next_run_goes_on(sent, tmp_path):
     path = tmp_path / "store.db"
-    with JudgeProcess("--latency", "0.05") as server:
+    with JudgeServer(latency=0.05) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=2)
         file = study_file(tmp_path, plan)
         child = asking(file, path)
-        until(lambda: judged(path) >= 5, 60)
+        until(lambda: judged(path) >= 5, 240)
         child.send_signal(sent)
-        out, _ = child.communicate(timeout=60)
+        out, _ = child.communicate(timeout=240)
         assert child.returncode == 1
         assert b"stopped by you" in out
         child = asking(file, path)
-        out, _ = child.communicate(timeout=60)
+        out, _ = child.communicate(timeout=240)
         assert child.returncode == 0
-        assert server.bill()["totals"]["billed"] == 60
+        assert server.books()["totals"]["billed"] == 60
     store = Store(path)
     assert list_maybe_paid_twice(store) == []
     assert [run.state for run in store.runs()] == ["done", "stopped"]

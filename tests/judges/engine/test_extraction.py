@@ -1,6 +1,5 @@
 """The extraction judge, parsing stored replies again, and retrying failed asks."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +13,11 @@ from studies.domain import RETRYABLE_STATUSES
 from studies.spec.study import dump_study
 from studies.store.queries.run_costs import attempt_totals
 from studies.store.rows import put_judgement
-from studies.store.store import Store
 from tests.judge_server import Asked, Fault, JudgeServer, Reply, always, say
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 from tests.page_words import pattern, says
 
 VAGUE = "I lean towards the second one in the end."
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
 
 
 def vague_judge(asked: Asked) -> str:

@@ -17,11 +17,12 @@ import pytest
 
 from studies.store.run_journal import list_maybe_paid_twice
 from studies.store.store import Store
-from tests.judge_server import JudgeProcess
+from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import asking, judged, study_file
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, study_plan
 from tests.samples import sample
+from tests.small_disk import filled, mounted
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT LINUX: no prlimit, no tmpfs")
 ASKS = 200
@@ -57,28 +58,16 @@ def limited_files(child: subprocess.Popen[bytes], store: Path) -> Iterator[None]
 
 
 @contextmanager
-def filled(_: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
-    """Every block of the file system is taken by somebody else's file."""
-    ballast = store.with_name("ballast")
-    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as out:
-        while True:
-            out.write(bytes(65536))
-    yield
-    ballast.unlink()
+def full_file_system(_: subprocess.Popen[bytes], store: Path) -> Iterator[None]:
+    """Every block of the file system is taken by a file of somebody else."""
+    with filled(store.parent):
+        yield
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 MB in memory; only root may mount one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"NO MOUNT HERE: a full file system is not tested ({error})")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with mounted(tmp_path / "disk") as folder:
+        yield folder
 
 
 Trouble = Callable[[subprocess.Popen[bytes], Path], AbstractContextManager[None]]
@@ -89,23 +78,23 @@ def trouble(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Trouble, Pa
     """How the disk gets full, where the store is, and what the run should say."""
     if request.param == "file sizes":
         return limited_files, tmp_path / "store.db", REFUSED
-    return filled, request.getfixturevalue("small_disk") / "store.db", "the disk is full"
+    return full_file_system, request.getfixturevalue("small_disk") / "store.db", "the disk is full"
 
 
 def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tmp_path):
     make, path, words = trouble
-    with JudgeProcess("--latency", "0.02") as server:
+    with JudgeServer(latency=0.02) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], ASKS, concurrency=IN_FLIGHT)
         child = asking(study_file(tmp_path, plan), path)
         told = Told(child)
-        until(lambda: judged(path) >= 20, 60)
+        until(lambda: judged(path) >= 20, 240)
         with make(child, path):
-            until(lambda: told.holds(words), 30)
+            until(lambda: told.holds(words), 240)
             stored = judged(path)
-            calls = server.bill()["totals"]["calls"]
+            calls = server.books()["totals"]["calls"]
             assert calls <= stored + 2 * IN_FLIGHT, "nothing more is asked that cannot be kept"
-        out, _ = child.communicate(timeout=60)
-        bill = server.bill()
+        out, _ = child.communicate(timeout=240)
+        bill = server.books()
     assert child.returncode == 0, out
     assert bill["totals"]["billed"] == ASKS
     assert bill["paid_twice"] == {}
@@ -115,23 +104,23 @@ def test_a_full_disk_pauses_the_run_which_goes_on_when_there_is_room(trouble, tm
 @pytest.mark.extra
 def test_a_run_that_is_stopped_on_a_full_disk_says_why_and_the_next_one_completes_it(tmp_path):
     make, path, words = limited_files, tmp_path / "store.db", REFUSED
-    with JudgeProcess("--latency", "0.02") as server:
+    with JudgeServer(latency=0.02) as server:
         plan = study_plan(tmp_path, [endpoint(server.base_url)], ASKS, concurrency=IN_FLIGHT)
         file = study_file(tmp_path, plan)
         child = asking(file, path)
         told = Told(child)
-        until(lambda: judged(path) >= 20, 60)
+        until(lambda: judged(path) >= 20, 240)
         with make(child, path):
-            until(lambda: told.holds(words), 30)
+            until(lambda: told.holds(words), 240)
             child.send_signal(signal.SIGINT)
-            out, _ = child.communicate(timeout=60)
+            out, _ = child.communicate(timeout=240)
             stored = judged(path)
         assert child.returncode == 1
         assert f"small: failed: {words}" in out.decode()
         child = asking(file, path)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=240)
         assert child.returncode == 0, err
-        again = server.bill()["totals"]["billed"] - ASKS
+        again = server.books()["totals"]["billed"] - ASKS
     assert 0 <= again <= IN_FLIGHT, "at most what was in flight is paid twice"
     store = check(path, stored)
     assert again <= len(list_maybe_paid_twice(store)) <= IN_FLIGHT, "and it is listed"

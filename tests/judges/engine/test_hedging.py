@@ -2,23 +2,16 @@
 
 import asyncio
 import time
-from pathlib import Path
 
 import pytest
 
 from judges.engine.attempt import RunSettings
 from judges.engine.limits.hedging import HedgeBudget, race
 from studies.store.queries.run_costs import attempt_totals
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, at
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
 CALLS = 160
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 def run(server, store, tmp_path, *, hedge: bool):

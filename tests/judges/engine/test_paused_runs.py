@@ -17,9 +17,9 @@ from studies.sharing.visitor_store import VisitorStore
 from studies.sharing.visitors import Visitor, as_visitor
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.engine.test_run import until
 from tests.judges.money.test_host_key import KEY, lent, shared, start, study, visitors
 from tests.page_words import pattern, says
+from tests.waiting import until
 
 LIMITS = RunLimits(asks=100, runs_per_visitor=1, total_runs=2, concurrency=2, longest_pause=600.0)
 

@@ -1,7 +1,5 @@
 """Parameters that an endpoint refuses: left out once, noted, and another key than the full call."""
 
-from pathlib import Path
-
 import pytest
 
 from judges.planning.plan import (
@@ -15,14 +13,8 @@ from judges.planning.plan import (
 from studies.spec.study import study_from_mapping
 from studies.store.queries.adapted_requests import key_without
 from studies.store.queries.run_costs import attempt_totals
-from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan, write_items
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 def planned_keys(plan):

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,18 +19,13 @@ from tests.judges.small_studies import (
     engine,
     judgements,
     run_through,
+    start_small,
     study_plan,
 )
 from tests.page_words import says
+from tests.waiting import until
 
 CANARY = "canary-0123456789abcdef"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -39,18 +34,9 @@ def made() -> Iterator[Engine]:
         yield one
 
 
-def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
-
-
 def test_a_pause_holds_at_once_and_keeps_what_is_in_flight(store, tmp_path, made):
     with JudgeServer(latency=0.05) as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=200, concurrency=8)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=200, concurrency=8)
         until(lambda: server.bill.totals.calls > 20)
         run.pause()
         paused = server.app.now()
@@ -70,9 +56,7 @@ def test_a_pause_holds_at_once_and_keeps_what_is_in_flight(store, tmp_path, made
 
 def test_a_run_paused_before_it_begins_asks_nothing(store, tmp_path, made):
     with JudgeServer() as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=20)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=20)
         run.pause()
         time.sleep(0.3)
         calls = server.bill.totals.calls
@@ -224,9 +208,7 @@ def test_a_paused_run_holds_no_lease_so_that_another_can_go_on_with_its_asks(sto
 
 def test_a_pause_that_comes_while_the_intent_is_written_takes_it_back(store, tmp_path, made):
     with JudgeServer(latency=0.01) as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=40, concurrency=4)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=40, concurrency=4)
         until(lambda: server.bill.totals.calls > 4)
         run.pause()
         until(lambda: run.snapshot().in_flight == 0)
@@ -252,9 +234,7 @@ def test_a_pause_that_comes_while_the_intent_is_written_takes_it_back(store, tmp
 
 def test_a_look_at_a_run_never_waits(store, tmp_path, made):
     with JudgeServer(latency=0.01) as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=300, concurrency=16)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=300, concurrency=16)
         looks, seen = [], []
         while not run.finished.is_set():
             began = time.thread_time()

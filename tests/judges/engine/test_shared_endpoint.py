@@ -9,8 +9,8 @@ from judges.planning.plan import save_plan
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, Limiter, Rule, sometimes
 from tests.judge_server.faults import Fault
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import endpoint, engine, study_plan
+from tests.waiting import until
 
 
 def shares(tmp_path: Path, rules: list[Rule], replies: int = 150) -> tuple[int, int, int]:

@@ -1,12 +1,10 @@
 """A study that is saved again or deleted during its run."""
 
-import time
-
 from judges.planning.plan import load_stored_plan, make_plan, save_plan
-from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
-from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
+from tests.judges.small_studies import QUICK, endpoint, engine, judgements, start_small, study_plan
 from tests.page_words import says
+from tests.waiting import until
 
 VERDICT = "Overall, Response A is better."
 
@@ -16,13 +14,6 @@ def echo(asked):
     return Reply(f"{'new' if 'please' in asked.text else 'old'} words. {VERDICT}")
 
 
-def until(true, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
-
-
 def reworded(plan):
     """The same study, every question put in other words."""
     path = plan.study.folder / "items.jsonl"
@@ -30,8 +21,7 @@ def reworded(plan):
     return make_plan(plan.study)
 
 
-def test_an_answer_is_never_kept_under_the_key_of_other_words(tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_an_answer_is_never_kept_under_the_key_of_other_words(tmp_path, store):
     with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
         judges = [endpoint(server.base_url)]
         plan = study_plan(tmp_path, judges, items=80, concurrency=4)
@@ -48,12 +38,10 @@ def test_an_answer_is_never_kept_under_the_key_of_other_words(tmp_path):
         assert again.state == "done"
     assert {j.reply for j in judgements(store)} == {f"new words. {VERDICT}"}
     assert store.counts("small") == {"planned": 80, "ok": 80}
-    store.close()
 
 
-def test_a_change_that_asks_the_same_does_not_end_the_run(tmp_path):
+def test_a_change_that_asks_the_same_does_not_end_the_run(tmp_path, store):
     # A budget is no part of what is sent: the same asks, another plan.
-    store = Store(tmp_path / "store.db")
     with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
         judges = [endpoint(server.base_url)]
         plan = study_plan(tmp_path, judges, items=60, concurrency=4)
@@ -64,19 +52,14 @@ def test_a_change_that_asks_the_same_does_not_end_the_run(tmp_path):
         assert run.wait(30)
         assert run.state == "done"
         assert server.bill.totals.calls == 60
-    store.close()
 
 
-def test_a_study_that_is_removed_while_it_runs_ends_its_run(tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_a_study_that_is_removed_while_it_runs_ends_its_run(tmp_path, store):
     with JudgeServer(behaviour=echo, latency=0.02) as server, engine() as made:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=200, concurrency=4)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
+        run = start_small(made, store, tmp_path, server, items=200, concurrency=4)
         until(lambda: run.snapshot().done >= 10)
         store.delete_study("small")
         assert run.wait(30)
         assert run.state in ("done", "stopped", "failed")
         assert run.ended is not None
         assert server.bill.totals.calls < 200
-    store.close()

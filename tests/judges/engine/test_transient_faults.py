@@ -3,7 +3,6 @@
 import asyncio
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from judges.engine.limits.rate_limit import EndpointLimiter
 from judges.engine.limits.stragglers import CallDurations, describe_slow_calls
 from judges.models.rate_headers import RequestQuota, parse_duration, parse_request_quota
 from judges.planning.plan import save_plan
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, Rule, at
 from tests.judges.engine.virtual_time import (
     SimulatedEndpoint,
@@ -132,11 +130,6 @@ def test_long_prompts_are_compared_with_long_prompts():
 
 
 # --- whole runs against the loopback server -----------------------------------------------------
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 TRANSIENT = (

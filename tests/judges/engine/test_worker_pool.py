@@ -19,7 +19,8 @@ from studies.domain import Judgement
 from studies.spec.study import study_from_mapping
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
-from tests.judges.small_studies import QUICK, endpoint, engine, run_through, study_plan
+from tests.judges.small_studies import endpoint, engine, run_through, start_small, study_plan
+from tests.waiting import until
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63"
@@ -77,8 +78,7 @@ def test_a_fault_of_ours_ends_the_run_after_what_was_in_flight_is_stored(where, 
     assert seconds < 3
 
 
-def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path, store):
     (tmp_path / "p.png").write_bytes(PIXEL)
     item = {
         "id": "q", "instruction": "?", "images": ["p.png"], "responses": {"x": "1", "y": "2"},
@@ -99,7 +99,6 @@ def test_an_image_that_is_gone_stops_the_judge_that_sees_and_no_other(tmp_path):
     assert run.reason.startswith("sees: ")
     assert "p.png" in run.reason
     assert [j.ask.judge for j in store.judgements("small")] == ["not"]
-    store.close()
 
 
 class Moody(Store):
@@ -116,12 +115,10 @@ class Moody(Store):
 def test_a_store_that_cannot_be_read_pauses_the_run_which_goes_on_when_it_can(tmp_path):
     store = Moody(tmp_path / "store.db")
     with JudgeServer(latency=0.02) as server, engine() as made:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=4)
-        save_plan(plan, store)
-        run = made.start(plan, store, settings=QUICK)
-        _until(lambda: run.snapshot().done >= 10)
+        run = start_small(made, store, tmp_path, server, items=60, concurrency=4)
+        until(lambda: run.snapshot().done >= 10)
         store.bad = True
-        _until(lambda: run.snapshot().state == "paused")
+        until(lambda: run.snapshot().state == "paused")
         assert "disk I/O error" in run.snapshot().reason
         store.bad = False
         run.resume()
@@ -129,10 +126,3 @@ def test_a_store_that_cannot_be_read_pauses_the_run_which_goes_on_when_it_can(tm
         assert run.state == "done"
         assert server.bill.totals.calls == 60
     store.close()
-
-
-def _until(true, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)

@@ -50,7 +50,7 @@ def answering(body: dict[str, Any]) -> Iterator[tuple[str, list[int]]]:
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", calls
     finally:
@@ -72,8 +72,7 @@ ODD_USAGE = [
 
 
 @pytest.mark.parametrize("usage", ODD_USAGE, ids=str)
-def test_a_reply_with_an_odd_usage_is_kept_and_its_cost_is_unknown(usage, tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_a_reply_with_an_odd_usage_is_kept_and_its_cost_is_unknown(usage, tmp_path, store):
     with answering(completion(usage=usage)) as (url, calls):
         run = run_through(study_plan(tmp_path, [endpoint(url)], items=2), store, settings=QUICK)
     assert run.state == "done"
@@ -81,7 +80,6 @@ def test_a_reply_with_an_odd_usage_is_kept_and_its_cost_is_unknown(usage, tmp_pa
     assert [(j.status, j.reply, j.cost) for j in judgements(store)] == [("ok", WORDS, None)] * 2
     assert run.snapshot().spent == 0
     assert run.snapshot().unknown_usage == 2
-    store.close()
 
 
 @pytest.mark.parametrize("count", [12, 12.0, "12"])
@@ -146,8 +144,7 @@ def test_what_is_no_completion_at_all_is_a_bad_reply():
             parse_completion(body)
 
 
-def test_a_quota_that_is_gone_stops_the_judge_also_inside_a_200(tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_a_quota_that_is_gone_stops_the_judge_also_inside_a_200(tmp_path, store):
     error = {"code": "insufficient_quota", "message": "You exceeded your current quota"}
     with answering({"error": error}) as (url, calls):
         plan = study_plan(tmp_path, [endpoint(url)], items=40, concurrency=2)
@@ -156,7 +153,6 @@ def test_a_quota_that_is_gone_stops_the_judge_also_inside_a_200(tmp_path):
     assert "has no quota" in run.reason
     assert len(calls) <= 2
     assert store.counts("small") == {"planned": 40, "pending": 40}
-    store.close()
 
 
 @pytest.mark.parametrize("tokens", [["{key}"], ["{half}", "{rest}"]], ids=["whole", "in two"])

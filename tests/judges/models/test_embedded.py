@@ -27,6 +27,7 @@ from openai.types.chat import ChatCompletion
 from judges.models import embedded, weights
 from judges.models.embedded import EmbeddedServer, EmbeddedUnavailable, shared_server
 from tests.page_words import pattern, says
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIR = """Question: What do bees make?
@@ -92,16 +93,6 @@ def answers(base_url: str) -> bool:
             return True
     except (URLError, OSError):
         return False
-
-
-def wait_until_silent(base_url: str, seconds: float = 10) -> bool:
-    """Asked over the port, since a dead child's number may linger until somebody collects it."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not answers(base_url):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_a_prefilled_turn_is_continued_by_a_label(server: EmbeddedServer) -> None:
@@ -185,7 +176,7 @@ def test_a_killed_parent_takes_the_child_with_it() -> None:
         base_url = parent.stdout.readline().decode().strip()
         assert answers(base_url)
         os.kill(parent.pid, signal.SIGKILL)
-    assert wait_until_silent(base_url)
+    until(lambda: not answers(base_url))  # a dead process may keep its number
 
 
 @pytest.mark.extra

@@ -2,8 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,8 @@ from judges.models import embedded
 from judges.models.embedded import EmbeddedUnavailable
 from judges.planning.plan import make_plan, save_plan
 from studies.spec.study import study_from_mapping
-from studies.store.store import Store
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import engine
+from tests.waiting import until
 
 pytestmark = pytest.mark.embedded
 STUDY = {
@@ -25,13 +22,6 @@ STUDY = {
     "baseline": "precise",
     "contestants": ["precise", "flawed"],
 }
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from judges.engine.attempt import RunSettings
 from judges.models.failures import classify_error, parse_retry_after, redact_message
 from judges.planning.plan import Plan, make_plan
 from studies.spec.study import study_from_mapping
-from studies.store.store import Store
 from tests.judge_server import (
     KINDS,
     Fault,
@@ -76,13 +75,6 @@ STOPS = {  # kind: what the message must say
 def server() -> Iterator[JudgeServer]:
     with JudgeServer() as made:
         yield made
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
 
 
 def test_every_fault_of_the_judge_server_is_met_here():

@@ -1,7 +1,6 @@
 """Models that think: reasoning apart from the answer, never read as the verdict, and billed."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,17 +8,11 @@ from judges.models.chat_completion import parse_completion, parse_usage
 from judges.verdicts.reply_cleaning import split_reasoning
 from judges.verdicts.verdict import parse_verdict
 from studies.store.queries.run_costs import attempt_totals
-from studies.store.store import Store
 from tests.judge_server import JudgeServer, Reply
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
 THOUGHT = "At first, Overall, Response A is better. But then the second is complete."
 ANSWER = "Overall, Response B is better."
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 FORMS = {

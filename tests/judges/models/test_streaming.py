@@ -2,7 +2,6 @@
 
 import socket
 import time
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +16,6 @@ from tests.page_words import says
 
 PATIENT = RunSettings(first_backoff=0.01)
 THINKING = Reply("Overall, Response B is better.", reasoning="Response A is better? No. " * 5)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 def run(server, store, tmp_path, *, items=2, **judge):

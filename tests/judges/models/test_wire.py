@@ -12,7 +12,6 @@ import pytest
 
 from judges.engine.attempt import RunSettings
 from judges.models.failures import classify_error
-from studies.store.store import Store
 from tests.judges.small_studies import endpoint, judgements, run_through, study_plan
 
 HASTY = RunSettings(attempts=1, deadline=0.5)
@@ -77,15 +76,13 @@ def answering(how) -> Iterator[str]:
      (garbage, "bad reply"), (headers, "bad reply")],
     ids=lambda value: getattr(value, "__name__", value),
 )  # fmt: skip
-def test_whatever_comes_over_the_wire_ends_in_a_typed_outcome(how, reason, tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_whatever_comes_over_the_wire_ends_in_a_typed_outcome(how, reason, tmp_path, store):
     with answering(how) as url:
         run = run_through(study_plan(tmp_path, [endpoint(url)], items=2), store, settings=HASTY)
     assert run.state == "done"
     assert [(j.status, j.rule) for j in judgements(store)] == [("error", reason)] * 2
     assert run.snapshot().unknown_usage == 2, "it may have been billed"
     assert not any("inner-secret" in j.detail for j in judgements(store))
-    store.close()
 
 
 def test_a_connection_that_is_never_made_is_unreachable_and_costs_nothing():

@@ -1,7 +1,6 @@
 """The ledger equals the provider's bill, and the budget is reserved before each call."""
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 import yaml
@@ -30,11 +29,6 @@ from tests.judges.small_studies import (
     study_plan,
 )
 from tests.page_words import pattern, says
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 def test_every_listed_price_states_the_day_on_which_it_was_checked():

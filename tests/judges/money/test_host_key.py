@@ -29,9 +29,9 @@ from studies.spec.study import study_from_mapping
 from studies.store.store import Store
 from tests.judge_server import JudgeServer
 from tests.judges.engine.test_endpoint_failures import Disk
-from tests.judges.engine.test_run import until
 from tests.judges.small_studies import PRICE, QUICK, write_items
 from tests.page_words import pattern, says
+from tests.waiting import until
 
 KEY = "LENT_BY_THE_HOUSE"
 LIMITS = RunLimits(asks=100, runs_per_visitor=1, total_runs=60, concurrency=16)

@@ -11,16 +11,10 @@ from judges.planning.prompt_cache import cached_from, common_start, order_for_ca
 from studies.domain import Ask, JudgeSpec, Price
 from studies.spec.study import study_from_mapping
 from studies.store.queries.run_costs import attempt_totals
-from studies.store.store import Store
 from tests.judge_server import JudgeServer, PrefixCache
 from tests.judges.small_studies import endpoint, run_through
 
 LONG = "The question comes with a long text that every call for it repeats. " * 80
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
 
 
 def long_study(folder: Path, url: str, items: int = 12, **more):

@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 
 from judges.judge_errors import PromptError
 from judges.rendering.creation_query import DESCRIPTION_NOTE
-from judges.rendering.prompt import (
-    _VARIABLE_VALUES,
-    PromptInputs,
-    built_in_prompts,
-    load_prompt,
-    make_fence,
-    parse_prompt,
-    render_prompt,
-)
+from judges.rendering.messages import _VARIABLE_VALUES, PromptInputs, make_fence, render_prompt
+from judges.rendering.prompt import built_in_prompts, load_prompt, parse_prompt
 from judges.rendering.template import VARIABLES, fill_template
 from studies.domain import Item
 

@@ -11,6 +11,7 @@ import yaml
 
 from judges.rendering.template import VARIABLES
 from judges.verdicts.verdict_formats import FORMATS
+from tests.samples import each
 
 FOLDER = Path(__file__).parents[3] / "judges" / "prompts"
 PROMPTS: dict[str, dict[str, Any]] = {
@@ -59,7 +60,7 @@ def test_every_prompt_that_the_protocols_name_is_there(name: str) -> None:
     assert name in PROMPTS
 
 
-every_prompt = pytest.mark.parametrize("name", sorted(PROMPTS))
+every_prompt = each("name", sorted(PROMPTS))
 
 
 @every_prompt

@@ -17,7 +17,8 @@ from judges.models.endpoint import MAX_REPLY_BYTES, EndpointModel
 from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall
 from judges.operations.check_judge import check_judge
-from judges.rendering.prompt import PromptInputs, load_prompt
+from judges.rendering.messages import PromptInputs
+from judges.rendering.prompt import load_prompt
 from judges.security.endpoint_rules import (
     LOCAL_RULES,
     PIN_SECONDS,
@@ -29,11 +30,11 @@ from judges.security.endpoint_rules import (
     why_not_public,
 )
 from studies.domain import Item, JudgeSpec
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, always
 from tests.judges.security.tls_judge import NAME, TlsJudge, make_certificate, tls_judge
 from tests.judges.small_studies import endpoint, engine, study_plan
 from tests.page_words import pattern
+from tests.samples import each
 
 ANYWHERE = EndpointRules(strict=True)
 LISTED = EndpointRules(strict=True, hosts=provider_hosts(), ports=(443,))
@@ -107,7 +108,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("url", HOSTILE)
+@each("url", HOSTILE)
 def test_a_hostile_url_is_refused_before_anything_is_looked_up(url):
     for rules in (ANYWHERE, LISTED):
         with pytest.raises(EndpointRefused) as refused:
@@ -168,7 +169,7 @@ def test_a_user_in_a_url_is_refused_everywhere_and_not_repeated():
     assert "canary" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     ["127.0.0.1", "127.8.9.1", "0.0.0.0", "0.1.2.3", "10.1.2.3", "172.16.0.1", "192.168.0.1",
      "100.64.0.1", "100.100.100.200", "100.127.255.255", "169.254.169.254", "168.63.129.16",
@@ -382,10 +383,3 @@ def test_the_embedded_judge_is_ours_and_answers_in_public_too(monkeypatch):
         assert ask(server.base_url, LOCAL_RULES)
         with pytest.raises(EndpointRefused):
             ask(server.base_url, current_endpoint_rules())
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()

@@ -10,7 +10,6 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,19 +34,12 @@ from judges.security.key_store import (
 )
 from studies.domain import JudgeSpec
 from studies.errors import SettingError
-from studies.store.store import Store
 from tests.canary_forms import CANARY, encoded
 from tests.judge_server import Fault, JudgeServer, always, say
 from tests.judges.small_studies import QUICK, endpoint, engine, judgements, study_plan
 from tests.judges.small_studies import run_through as run_plan
 from tests.page_words import pattern
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
+from tests.waiting import until
 
 
 class Clock:
@@ -198,13 +190,6 @@ def test_a_key_lives_with_its_run_and_is_gone_when_the_run_ends(tmp_path, store)
 def start(asking, plan, store):
     save_plan(plan, store)
     return asking.start(plan, store, keys={"judge": CANARY}, settings=QUICK)
-
-
-def until(true, seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_a_paused_run_forgets_its_key_says_so_and_goes_on_when_it_is_typed_again(

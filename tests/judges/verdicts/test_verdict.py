@@ -12,6 +12,7 @@ from judges.judge_errors import UnknownFormat
 from judges.verdicts.verdict import ParsedVerdict, marker_span, parse_verdict, read_probabilities
 from judges.verdicts.verdict_formats import FORMATS, find_format
 from studies.domain import Verdict
+from tests.samples import each
 
 AWKWARD: list[dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("awkward_replies.yaml").read_text(encoding="utf-8")
@@ -33,7 +34,7 @@ def of(case: dict[str, Any]) -> ParsedVerdict:
     )
 
 
-@pytest.mark.parametrize("case", AWKWARD, ids=lambda case: f"{case['format']}: {case['why']}")
+@each("case", AWKWARD, lambda case: f"{case['format']}: {case['why']}")
 def test_an_awkward_reply_is_read_as_it_should_be(case: dict[str, Any]) -> None:
     reading = of(case)
     assert reading.verdict == expected(case), case["why"]
@@ -50,14 +51,14 @@ def test_no_awkward_reply_is_there_twice() -> None:
     assert len(keys) == len(set(keys))
 
 
-@pytest.mark.parametrize("case", AWKWARD, ids=lambda case: f"{case['format']}: {case['why']}")
+@each("case", AWKWARD, lambda case: f"{case['format']}: {case['why']}")
 def test_a_verdict_has_a_rule_and_a_missing_one_has_a_reason(case: dict[str, Any]) -> None:
     reading = of(case)
     assert reading.rule
     assert bool(reading.reason) == (reading.verdict is None)
 
 
-@pytest.mark.parametrize("case", AWKWARD, ids=lambda case: f"{case['format']}: {case['why']}")
+@each("case", AWKWARD, lambda case: f"{case['format']}: {case['why']}")
 def test_the_box_around_a_verdict_holds_what_is_needed_to_read_it(case: dict[str, Any]) -> None:
     verdict = expected(case)
     span = marker_span(case["format"], case["reply"], case.get("n", 2), case.get("rule", "default"))

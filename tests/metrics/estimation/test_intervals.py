@@ -110,7 +110,7 @@ def test_nothing_is_unknown_and_says_why():
     assert proportion([], []).value is None
     assert proportion([], []).note == "no verdicts"
     assert mean_estimate([], []).value is None
-    assert paired_difference([], [], []).note == "nothing in common"
+    assert paired_difference([], [], []).note == "no rows in common"
     assert unknown_estimate("because", "share").note == "because"
 
 

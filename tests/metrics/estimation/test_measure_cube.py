@@ -122,7 +122,7 @@ def test_what_nobody_judged_is_unknown_with_its_reason(frame):
     cube = MeasureCube(frame, BY, MEASURES)
     nobody = cube.of("consistency", {"judge": "nobody"})
     assert nobody.value is None
-    assert nobody.note == "no comparison was read in all its orders"
+    assert nobody.note == "no comparison has a verdict in all its orders"
     assert cube.by_cell("consistency", ("judge",), {"judge": "nobody"}) == {}
     assert MeasureCube(build([]), BY, MEASURES).by_cell("entropy", BY) == {}
     assert MeasureCube(build([]), BY, MEASURES).of("entropy").value is None

@@ -68,7 +68,7 @@ def test_a_judge_that_ignores_the_answer_is_not_corrected(
             ("pass", "", 50)]  # fmt: skip
     cell = measure(write_table(tmp_path / "c.csv", rows), capsys)["pass_fail"]["judge"]["recorded"]
     assert cell["true_pass_rate"]["value"] is None
-    assert says(cell["true_pass_rate"]["note"], "hardly tells good")
+    assert says(cell["true_pass_rate"]["note"], "hardly distinguishes good")
     assert "true pass rate" not in cell["sentence"]
 
 

@@ -69,7 +69,7 @@ def test_rogan_gladen_by_hand():
 
 def test_a_judge_that_hardly_tells_good_from_bad_is_refused():
     found = true_pass_rate(rows_of(60, 50, 40, 50, unlabelled=(60, 40)))
-    assert found.value is None and "hardly tells" in found.note
+    assert found.value is None and "hardly distinguishes" in found.note
     few = true_pass_rate(rows_of(3, 2, 1, 2, unlabelled=(60, 40)))
     assert few.value is None and "no correction" in few.note
 

@@ -50,7 +50,7 @@ def test_pairs_in_one_order_have_no_merged_accuracy(store: Store, tmp_path: Path
     found = printed_accuracies(frame_of(store, tmp_path, both=False))
     assert found["average_of_orders"].n == 8
     assert found["right_in_both_orders"].value is None
-    assert found["orders_merged"].note.startswith("no pair was asked in both orders")
+    assert found["orders_merged"].note.startswith("no pair was judged in both orders")
 
 
 def test_the_summary_names_the_source_of_each(store: Store, tmp_path: Path) -> None:

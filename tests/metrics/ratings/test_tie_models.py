@@ -60,7 +60,7 @@ def test_only_ties_make_everyone_equal(fit):
 def test_groups_that_never_met_are_refused(fit):
     model = fit(duels([("A", "B", 2, 1), ("C", "D", 1, 2)]))
     assert model.strength == {}
-    assert "never met" in model.note
+    assert "never compared" in model.note
 
 
 @pytest.mark.parametrize("fit", [davidson, rao_kupper])

@@ -12,7 +12,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from studies.__main__ import main
 from studies.domain import Judgement, Usage
@@ -35,6 +34,7 @@ from studies.store.queries.shard_rows import (
     write_recorded_study,
 )
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import pattern, says
 
 STUDY = """
@@ -51,11 +51,7 @@ labels: crossed
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A completed study."""
     made = Store(tmp_path_factory.mktemp("done") / "done.db")
-    plan = make_plan(parse_study(STUDY))
-    save_plan(plan, made)
-    engine = Engine()
-    assert engine.start(plan, made).wait(60)
-    engine.close()
+    run_text(made, STUDY)
     yield made
     made.close()
 

@@ -16,6 +16,7 @@ from studies.sharing.visitors import as_visitor, new_secret, visitor_from_secret
 from studies.spec.study import parse_study
 from studies.store.run_owners import LeaseOwner
 from studies.store.store import Store
+from tests.waiting import until
 
 STUDY = """
 name: {name}
@@ -91,9 +92,6 @@ def test_the_reaper_looks_by_itself_and_ends_when_told(guarded: VisitorStore) ->
     reaper = ExpiryThread(
         guarded.unrestricted, 7, every=0.05, wall=lambda: time.time() + 30 * DAY_SECONDS
     )
-    until = time.monotonic() + 10
-    while names(guarded.unrestricted) != {"house"}:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until(lambda: names(guarded.unrestricted) == {"house"})
     reaper.close()
     assert not reaper._thread.is_alive()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from studies.sharing import hub_backup
 from studies.spec.study import Study
 from studies.store.store import Store
 from tests.hub_stand_in import Hub, hub
+from tests.waiting import until
 
 __all__ = ["hub"]
 TOKEN = "hf_" + "secret" * 5
@@ -65,23 +65,13 @@ def test_the_keeper_saves_only_what_is_new_and_once_more_at_the_end(hub: Hub, st
     time.sleep(0.3)
     assert hub.files == {}
     store.save_study(Study("new"), ITEMS, (), ())
-    end = time.monotonic() + 10
-    while hub_backup.SNAPSHOT_FILE not in hub.files and time.monotonic() < end:
-        time.sleep(0.05)
-    assert hub_backup.SNAPSHOT_FILE in hub.files
+    until(lambda: hub_backup.SNAPSHOT_FILE in hub.files)
     keeper.close()
     first = hub.files[hub_backup.SNAPSHOT_FILE]
     last = hub_backup.BackupThread(store, "me/data", TOKEN, every=999)
     store.save_study(Study("at the end"), ITEMS, (), ())
     last.close()
     assert hub.files[hub_backup.SNAPSHOT_FILE] != first
-
-
-def _within(seconds: float, true: Callable[[], bool]) -> bool:
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.02)
-    return true()
 
 
 def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
@@ -93,9 +83,10 @@ def test_a_run_that_is_paused_is_kept_at_once(hub: Hub, store: Store) -> None:
 
     keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=999, poll=0.02)
     note("running")
-    assert not _within(0.3, lambda: bool(hub.files)), "while it is on, every few minutes will do"
+    time.sleep(0.3)
+    assert not hub.files, "while it is on, every few minutes will do"
     note("paused")
-    assert _within(10, lambda: hub_backup.SNAPSHOT_FILE in hub.files)
+    until(lambda: hub_backup.SNAPSHOT_FILE in hub.files)
     keeper.close()
 
 
@@ -104,7 +95,7 @@ def test_what_is_no_judgement_is_kept_too(hub: Hub, store: Store) -> None:
     store.save_study(Study("mine"), ITEMS, (), ())
     keeper = hub_backup.BackupThread(store, "me/data", TOKEN, every=0.05)
     store.writer.run(lambda c: c.execute("INSERT INTO shares VALUES ('hash', 1, 0, 0)"))
-    assert _within(10, lambda: hub_backup.SNAPSHOT_FILE in hub.files)
+    until(lambda: hub_backup.SNAPSHOT_FILE in hub.files)
     keeper.close()
 
 

@@ -155,7 +155,7 @@ def serving(repos: Repos, private: tuple[str, ...] = ()) -> Iterator[tuple[Hub, 
     """Run the stand-in server within a with block."""
     hub = Hub(repos, private)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hub": hub}))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=[0.02], daemon=True)
     thread.start()
     try:
         yield hub, f"http://127.0.0.1:{server.server_address[1]}"

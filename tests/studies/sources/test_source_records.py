@@ -127,9 +127,10 @@ def test_llmbar_gives_the_authors_own_numbers(records: Path) -> None:
 
 
 def test_evalica_s_battles_come_in_file_order(records: Path) -> None:
-    for name, rows in (("simple", 16), ("food", 30), ("llmfao", 8931)):
+    for name, rows in (("simple", 16), ("food", 30)):
         assert len(real(records, f"evalica/{name}.csv").judgements) == rows
     found = real(records, "evalica/llmfao.csv")
+    assert len(found.judgements) == 8931
     assert found.judgements[0].ask.shown == ("Airoboros L2 70B", "Weaver 12k")
     assert len({j.ask.item for j in found.judgements}) == 13
     assert all(j.ask.judge.startswith("human:") for j in found.judgements)

@@ -7,8 +7,6 @@ import random
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from studies.store.recovery import damage
 from studies.store.recovery.file_header import read_header
 from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
 from studies.store.store import Store
-from tests.conftest import ROOT
+from tests.other_user import let_others_enter, without_rights
 from tests.studies.store.damaged_stores import (
     DAMAGE,
     add_foreign_log,
@@ -33,7 +31,7 @@ from tests.studies.store.damaged_stores import (
     fill_store,
     flip_bytes,
 )
-from tests.studies.store.test_store import without_rights
+from tests.waiting import free_port
 
 STUDY = """name: small
 data: {source: probe, count: 2}
@@ -83,7 +81,12 @@ def test_every_command_refuses_a_damaged_store_in_one_line(
         assert file_contents(place) == before, command
 
 
-def test_the_app_does_not_start_with_a_damaged_store(tmp_path: Path) -> None:
+def test_the_app_does_not_start_with_a_damaged_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.local_app import app_main  # imports Gradio
+
+    monkeypatch.setattr(damage, "_RETRY_SECONDS", (0.01,))
     paths = []
     for name, (spoil, _) in DAMAGE.items():
         folder = tmp_path / name
@@ -92,16 +95,11 @@ def test_the_app_does_not_start_with_a_damaged_store(tmp_path: Path) -> None:
         fill_store(paths[-1], asks=400).close()
         spoil(paths[-1])
     before = [file_contents(path.parent) for path in paths]
-    work = (
-        "import app, sys; app.port_is_free = lambda *_: True\n"
-        "print([app.main(['--store', path]) for path in sys.argv[1:]])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", work, *map(str, paths)],
-        cwd=ROOT, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert done.stdout.strip() == str([2] * len(paths)), done.stderr
-    lines = done.stderr.splitlines()
+    with app_main() as main:
+        port = str(free_port())
+        codes = [main(["--port", port, "--store", str(path)]) for path in paths]
+    lines = capsys.readouterr().err.splitlines()
+    assert codes == [2] * len(paths), lines
     assert all(
         line.startswith("error: ") and str(path) in line
         for line, path in zip(lines, paths, strict=True)
@@ -140,8 +138,7 @@ def test_opening_a_large_store_reads_a_few_pages_only(place: Path) -> None:
 def test_a_read_only_store_is_refused_by_commands_that_write(
     command: str, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)
+    let_others_enter(place)
     path = place / "evenhand.db"
     path.chmod(0o444)
     before = file_contents(place)
@@ -157,8 +154,7 @@ def test_a_read_only_store_is_refused_by_commands_that_write(
 def test_the_app_does_not_start_with_a_read_only_store(place: Path) -> None:
     import app
 
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)
+    let_others_enter(place)
     path = place / "evenhand.db"
     path.chmod(0o444)
     before = file_contents(place)

@@ -11,13 +11,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
 from studies.frames import columns
-from studies.spec.study import parse_study
 from studies.store import frame_cache
 from studies.store.rows import put_judgement
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 
 STUDY = """
 name: small
@@ -31,24 +29,26 @@ noise_floor: 0.2
 """
 
 
-def asked(path: Path) -> Store:
-    store, plan = Store(path), make_plan(parse_study(STUDY))
-    save_plan(plan, store)
-    engine = Engine()
-    assert engine.start(plan, store).wait(60)
-    engine.close()
+@pytest.fixture
+def store(store: Store) -> Store:
+    """A store with a finished study."""
+    run_text(store, STUDY)
     return store
+
+
+@pytest.fixture
+def caches_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
 
 
 def files(path: Path) -> list[Path]:
     return list(path.with_name(path.name + "-frames").glob("*"))
 
 
+@pytest.mark.usefixtures("caches_all")
 def test_a_large_frame_is_read_back_as_it_was_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
-    store = asked(tmp_path / "e.db")
     made = store.frame("small")
     assert len(files(store.path)) == 1
     again = Store(store.path)
@@ -56,13 +56,11 @@ def test_a_large_frame_is_read_back_as_it_was_made(
     pd.testing.assert_frame_equal(again.frame("small"), made)
     for name in made.select_dtypes("category"):
         assert list(again.frame("small")[name].cat.categories) == list(made[name].cat.categories)
-    store.close()
     again.close()
 
 
-def test_a_new_judgement_makes_a_new_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
-    store = asked(tmp_path / "e.db")
+@pytest.mark.usefixtures("caches_all")
+def test_a_new_judgement_makes_a_new_frame(store: Store) -> None:
     before = store.frame("small")
     key = next(store.judgements("small")).ask.key
     store.writer.run(lambda c: c.execute("DELETE FROM judgements WHERE key=?", (key,)))
@@ -70,25 +68,21 @@ def test_a_new_judgement_makes_a_new_frame(tmp_path: Path, monkeypatch: pytest.M
     after = Store(store.path).frame("small")
     assert len(after) == len(before) - 1
     assert len(files(store.path)) == 1
-    store.close()
 
 
-def test_other_code_makes_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
-    store = asked(tmp_path / "e.db")
+@pytest.mark.usefixtures("caches_all")
+def test_other_code_makes_its_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.frame("small")
     version = store.version("small")
     assert frame_cache.read_cached_frame(store.path, "small", version.__eq__) is not None
     assert frame_cache.read_cached_frame(store.path, "small", version.__ne__) is None
     monkeypatch.setattr(frame_cache, "_code_fingerprint", lambda: "another release")
     assert frame_cache.read_cached_frame(store.path, "small", version.__eq__) is None
-    store.close()
 
 
 def test_small_frames_leave_no_file_and_a_broken_file_is_no_trouble(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = asked(tmp_path / "e.db")
     made = store.frame("small")
     assert files(store.path) == []
     monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
@@ -96,47 +90,35 @@ def test_small_frames_leave_no_file_and_a_broken_file_is_no_trouble(
     (path,) = files(store.path)
     path.write_bytes(path.read_bytes()[:500])
     pd.testing.assert_frame_equal(Store(store.path).frame("small"), made)
-    store.close()
 
 
-def test_a_deleted_study_leaves_no_frame_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
-    store = asked(tmp_path / "e.db")
+@pytest.mark.usefixtures("caches_all")
+def test_a_deleted_study_leaves_no_frame_behind(store: Store) -> None:
     store.frame("small")
     assert len(files(store.path)) == 1
     store.delete_study("small")
     assert files(store.path) == []
-    store.close()
 
 
 def test_rows_that_come_in_pieces_make_the_same_frame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = asked(tmp_path / "e.db")
     whole = store.frame("small")
     for size in (1, 7, 1000):
         monkeypatch.setattr(columns, "ROWS_PER_CHUNK", size)
         pd.testing.assert_frame_equal(Store(store.path).frame("small"), whole)
-    store.close()
 
 
 def other_study(store: Store) -> None:
     """Somebody asks something else in the same store."""
     text = STUDY.replace("name: small", "name: other").replace("seed: 1", "seed: 5")
-    plan = make_plan(parse_study(text))
-    save_plan(plan, store)
-    engine = Engine()
-    assert engine.start(plan, store).wait(60)
-    engine.close()
+    run_text(store, text)
 
 
+@pytest.mark.usefixtures("caches_all")
 def test_a_run_of_another_study_makes_nothing_old(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_cache, "MIN_CACHED_ROWS", 10)
-    store = asked(tmp_path / "e.db")
     made, version, counts = store.frame("small"), store.version("small"), store.counts("small")
     other_study(store)
     assert store.version("other")[1] > version[1]
@@ -147,11 +129,9 @@ def test_a_run_of_another_study_makes_nothing_old(
     assert store.counts("small") == counts
     pd.testing.assert_frame_equal(store.frame("small"), made)
     pd.testing.assert_frame_equal(Store(store.path).frame("small"), made)  # after a restart, too
-    store.close()
 
 
-def test_a_judgement_replaced_by_whoever_makes_it_old(tmp_path: Path) -> None:
-    store = asked(tmp_path / "e.db")
+def test_a_judgement_replaced_by_whoever_makes_it_old(store: Store) -> None:
     before, counts = store.version("small"), store.counts("small")
     elsewhere = Store(store.path)  # another process
     judgement = next(store.judgements("small"))
@@ -162,11 +142,9 @@ def test_a_judgement_replaced_by_whoever_makes_it_old(tmp_path: Path) -> None:
     assert store.counts("small") != counts
     assert store.version("small") == store.version("small")
     elsewhere.close()
-    store.close()
 
 
-def test_the_list_of_studies_counts_what_is_asked(tmp_path: Path) -> None:
-    store = asked(tmp_path / "e.db")
+def test_the_list_of_studies_counts_what_is_asked(store: Store) -> None:
     (line,) = store.studies()
     whole = store.counts("small")["planned"]
     assert (line.planned, line.judged, line.recorded) == (whole, whole, False)
@@ -176,13 +154,11 @@ def test_the_list_of_studies_counts_what_is_asked(tmp_path: Path) -> None:
         "SELECT count(*) FROM replies WHERE key NOT IN (SELECT key FROM judgements)"
     ).fetchone()[0])  # fmt: skip
     assert line.judged < whole
-    store.close()
 
 
 def test_panels_that_want_a_frame_at_once_wait_for_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = asked(tmp_path / "e.db")
     made: list[int] = []
     work = Store._build_frame
 
@@ -196,13 +172,11 @@ def test_panels_that_want_a_frame_at_once_wait_for_one(
         frames = list(panels.map(store.frame, ["small"] * 4))
     assert made == [1]
     assert {len(frame) for frame in frames} == {store.counts("small")["planned"]}
-    store.close()
 
 
 def test_a_count_that_took_long_is_kept_over_a_restart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = asked(tmp_path / "e.db")
     counts = store.counts("small")
     assert files(store.path) == []  # it took no time
     monkeypatch.setattr("studies.store.store_file.MIN_CACHED_SECONDS", -1.0)
@@ -213,4 +187,3 @@ def test_a_count_that_took_long_is_kept_over_a_restart(
     files(store.path)[0].write_text("[1, 2", encoding="utf-8")
     monkeypatch.undo()
     assert Store(store.path).counts("small") == counts  # a broken file is no trouble
-    store.close()

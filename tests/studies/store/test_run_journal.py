@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,13 +19,6 @@ from studies.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[3]
 T = TypeVar("T")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "store.db")
-    yield made
-    made.close()
 
 
 def do(act: Callable[[], Awaitable[T]]) -> T:

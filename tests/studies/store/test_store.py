@@ -21,10 +21,9 @@ from studies.spec.study import Study, study_from_mapping
 from studies.store import database
 from studies.store.rows import PromptText, put_judgement
 from studies.store.store import PlanChange, Store
+from tests.other_user import let_others_enter, without_rights
 from tests.page_words import pattern
 from tests.studies.small_items import ask, item, judged, planned
-
-NOBODY = 65534
 
 
 def write(store: Store, *judgements: Judgement) -> None:
@@ -366,23 +365,9 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "s.db")
 
 
-@contextmanager
-def without_rights() -> Iterator[None]:
-    """Root may write anywhere: for a while be nobody."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="POSIX rights")
 def test_a_folder_that_cannot_be_written_is_a_message(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(0o755)
+    let_others_enter(tmp_path)
     tmp_path.chmod(0o555)
     try:
         with without_rights(), pytest.raises(StoreUnusable, match=r"s\.db.*--store"):

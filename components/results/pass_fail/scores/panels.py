@@ -8,10 +8,11 @@ from typing import Final
 
 from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, percent, share
-from components.html.heatmap import ColourScale, MatrixColumn, matrix_html
+from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.pieces import Kpi, kpi_strip, unusable_replies_kpi
+from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
+from components.html.scales import ColourScale
 from components.html.value_table import (
     PERCENT,
     SCORE,
@@ -77,9 +78,9 @@ def scores_kpis(view: ScoresView) -> Markup:
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
             note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
-        *([_share_kpi("Changed by option order", order.changed)] if order else []),
-        *([_share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
-        *([_share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
+        *([share_kpi("Changed by option order", order.changed)] if order else []),
+        *([share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
+        *([share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
@@ -87,13 +88,6 @@ def scores_kpis(view: ScoresView) -> Markup:
         ),
     ]  # fmt: skip
     return kpi_strip(kpis)
-
-
-def _share_kpi(label: str, estimate: Estimate) -> Kpi:
-    if estimate.value is None:
-        return Kpi(label, share(None), note=estimate.note)
-    note = f"{interval(estimate, scale=100)}, n {count(estimate.n)}"
-    return Kpi(label, share(estimate.value), note=note)
 
 
 def arrangement_matrix(view: ScoresView) -> Markup:
@@ -159,8 +153,8 @@ def order_tables(view: ScoresView) -> Markup:
         texts = [
             f"Share of scores that change with the order of the criteria: "
             f"{percent(criteria.overall.changed)}.",
-            f"The score of a criterion differs by {decimal(criteria.first, 2)} when it is listed "
-            "first.",
+            f"The score of a criterion changes by {decimal(criteria.first, 2)} when the "
+            "criterion is listed first.",
         ]
         parts += [
             _texts(texts),
@@ -179,7 +173,7 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
     axis = Axis(axis.low, axis.high, axis.ticks, axis.labels, 0.0)
     heads = [
         ColumnHead(head, numeric=False),
-        ColumnHead(f"Mean score minus that in other orders, 95{NARROW_SPACE}% CI"),
+        ColumnHead(f"Mean score minus mean score in other orders, 95{NARROW_SPACE}% CI"),
         ColumnHead("", axis=axis),
     ]
     rows = [
@@ -204,7 +198,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
         [name_cell(name), *(value_cell(one, SHIFT, who=name) for one in places)]
         for name, places in by_place.items()
     ]
-    return value_table(heads, rows, label="Criteria by place")
+    return value_table(heads, rows, label="Criteria by position")
 
 
 def agreement_table(view: ScoresView) -> Markup:

@@ -27,10 +27,10 @@ AGAINST_TITLE: Final = "Scores against comparisons"
 AGAINST_SUBTITLE: Final = "pairs in which the answer with the lower score won the comparison"
 HOW_ORDER: Final = (
     "Arrangements (orders of options and of criteria) are compared on the same answer. The "
-    "expected share of a place is computed from each answer's verdicts in all orders together, as "
-    "if the order did not matter. A rubric's score is the mean of its levels; in the heatmap all "
-    "its levels count. "
-    "Unusable replies enter no score. Intervals: by item."
+    "expected share of a position is computed from each answer's verdicts in all orders "
+    "together, as if the order did not matter. A rubric's score is the mean of the levels "
+    "given to its criteria; the heatmap counts each of these levels. Unusable replies enter "
+    "no score. Intervals: by item."
 )
 
 

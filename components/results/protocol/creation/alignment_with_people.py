@@ -160,13 +160,13 @@ def _gains_table(found: AlignmentTable) -> Markup:
         ColumnHead("", numeric=False),
         ColumnHead(
             "MAE",
-            tip="difference of the mean absolute error; below 0, the first of the "
-            "two is closer to people",
+            tip="difference of the mean absolute error; below 0, the side before the minus sign is "
+            "closer to people",
         ),
         ColumnHead(
             "Consistency, points",
-            tip="difference of the share within one level; above 0, "
-            "the first of the two is closer to people",
+            tip="difference of the share within one level; above 0, the side before the minus sign "
+            "is closer to people",
         ),
     ]
     lines = [
@@ -180,7 +180,9 @@ def _gains_table(found: AlignmentTable) -> Markup:
         ]
         for one, seen in _labelled_contrasts(found)
     ]
-    return value_table(heads, lines, label="Effect of both orders and of seeing the images")
+    return value_table(
+        heads, lines, label="Effect of judging in both orders, and of seeing the images"
+    )
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:

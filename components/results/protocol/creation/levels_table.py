@@ -10,6 +10,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import count, number, share
 from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill, inline_markup
@@ -28,13 +29,13 @@ from metrics.estimation.row_selection import add_item_column
 from metrics.protocols.creation_table import CreationRow, creation_table
 from studies.domain import Estimate
 
-REWARD_SCALE: Final = heat.ColourScale(
+REWARD_SCALE: Final = scales.ColourScale(
     "Reward", "r", 0, 50, ("−50 worse", "+50 better than the baseline"), 1, 1, "", signed=True
 )
-WIN_RATE_SCALE: Final = heat.ColourScale("Win rate", "w", 0, 0.5, ("0 %", "50 %"))
-VFS_SCALE: Final = heat.ColourScale("VFS", "w", 5, 10, ("5", "10"), 2, 1, "of 10")
+WIN_RATE_SCALE: Final = scales.ColourScale("Win rate", "w", 0, 0.5, ("0 %", "50 %"))
+VFS_SCALE: Final = scales.ColourScale("VFS", "w", 5, 10, ("5", "10"), 2, 1, "of 10")
 SPLITS: Final = ("Models", "Categories", "Tasks")
-CELL_SCALES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
+CELL_SCALES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
     "Reward": ("reward", REWARD_SCALE),
     "Win rate": ("win_rate", WIN_RATE_SCALE),
     "VFS": ("vfs", VFS_SCALE),
@@ -89,7 +90,7 @@ def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
     judged = any(sum(row.counts.values()) + row.fail for row in found)
     if LEVELS_SECTION in sections and judged:
         scored = FACTUALITY_SECTION in sections or any(row.vfs.value is not None for row in found)
-        stacks = [_level_row(row, scored) for row in found]
+        stacks = [level_row(row, scored) for row in found]
         head = wrap(level_legend())
         return (
             head
@@ -99,7 +100,8 @@ def _level_stacks(filtered: FilteredStudy, sections: Sequence[str]) -> Markup:
     return _factuality_table(found)
 
 
-def _level_row(row: CreationRow, scored: bool) -> LevelRow:
+def level_row(row: CreationRow, scored: bool) -> LevelRow:
+    """Row of the table of five levels; `scored`: with its visual factuality score."""
     return LevelRow(
         row.model,
         row.counts,
@@ -175,7 +177,11 @@ def _group_matrix(filtered: FilteredStudy, rows: pd.DataFrame, column: str, cell
     groups = ["All", *sorted(group for (group,) in found if group)]
     columns = [heat.MatrixColumn(row.model) for row in whole]
     keys = ("category" if column == "category" else "group", "contestant")
-    click = "Click to open them" if column == "category" else "Click to open the model's verdicts"
+    click = (
+        "Click to open these verdicts"
+        if column == "category"
+        else "Click to open the model's verdicts"
+    )
     drawn = heat.matrix_html(
         groups, columns, cells, scale, keys=keys, turns=False, label_width=220, click=click
     )
@@ -192,7 +198,7 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         if scored:
             best = max(scored, key=lambda row: row.vfs.value or 0.0)
             title = f"{best.model} has the highest visual factuality: {number(best.vfs.value, 2)}."
-            return title, "It is the mean of an item's scores over both orders, then over items."
+            return title, "The value is the mean over items of the mean over both orders."
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"
@@ -200,10 +206,10 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
     side = "is ahead of" if (best.reward.low or 0) > 0 else side
     side = "is behind" if (best.reward.high or 0) < 0 else side
     lead = (
-        f"Its Reward (−100 to 100) is {number(best.reward.value, 1, signed=True)} "
-        f"{POINTS.bounds(best.reward)}; it wins {share(best.win_rate.value, 0)} of its verdicts. "
-        "Both orders are pooled; unusable "
-        "replies are left out."
+        f"The Reward of {best.model} (−100 to 100) is "
+        f"{number(best.reward.value, 1, signed=True)} {POINTS.bounds(best.reward)}; the model "
+        f"wins {share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; "
+        "unusable replies are left out."
     )
     return f"The best of {count(len(known), 'model')}, {best.model}, {side} {against}.", lead
 

@@ -16,6 +16,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
@@ -31,25 +32,28 @@ from metrics.protocols.grade_score import (
 )
 from studies.domain import Estimate
 
-CORRECTED_SCALE: Final = heat.ColourScale(
+CORRECTED_SCALE: Final = scales.ColourScale(
     "Above chance", "b", 1, 0, ("1.00 perfect", "0 chance"), 2, 1, ""
 )
 
-GRADE_MEASURES: Final[dict[str, tuple[str, heat.ColourScale]]] = {
-    "Grade": ("grade", heat.GRADE_SCALE),
-    "Entropy": ("entropy", heat.ENTROPY_SCALE),
-    "Choice": ("choice", heat.CHOICE_SCALE),
+GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
+    "Grade": ("grade", scales.GRADE_SCALE),
+    "Entropy": ("entropy", scales.ENTROPY_SCALE),
+    "Choice": ("choice", scales.CHOICE_SCALE),
     "Above chance": ("corrected", CORRECTED_SCALE),
-    "Right": ("accuracy", heat.ACCURACY_SCALE),
+    "Right": ("accuracy", scales.ACCURACY_SCALE),
 }
 _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
     "Grade": f"harmonic mean of an item's position entropy and the share of its most chosen "
     f"option, mean over items; {_CI}",
-    "Entropy": f"entropy of an item's chosen positions, divided by log2 N; 1 = no preferred "
+    "Entropy": f"entropy of an item's chosen positions, divided by its maximum; 1 = no preferred "
     f"position; {_CI}",
     "Choice": f"share of an item's choices that go to its most chosen option; {_CI}",
-    "Above chance": f"(grade − chance) / (1 − chance); not comparable between different N; {_CI}",
+    "Above chance": (
+        "(grade − chance) / (1 − chance); not comparable between different numbers of options N; "
+        f"{_CI}"
+    ),
     "Right": f"% of choices equal to the answer that people ranked best; a consistent judge can "
     f"be wrong; {_CI}",
 }
@@ -135,7 +139,8 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
     if not cells:
         return empty_state(
             "No item was shown in rotations.",
-            "Grade Score needs prompts that choose among N options, such as grade-simple.",
+            "Grade Score needs prompts in which the judge chooses among N options, such as "
+            "grade-simple.",
         )
     attribute, scale = GRADE_MEASURES[measure]
     parts = []

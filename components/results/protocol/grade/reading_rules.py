@@ -213,7 +213,8 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
     if rows.empty:
         return empty_state(
             "No reply contains grades of the options.",
-            "Prompt 4 (grade-points) asks for a grade 0 to 5 before the selection.",
+            "Prompt 4 of Grade Score (grade-points) asks for a grade from 0 to 5 before the "
+            "selection.",
         )
     who = contestants(rows)
     heads = [

@@ -68,16 +68,17 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         return EMPTY
     have, are = ("has", "is") if total == 1 else ("have", "are")
     text = (
-        f"{count(total, 'item')} {have} an unusable reply and {are} left out. The authors’ code "
-        "scores the usable replies of such items, or 0 if there are none."
+        f"{count(total, 'item')} {have} an unusable reply and {are} left out. The code of "
+        "Grade Score's authors scores the usable replies of such items, or 0 if there are "
+        "none."
     )
     under = wrap(fill('<p class="eh-small eh-under">{}</p>', inline_markup(text)))
     return (
         value_table(
             heads,
             lines,
-            label="Grades with items that have an unusable reply, by "
-            "this app's and the authors' rule",
+            label="Grades where items have an unusable reply, by the rule of this app and by the "
+            "code of Grade Score's authors",
         )
         + under
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
@@ -89,8 +89,8 @@ def _unrelated_shares(cells: Sequence[GradeCell]) -> Markup:
         lines.append(line)
     evens = sorted({cell.unrelated_share.note for cell in shown})
     note = (
-        f"A judge that chooses at random picks the unrelated option as often as any other: "
-        f"{'; '.join(evens)}."
+        "A judge that chooses at random picks the unrelated option as often as any other "
+        f"option: {'; '.join(evens)}."
     )
     return value_table(heads, lines) + _note_html(note)
 
@@ -103,8 +103,8 @@ def _no_comparison(filtered: FilteredStudy) -> Markup:
     other = "none" if filtered.study.unrelated != "none" else "replace"
     why = {
         "none": "This study has no unrelated option.",
-        "add": "This study adds an unrelated option: the number of options N grew by one, so "
-        "grades are not comparable.",
+        "add": "This study adds an unrelated option: the number of options N grew by one, so its "
+        "grades are not comparable with grades without this option.",
         "replace": "This study replaces the worst-ranked answer by an unrelated option.",
     }[filtered.study.unrelated]
     return empty_state(
@@ -123,16 +123,16 @@ def _side_by_side(
     columns = [(c.name, c.note) for c in prompt_columns(theirs)]
     still = {
         (cell.judge, cell.prompt): StaticCell.of(
-            cell.grade, heat.GRADE_SCALE, f"{cell.judge}, {cell.prompt}", f"in {beside.name}"
+            cell.grade, scales.GRADE_SCALE, f"{cell.judge}, {cell.prompt}", f"in {beside.name}"
         )
         for cell in theirs
     }
     title = f"{beside.name}: unrelated {beside.unrelated}, N = {_option_counts(theirs)}"
     drawn = static_matrix(
-        rank_judges(theirs), columns, still, heat.GRADE_SCALE, title=title, small=False
+        rank_judges(theirs), columns, still, scales.GRADE_SCALE, title=title, small=False
     )
     sizes = sorted({n for cell in theirs for n in cell.options})
-    under = scale_html(heat.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
+    under = scale_html(scales.GRADE_SCALE, fill("<span>{}</span>", chance_note("Grade", sizes)))
     return wrap(drawn, under) + _paired_differences(filtered, cells, theirs, beside)
 
 
@@ -154,7 +154,7 @@ def _paired_differences(
             for c in (cells[0], theirs[0])
         )
         return _note_html(
-            f"The studies have different numbers of options N, and chance is "
+            f"The studies have different numbers of options N; the grade by chance is "
             f"{chances}. **Their grades are not comparable.**"
         )
     found = unrelated_contrasts(load_choice_rows(filtered), beside.frame)
@@ -174,13 +174,15 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
         "grade with minus grade without the unrelated option on the same items; interval adjusted "
         "for all judges and prompts"
     )
-    heads = [ColumnHead("Grade with − without the unrelated option", numeric=False)]
+    heads = [ColumnHead("Grade with minus grade without the unrelated option", numeric=False)]
     heads += [ColumnHead(short_prompt(prompt), tip=tip) for prompt in prompts]
     lines = []
     for judge in dict.fromkeys(judge for judge, _ in by_cell):
         cells = [by_cell.get((judge, prompt)) for prompt in prompts]
         lines.append([name_cell(judge, {"judge": judge}), *(_effect_cell(one) for one in cells)])
-    return value_table(heads, lines, label="Effect of the unrelated option at equal N")
+    return value_table(
+        heads, lines, label="Effect of the unrelated option with the same number of options N"
+    )
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:

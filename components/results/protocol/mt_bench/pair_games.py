@@ -149,7 +149,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ColumnHead("First both times"),
         ColumnHead("Second both times"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Dropped", tip="pairs without a usable verdict in both games"),
+        ColumnHead("Dropped", tip="pairs with no usable verdict in at least one game"),
     ]
     lines = []
     for one in found:
@@ -245,7 +245,8 @@ def unequal_games_html(found: Sequence[GameConflicts]) -> Markup:
         return EMPTY
     first, second = sum(o.both_first for o in found), sum(o.both_second for o in found)
     text = (
-        f"**{count(unequal)} of {count(pairs)}** pairs have different results in the two orders: "
-        f"the first position won both {count(first)} times, the second {count(second)} times."
+        f"**{count(unequal)} of {count(pairs)}** pairs have different results in the two "
+        f"orders: the first position won both games in {count(first, 'pair')}, the second in "
+        f"{count(second, 'pair')}."
     )
     return wrap(fill('<p class="eh-small">{}</p>', inline_markup(text)))

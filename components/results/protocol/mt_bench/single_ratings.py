@@ -11,6 +11,7 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup
@@ -35,7 +36,7 @@ from studies.frames.frame import TIE
 
 ARENA_LABELS: Final = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 """Arena-Hard's five labels; A is the answer shown first."""
-RATING_SCALE: Final = heat.ColourScale("Rating", "w", 5, 10, ("5", "10"), 1, 1, "of 10")
+RATING_SCALE: Final = scales.ColourScale("Rating", "w", 5, 10, ("5", "10"), 1, 1, "of 10")
 
 
 def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:
@@ -155,8 +156,8 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
         ColumnHead("Each verdict once"),
         ColumnHead(
             f">> counts {STRONG_WINS} times",
-            tip="Arena-Hard's code counts >> (much better) several times; this adds no "
-            "observations",
+            tip="Arena-Hard's code counts each >> (much better) several times, although it is "
+            "one observation",
         ),
     ]
     lines = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_share_axis
 from components.html.format import count, number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
@@ -32,9 +32,9 @@ from components.results.protocol.paper_tables import (
 from studies.domain import Estimate
 
 GRADE_SCALES: Final = {
-    "Grade": heat.GRADE_SCALE,
-    "Entropy": heat.ENTROPY_SCALE,
-    "Choice": heat.CHOICE_SCALE,
+    "Grade": scales.GRADE_SCALE,
+    "Entropy": scales.ENTROPY_SCALE,
+    "Choice": scales.CHOICE_SCALE,
 }
 CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
@@ -59,7 +59,7 @@ def show_published_grades(part: str) -> Markup:
     )
 
 
-def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
+def _grades_matrix(part: str, scale: scales.ColourScale, added: int) -> Markup:
     tables = published_grades()
     cells: dict[tuple[str, str], StaticCell | None] = {}
     for (model, prompt, unrelated), cell in tables.items():
@@ -71,7 +71,7 @@ def _grades_matrix(part: str, scale: heat.ColourScale, added: int) -> Markup:
             ]
             if cell.doubt_level:
                 lines.append(
-                    f"largest grade possible with this entropy and choice: "
+                    "largest grade possible with this entropy and choice score: "
                     f"{number(cell.max_grade, 4)}"
                 )
             corners = cell.doubt_level if part == "Grade" else 0
@@ -91,15 +91,17 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        f"Do not rank your judges against these values. {found.above_parts} of {found.cells} "
-        "printed grades are larger than their printed entropy and choice score allow; the largest "
-        f"excess is {short_model(model)}, {short_prompt(prompt)}: {number(worst.grade, 2)} instead "
-        f"of at most {number(worst.max_grade, 2)}. {found.above_both} grades are larger than both "
-        "their entropy and their choice score. The unrelated option increases N, so the two tables "
-        f"are not comparable: with it, the grade is higher in {found.grade_rises} of "
-        f"{found.pairs} cells, the choice score lower in {found.choice_falls}. The best model "
-        f"depends on the prompt and table ({found.leaders} different ones). The authors report "
-        "differences of 0.05 to 0.12 between repeats, and pool items with different N."
+        f"Do not compare your judges with these values. {found.above_parts} of {found.cells} "
+        "printed grades are larger than their printed entropy and choice score allow. The "
+        f"largest excess is that of {short_model(model)} with {short_prompt(prompt)}: "
+        f"{number(worst.grade, 2)} instead of at most {number(worst.max_grade, 2)}. "
+        f"{found.above_both} grades are larger than both their entropy and their choice score. "
+        "The unrelated option increases the number of options, so the tables with and without "
+        f"it are not comparable. With it, the grade is higher in {found.grade_rises} of "
+        f"{found.pairs} cells, and the choice score is lower in {found.choice_falls}. The best "
+        f"model depends on the prompt and the table: {found.leaders} different models are best. "
+        "The authors report differences of 0.05 to 0.12 between repeats, and pool items with "
+        "different numbers of options."
     )
     return notice_html("warn", "Not a reliable standard.", text)
 
@@ -156,9 +158,10 @@ def _levels_table() -> Markup:
     reward, rate = reproduction_error()
     note = (
         f"Table 5: {count(len(rows))} models against {PUBLISHED_BASELINE}, 765 items in both "
-        f"orders. Computed from the printed counts, Reward agrees with the paper within "
-        f"{number(reward, 3)} and Win Rate within {number(rate, 3)}. The paper prints no "
-        "intervals; for those shown, the two orders of an item are one observation."
+        "orders. Reward computed from the printed counts differs from the printed Reward by at "
+        f"most {number(reward, 3)}, and Win Rate by at most {number(rate, 3)}. The paper prints "
+        "no intervals; in the intervals computed here, the two orders of an item are one "
+        "observation."
     )
     return wrap(level_legend()) + level_table(rows, PUBLISHED_BASELINE) + _note_html(note)
 
@@ -191,9 +194,10 @@ def _descriptions_table() -> Markup:
         model for model, kinds in found.items() if kinds["query-specific"][1] < kinds["generic"][1]
     ]
     note = (
-        "Table 6: language models given a description instead of the image. The description is "
-        "generic or written for the question. VFS: visual factuality score. "
-        f"The Reward falls for {', '.join(worse)}."
+        "Table 6: language models that get a description instead of the image. The description "
+        "is generic or written for the question. VFS: visual factuality score. With the "
+        "description written for the question, the Reward is lower than with the generic one "
+        f"for {', '.join(worse)}."
         if worse
         else ""
     )
@@ -230,8 +234,8 @@ def _alignment_table() -> Markup:
     worse, cells = count_images_unhelpful()
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
-        "items. The paper states that "
-        f"seeing the images always helps; in {worse} of {cells} cells it does not."
+        f"items. The paper states that a judge always gains from seeing the images; in {worse} "
+        f"of {cells} cells the judge does not."
     )
     return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)
 

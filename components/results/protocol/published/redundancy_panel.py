@@ -12,7 +12,7 @@ import pandas as pd
 from components.charts.figures import Figure
 from components.charts.scatter import ScatterPlot, scatter_figure
 from components.filtering.filtered_study import FilteredStudy
-from components.html import heatmap as heat
+from components.html import scales
 from components.html.format import count, number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import Markup, fill, inline_markup
@@ -34,9 +34,9 @@ from studies.domain import Estimate
 BenchmarkScores = Mapping[str, Mapping[str, float]]
 """Scores by benchmark, then by model."""
 
-CORRELATION_SCALES: Final[dict[str, heat.ColourScale]] = {
-    "Spearman": heat.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
-    "R²": heat.ColourScale("R²", "b", 1, 0, ("1.00 exact linear relation", "0"), 2, 1, ""),
+CORRELATION_SCALES: Final[dict[str, scales.ColourScale]] = {
+    "Spearman": scales.ColourScale("Spearman", "b", 1, 0, ("1.00 same ranking", "0"), 2, 1, ""),
+    "R²": scales.ColourScale("R²", "b", 1, 0, ("1.00 exact linear relation", "0"), 2, 1, ""),
 }
 MAX_BYTES: Final = 2_000_000
 SEED: Final = 20_24
@@ -101,7 +101,8 @@ def show_correlations(
         return empty_state(
             "No other benchmarks yet.",
             "Upload a CSV with the columns `model, benchmark, score` and this study's model "
-            "names. A high correlation means that both rank the models alike.",
+            "names. A high correlation means that the study and the benchmark rank the models "
+            "alike.",
         )
     found = study_redundancy(filtered, scores)
     if found is None:
@@ -136,7 +137,7 @@ def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
         return fill('<p class="eh-small">{}</p>', inline_markup(text))
     text = f"Study: {', '.join(sorted(own)[:6])}. Table: {', '.join(sorted(others)[:6])}. "
     return notice_html(
-        "warn", "No model name matches.", f"{text}Rename the models in the CSV as in this study."
+        "warn", "No model name matches.", f"{text}In the CSV, use this study's names of the models."
     )
 
 

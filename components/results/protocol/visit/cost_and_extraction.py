@@ -136,11 +136,11 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
-        ColumnHead("Calls each"),
+        ColumnHead("Calls per head-to-head"),
         ColumnHead("Tokens in per call"),
         ColumnHead("Tokens out per call"),
-        ColumnHead("Dollars each"),
-        ColumnHead(f"Dollars for a new model ({NEW_MODEL_GAMES} head-to-heads)"),
+        ColumnHead("Dollars per head-to-head"),
+        ColumnHead(f"Dollars to judge a new model ({NEW_MODEL_GAMES} head-to-heads)"),
     ]
     return value_table(heads, [_cost_row(one) for one in found], label="Cost per head-to-head")
 
@@ -213,10 +213,10 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Calls"),
-        ColumnHead("By the rule"),
-        ColumnHead("Extracted"),
+        ColumnHead("Verdict by the rule"),
+        ColumnHead("Verdict by extraction"),
         ColumnHead("No verdict"),
-        ColumnHead("Counted as"),
+        ColumnHead("No verdict counts as"),
         ColumnHead("Failed", tip="calls that returned no reply; they are left out"),
     ]
     summary = fill(
@@ -302,7 +302,10 @@ def visit_kpis(
         cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
         each = cheap.cost.dollars
         whole = dollars(NEW_MODEL_GAMES * (each.value or 0))
-        note = f"by {cheap.judge}; the {NEW_MODEL_GAMES} head-to-heads of a new model cost {whole}"
+        note = (
+            f"judged by {cheap.judge}; a new model needs {NEW_MODEL_GAMES} head-to-heads, which "
+            f"cost {whole}"
+        )
         price = f"${each.value:.4f}" if each.value else "free"
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)

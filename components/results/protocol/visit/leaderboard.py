@@ -12,6 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
+from components.html import scales
 from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill
@@ -90,7 +91,8 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("", axis=axis),
         ColumnHead(
             "Over orders",
-            tip="95 % range of the Elo over other orders of the items; not a confidence interval",
+            tip="range that contains 95 % of the Elo ratings over other orders of the items; "
+            "not a confidence interval",
         ),
         ColumnHead(
             "# matches",
@@ -187,14 +189,17 @@ def show_skills(filtered: FilteredStudy) -> Markup:
         skills,
         columns,
         cells,
-        heat.WINS_SCALE,
+        scales.WINS_SCALE,
         keys=("category", "contestant"),
         turns=False,
         label_width=190,
     )
     if len(skills) <= 14:
         return drawn
-    note = f"{count(len(skills) - 1)} skills, the largest first. Scroll to see all of them."
+    note = (
+        f"{count(len(skills) - 1)} skills, those with the most items first. Scroll to see all "
+        "skills."
+    )
     return fill('<div class="eh-scrolls">{}</div>', drawn) + wrap(
         fill('<p class="eh-small">{}</p>', note)
     )
@@ -209,8 +214,8 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
         return "There are no head-to-heads yet.", "The leaderboard appears while the study runs."
     best = max(rated, key=lambda row: row.elo.estimate.value or 0.0)
     lead = (
-        "Elo is computed online as in VisIT-Bench (K 4, one pass in plan order); intervals are "
-        "added here."
+        "Elo is computed online as in VisIT-Bench (K-factor 4, one pass in plan order); this "
+        "app adds the intervals."
     )
     against = max(
         (row for row in rated if row.against_reference.value is not None),
@@ -221,6 +226,6 @@ def leaderboard_finding(rows: Sequence[VisitLeaderboardRow]) -> tuple[str, str]:
         won = share(against.against_reference.value, 0)
         lead = (
             f"{against.model} wins most often against the human-verified reference: {won} of "
-            f"{count(against.against_reference.n)} games without a tie. {lead}"
+            f"{count(against.against_reference.n)} head-to-heads that are not ties. {lead}"
         )
     return f"{best.model} has the highest Elo: {number(best.elo.estimate.value)}.", lead

@@ -97,7 +97,7 @@ def test_who_would_replace_a_person_best(voted):
     assert worst.advantage.value == pytest.approx(-1 / 4)
     said = text(show_replacements(data))
     assert "+11.1" in said and "\u221225.0" in said
-    assert says(said, "good", "person best")
+    assert says(said, "good", "best replacement")
 
 
 def test_a_leader_that_is_not_sure_is_not_called_sure():
@@ -190,7 +190,7 @@ def test_known_answers_are_shown_as_such_and_are_no_people(store):
     assert lists_of(data.raters) == [AGAINST_KNOWN, JUDGES_SPLIT]
     assert data.by_category[0] == "known answers"
     assert data.by_category[1]["right", "All"].value == 1.0
-    assert says(show_kpis(data), "Highest accuracy", "answers")
+    assert says(show_kpis(data), "Highest accuracy", "better answer")
     assert says(agreement_finding(data)[1], "No votes", "people yet")
 
 

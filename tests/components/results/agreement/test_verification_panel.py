@@ -78,10 +78,10 @@ def test_shares_agreement_and_judges_of_a_small_table(store: Store) -> None:
     assert says(verification_subtitle(one), "20 verifications", "12 answers", "2")
     text = words(shown(scene))
     # x: q0 q1 yes, q2 no, q3 one of two: 5 of 8. y: q2, q3 yes: 4 of 8. The reference: 4 of 4.
-    assert re.search(r"the reference Verified 4 Follow it, % 100 ", text)
-    assert re.search(r" x Verified 8 Follow it, % 62 ", text)  # 62.5
-    assert re.search(r" y Verified 8 Follow it, % 50 ", text)
-    assert re.search(r"all answers Verified 20 Follow it, % 65 ", text)  # 13 of 20
+    assert re.search(r"the reference Verified 4 Follow the instruction, % 100 ", text)
+    assert re.search(r" x Verified 8 Follow the instruction, % 62 ", text)  # 62.5
+    assert re.search(r" y Verified 8 Follow the instruction, % 50 ", text)
+    assert re.search(r"all answers Verified 20 Follow the instruction, % 65 ", text)  # 13 of 20
     # Both said something about 8 answers, and the same about 7 of them.
     assert says(text, "8") and "87.5" in text
     # Mixed pairs: q0, q1, q2. good is right 6 of 6 times, first 3 of 6: a coin.

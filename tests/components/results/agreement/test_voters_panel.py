@@ -77,21 +77,23 @@ def better(ballot) -> int:
     return ballot.shown.index("x")
 
 
-@pytest.fixture
-def voted(store):
+@pytest.fixture(scope="module")
+def voted(tmp_path_factory):
     """Three who see what is better, and one who always takes the first; a tenth comes twice."""
+    store = Store(tmp_path_factory.mktemp("voted") / "evenhand.db")
     judged(store, 30)
     store.set_voting_rules("s", VotingRules(votes=4, repeats=0.1))
     for who in ("ann", "bob", "cy"):
         cast(store, who, better)
     cast(store, "left", lambda ballot: 0)
-    return store
+    yield store
+    store.close()
 
 
 def test_everybody_has_a_line_and_who_stands_out_a_reason(voted):
     data = agreement(voted, "s")
     said = text(show_voters(data))
-    assert says(voters_subtitle(data), "4", "132", "1 flagged", "included")
+    assert says(voters_subtitle(data), "4", "132", "1 person", "flagged", "all votes")
     assert said.index("left") < said.index("ann")
     assert "one position" in said
     # Sides are drawn in blocks of two: of 30 and 3 repeats x is first in half, give or take one.
@@ -155,15 +157,17 @@ def test_hundreds_are_folded_away(store):
 # -- votes that were not chosen at random ----------------------------------------------------------
 
 
-@pytest.fixture
-def sought(store):
+@pytest.fixture(scope="module")
+def sought(tmp_path_factory):
     """`first` flips everywhere, so all can be sought; ann votes so, then bob at random."""
+    store = Store(tmp_path_factory.mktemp("sought") / "evenhand.db")
     judged(store, 20)
     store.set_voting_rules("s", VotingRules(votes=1, repeats=0.0, each=8, choose="flipped"))
     assert cast(store, "ann", better) == 8
     store.set_voting_rules("s", VotingRules(votes=2, repeats=0.0, each=10))
     assert cast(store, "bob", better) == 10
-    return store
+    yield store
+    store.close()
 
 
 def test_estimates_say_that_some_votes_were_sought(sought):
@@ -208,7 +212,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
     )
     assert "chosen" not in store.frame("voted")
     assert "subsets of votes" not in show_voters(data)
-    assert says(voters_subtitle(data), "3", "18 votes; none flagged")
+    assert says(voters_subtitle(data), "3", "18 votes", "none is flagged")
 
 
 # -- what else the issue asks of the tab -----------------------------------------------------------
@@ -241,7 +245,7 @@ def test_which_prompt_would_replace_a_person_best(store):
     data = agreement(store, "prompts")
     assert {one.judge for one in data.prompt_replacements} == {"p", "hasty"}
     said = text(show_replacements(data))
-    assert says(said, "good", "person best")
+    assert says(said, "good", "best replacement")
     assert says(said, "2", "pooled", "agrees best")
     assert best_prompt_sentence([]) == ""
     six_items().save(store)
@@ -255,7 +259,7 @@ def test_prds_people_as_drawn(records, store):
     spec = DataSpec(str(records / "prd"), "prd")
     save_recorded_study(store, "PRD", spec, load_source(spec, store.path.parent))
     data = agreement(store, "PRD")
-    assert says(voters_subtitle(data), "3", "1,760 votes; none flagged")
+    assert says(voters_subtitle(data), "3", "1,760 votes", "none is flagged")
     said = text(show_voters(data))
     assert said.count("480") >= 2 and "vote1" in said
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import Filter, row_names
+from components.filtering.filters import Filter, machine_rows, row_names
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import BY_PROMPT, MEASURES, bias_matrix_html, measures_for
 from components.results.bias.computed import bias_from_frame, load_bias
@@ -29,6 +29,7 @@ from components.results.bias.sentences import (
 )
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
+from components.results.ranking.computed import compute_ranking
 from studies.domain import Estimate
 from tests.page_words import says
 
@@ -41,7 +42,7 @@ def lean(**values: object) -> FlipLean:
 
 
 def test_a_judge_that_always_picks_the_first_decides_by_position(judged):
-    rows = {row.judge: row for row in bias_view.leans_from_frame(judged.frame(NAME))}
+    rows = {row.judge: row for row in flip_leans(bias_from_frame(judged.frame(NAME)))}
     # 40 items, one pair each: all 40 verdicts flip, all toward first. The fair judge never flips.
     first, fair = rows["always first"], rows["fair"]
     assert (first.pairs, first.flips, first.first, first.second) == (40, 40, 40, 0)
@@ -123,7 +124,7 @@ def test_a_long_list_of_categories_is_cut():
 
 def test_the_finding_counts_what_the_rows_are(judged):
     # One of two judges has a preferred slot, and for that one all pairs flip.
-    title, _ = bias_view.show_finding(judged.frame(NAME))
+    title, _ = bias_finding(bias_from_frame(judged.frame(NAME)))
     assert (
         title
         == "One of two judges prefers a position. For one of them, the order decides most pairs."
@@ -132,33 +133,34 @@ def test_the_finding_counts_what_the_rows_are(judged):
 
 def test_one_judge_alone_is_named(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
-    title, _ = bias_view.show_finding(frame)
+    title, _ = bias_finding(bias_from_frame(frame))
     assert says(title, "always", "differ between", "100")
 
 
 @pytest.mark.parametrize("measure", measures_for(2))
 def test_every_measure_has_a_matrix_with_both_judges(judged, measure):
-    html = bias_view.show_matrix(judged.frame(NAME), measure)
+    frame = judged.frame(NAME)
+    html = bias_matrix_html(bias_from_frame(frame), measure, frame=machine_rows(frame))
     assert "always first" in html
     assert "fair" in html
     assert "nan" not in html.lower()
 
 
 def test_every_cell_has_entropy_first_share_and_flips_together(judged):
-    html = bias_view.show_matrix(judged.frame(NAME), "Accuracy")
+    html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Accuracy")
     # The one that always picks the first: entropy 0, 100 % first, 100 % flip; the noise floor is 0.
     assert says(html, "Entropy 0.00", "100", "100", "flip")
     assert says(html, "0", "change", "repeat")
 
 
 def test_entropy_never_stands_without_what_survives(judged):
-    html = bias_view.show_matrix(judged.frame(NAME), "Entropy")
+    html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Entropy")
     assert '<small class="also">same 100\u202f%</small>' in html
-    assert "same 100" not in bias_view.show_matrix(judged.frame(NAME), "Consistency")
+    assert "same 100" not in bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Consistency")
 
 
 def test_the_lean_is_plus_a_hundred_for_first_and_its_interval_keeps_its_order(judged):
-    html = bias_view.show_matrix(judged.frame(NAME), "Lean")
+    html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Lean")
     row = re.search(r'aria-label="(\+100[^"]*always first, All[^"]*)"', html)
     assert row, html[:400]
     low, high = re.search(r"\[(\S+), (\S+)\]", row.group(1)).groups()
@@ -174,7 +176,7 @@ def test_columns_are_categories_or_prompts(judged):
 
 
 def test_a_click_on_a_cell_names_judge_prompt_and_category(judged):
-    html = bias_view.show_matrix(judged.frame(NAME), "Consistency")
+    html = bias_matrix_html(bias_from_frame(judged.frame(NAME)), "Consistency")
     assert (
         "{&quot;judge&quot;: &quot;fair&quot;, &quot;prompt&quot;: &quot;brief-letters&quot;, "
         "&quot;category&quot;: &quot;coding&quot;}" in html
@@ -209,7 +211,7 @@ def test_every_measure_knows_for_what_it_is():
 
 def test_slots_of_a_first_slot_judge_are_all_first(judged):
     frame = Filter(judge="always first").apply(judged.frame(NAME))
-    figure = bias_view.show_slots(frame)
+    figure = bias_view.slot_figure(bias_from_frame(frame))
     assert figure is not None
     assert "100" in figure["summary"]
     assert figure["table"]["rows"][0][:3] == ["always first", "1st", 1.0]
@@ -239,14 +241,14 @@ def test_p_is_written_as_papers_write_it(p, text):
 
 def test_nothing_judged_is_an_empty_state_and_no_error(judged):
     nobody = Filter(judge="nobody").apply(judged.frame(NAME))
-    assert bias_view.show_finding(nobody)[0] == "There are no verdicts yet."
-    assert says(bias_view.show_matrix(nobody, "Consistency"), "Nothing", "show yet")
-    assert bias_view.show_slots(nobody) is None
-    assert bias_view.show_kpis(nobody, 0, 0) == ""
+    assert bias_finding(bias_from_frame(nobody))[0] == "There are no verdicts yet."
+    assert says(bias_matrix_html(bias_from_frame(nobody), "Consistency"), "Nothing", "show yet")
+    assert bias_view.slot_figure(bias_from_frame(nobody)) is None
+    assert bias_view.default_kpis_html(bias_from_frame(nobody), 0, 0) == ""
     assert bias_view.bias_kpis_html(bias_from_frame(nobody)) == ""
-    assert "No pairs here" in bias_view.show_flips(nobody)
-    assert "No pairs here" in ranking_view.show_leaderboard(nobody)
-    assert ranking_view.show_elo(nobody) is None
+    assert "No pairs here" in bias_view.flips_html(bias_from_frame(nobody))
+    assert "No pairs here" in ranking_view.leaderboard_html(compute_ranking(nobody))
+    assert ranking_view.elo_figure(compute_ranking(nobody)) is None
 
 
 def test_the_strip_of_the_bias_view_counts_who_prefers_a_slot(judged):
@@ -287,7 +289,7 @@ def test_rows_are_named_by_what_differs(judged):
     ("orders", "title", "lead"),
     [
         (0, "do not record the order", "cannot be measured"),
-        (1, "in one order only", "first position wins 100\u202f% of verdicts other than ties"),
+        (1, "in one order only", "first position wins 100\u202f% of verdicts"),
     ],
 )
 def test_the_headline_says_why_there_are_no_swaps(judged, orders, title, lead):

@@ -48,7 +48,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     html = show_card(Raters(FilteredStudy(voted, "voted")), "first")
     said = text(html)
     assert says(said, "Only 6", "comparisons", "verdicts")  # below 20
-    assert "judge more items" in said
+    assert "more items" in said
     assert says(html, 'data-tip="Rule: comparisons', "orders &lt; 20")
     assert says(said, "position shares", "0")
     assert says(said, "repeats not", "measured")
@@ -79,7 +79,7 @@ def test_a_position_term_says_what_it_means_and_its_test(store):
     # 10 of 30 pairs flip to the first: 40 first, 20 second; γ = ln 2, since x wins half of all.
     term = lines["Position term"]
     assert term.value_text == "+0.69"
-    assert "wins 67" in term.description and "p = 0.0" in term.description
+    assert "would win 67" in term.description and "p = 0.0" in term.description
     assert term.chance == 0.5
 
 

@@ -36,14 +36,14 @@ def test_the_line_says_how_many_and_both_numbers(scene):
     assert says(told, "1 injection suspect", "1")
     assert says(told, "2", "8 judgements", "addressed")
     # x wins 4 of 8 with it, and 4 of 6 without; y 4 of 8 and 2 of 6: as far, but y is helped by it.
-    assert says(told, "Without", "wins 33", "instead", "50")
+    assert says(told, "Without", "win rate", "33", "instead", "50")
     assert "1 reply repeats such a text." in told
 
 
 def test_left_out_the_line_says_the_same_the_other_way_round(scene):
     told = words(suspects_notice(without(scene)))
     assert says(told, "1", "suspect", "1", "excluded")
-    assert says(told, "wins 50", "instead", "33")
+    assert says(told, "win rate", "50", "instead", "33")
     assert injection_effect(without(scene)) == injection_effect(scene)
 
 

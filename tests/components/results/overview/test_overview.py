@@ -32,7 +32,7 @@ def test_three_findings_lead_to_their_views(judged):
     bias, ranking, people = overview_tab.VIEW.render(FilteredStudy(judged, NAME), {}).values()
     assert says(bias, "Swapping", "answers changes") and "always first" in bias
     assert 'data-view="Position bias"' in bias
-    assert says(ranking, "Does", "ranking hold") and 'data-view="Ranking"' in ranking
+    assert says(ranking, "order change", "ranking") and 'data-view="Ranking"' in ranking
     assert "1st order" in ranking
     assert 'data-view="People"' in people
     for shown, view in ((bias, "Position bias"), (ranking, "Ranking"), (people, "People")):
@@ -60,7 +60,8 @@ def test_older_addresses_still_open_their_view(judged, tab):
 
 def test_older_names_of_the_counting_rules_still_work(judged, tab):
     for old, new in (
-        ("2–0 wins, else a tie", "win only if both agree"),
+        ("2–0 wins, else a tie", "win only if both orders agree"),
+        ("win only if both agree", "win only if both orders agree"),
         ("each order counts", "count each order"),
     ):
         rule = results_tab.initial_controls(judged, NAME, tab, {"rule": old})["rule"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import gradio as gr
@@ -39,19 +38,18 @@ def import_table(store: Store, name: str, counts: dict[tuple[str, str], int]) ->
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    made = Store(tmp_path_factory.mktemp("checks") / "store.db")
-    import_table(made, "checks", COUNTS)
-    import_table(made, "blind", {("pass", "pass"): 60, ("fail", "pass"): 40, ("pass", "fail"): 58,
-                                 ("fail", "fail"): 42, ("pass", ""): 50})  # fmt: skip
-    import_table(made, "bare", {("pass", ""): 30, ("fail", ""): 10})
-    yield made
-    made.close()
+def store(module_store: Store) -> Store:
+    import_table(module_store, "checks", COUNTS)
+    blind = {("pass", "pass"): 60, ("fail", "pass"): 40, ("pass", "fail"): 58,
+             ("fail", "fail"): 42, ("pass", ""): 50}  # fmt: skip
+    import_table(module_store, "blind", blind)
+    import_table(module_store, "bare", {("pass", ""): 30, ("fail", ""): 10})
+    return module_store
 
 
 def test_the_sentence_comes_first(store: Store) -> None:
     title, lead = pass_fail_tab.finding(FilteredStudy(store, "checks"))
-    assert title == "It passes 97 % of good answers and 39 % of bad ones."
+    assert title == "The judge passes 97 % of good answers and 39 % of bad ones."
     assert re.search(r"true pass rate is \*\*59.% \[\d+, \d+\]\*\*, the observed one 73.%", lead)
     assert "points too high" in lead
     assert max(len(text.split()) for text in (title, lead)) <= 25
@@ -59,7 +57,7 @@ def test_the_sentence_comes_first(store: Store) -> None:
 
 def test_a_refused_correction_gives_its_reason(store: Store) -> None:
     _, lead = pass_fail_tab.finding(FilteredStudy(store, "blind"))
-    assert "True pass rate" not in lead and says(lead, "hardly tells good")
+    assert "True pass rate" not in lead and says(lead, "hardly distinguishes good")
 
 
 def test_without_labels_the_view_asks_for_them(store: Store) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,12 +17,13 @@ from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import offered_views, render_panels
 from components.share.report import report_html
-from judges.engine.engine import Engine
 from judges.planning.plan import make_plan, save_plan
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.components.written_replies import write_items
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 JUDGE = "name: sim, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.3"
@@ -35,19 +34,11 @@ def run_study(store: Store, folder: Path, name: str, prompts: str, more: str = "
         f"name: {name}\ndata: {{source: items.jsonl}}\njudges: [{{{JUDGE}}}]\n"
         f"prompts: [{prompts}]\n{more}"
     )
-    engine = Engine()
-    try:
-        plan = make_plan(parse_study(text, "test", folder))
-        save_plan(plan, store)
-        run = engine.start(plan, store)
-        assert run.wait(120) and run.snapshot().state == "done"
-    finally:
-        engine.close()
+    run_text(store, text, folder)
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("scores")
+def store(module_store: Store) -> Store:
     lines = [
         {"id": f"q{k}", "instruction": f"question {k}",
          "responses": {"m": f"answer {k}", "n": f"other {k}"},
@@ -55,14 +46,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                     for shift, who in enumerate("mn")]}
         for k in range(16)
     ]  # fmt: skip
-    text = "\n".join(json.dumps(line) for line in lines)
-    (folder / "items.jsonl").write_text(text, encoding="utf-8")
-    made = Store(folder / "store.db")
+    folder = module_store.path.parent
+    write_items(folder / "items.jsonl", lines)
     rotated = "options: rotations\ncriteria_order: rotations\n"
-    run_study(made, folder, "rubrics", "rubric", rotated)
-    run_study(made, folder, "mixed", "score-scale, brief-letters", "options: crossed\n")
-    yield made
-    made.close()
+    run_study(module_store, folder, "rubrics", "rubric", rotated)
+    run_study(module_store, folder, "mixed", "score-scale, brief-letters", "options: crossed\n")
+    return module_store
 
 
 def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
@@ -120,7 +109,7 @@ def test_the_report_has_the_sections(store: Store) -> None:
     assert "Scores by arrangement" in body and "Agreement with labels" in body
     assert "both orders" not in body
     mixed = str(report_html(store, "mixed"))
-    assert "Scores against comparisons" in mixed and "Chosen slots" in mixed
+    assert "Scores against comparisons" in mixed and "Which position is chosen" in mixed
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,9 +48,7 @@ def vote(person: str, model: str, score: int) -> dict:
 
 
 @pytest.fixture(scope="module")
-def creation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("creation")
-    store = Store(folder / "evenhand.db")
+def creation(module_store: Store) -> Store:
     items = [
         {
             "id": f"{task}-{n}", "instruction": f"Write a {task}.", "category": category,
@@ -64,7 +61,7 @@ def creation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         for category, task in (("Literary", "story"), ("Literary", "poem"), ("Common", "mail"))
         for n in range(3)
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     for name, sees in ((READ, "context"), (SEEN, "images")):
         values = {
             "name": name, "preset": "creation-mmbench", "data": {"source": str(path)},
@@ -73,9 +70,8 @@ def creation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             "judges": [endpoint(judge, model=f"{judge}-{sees}", vision=True)
                        for judge in ("firm", "waverer")],
         }  # fmt: skip
-        answered(store, values, write)
-    yield store
-    store.close()
+        answered(module_store, values, write)
+    return module_store
 
 
 @pytest.fixture

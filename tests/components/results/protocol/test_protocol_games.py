@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
@@ -38,20 +36,17 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def games(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("games")
-    store = Store(folder / "evenhand.db")
+def games(module_store: Store) -> Store:
     items = [
         {"id": item, "instruction": "?", "category": "maths" if item < "q3" else "coding",
          "responses": {"x": f"one {item}", "y": f"two {item}"}}
         for item in BOTH_GAMES
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     values = {"name": NAME, "preset": "mt-bench", "data": {"source": str(path)},
               "judges": [endpoint("gpt")]}  # fmt: skip
-    answered(store, values, write)
-    yield store
-    store.close()
+    answered(module_store, values, write)
+    return module_store
 
 
 @pytest.fixture
@@ -119,11 +114,10 @@ def test_nothing_judged_is_an_answer_and_no_error(games):
 
 
 @pytest.mark.records
-def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_path):
+def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, store):
     # data/README.md: 73 valid; adjusted .4863 / .5137; the first shown both times 16, second 2.
-    store = Store(tmp_path / "evenhand.db")
     import_verdicts(store, records / "mtbench_pair", "mt")
-    scene = FilteredStudy(store, "mt", Filter(rule="win only if both agree"))
+    scene = FilteredStudy(store, "mt", Filter(rule="win only if both orders agree"))
     found = protocol_games.game_conflicts(scene)  # one for each of its prompts
     assert sum(one.pairs for one in found) == 73
     assert sum(one.both_first for one in found) == 16
@@ -136,4 +130,3 @@ def test_the_recorded_games_of_mt_bench_give_the_published_numbers(records, tmp_
     assert (sum(one.failed for one in read), sum(one.without_verdict for one in read)) == (3, 0)
     said = protocol_cost.extraction_sentence(scene, read)
     assert says(said, "147", "3 calls failed")
-    store.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -49,9 +48,7 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("graded")
-    store = Store(folder / "evenhand.db")
+def graded(module_store: Store) -> Store:
     items = [
         {
             "id": f"q{n}", "instruction": f"Question {n}?",
@@ -60,7 +57,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         }
         for n in range(12)
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     for name, unrelated in ((N3, "none"), (REPLACED, "replace"), (ADDED, "add")):
         values = {
             "name": name, "preset": "grade-score", "unrelated": unrelated,
@@ -68,9 +65,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             "judges": [endpoint(judge) for judge in JUDGES],
             "prompts": ["grade-simple", "grade-debias", "grade-points"],
         }  # fmt: skip
-        answered(store, values, write)
-    yield store
-    store.close()
+        answered(module_store, values, write)
+    return module_store
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.html.heatmap import COLOUR_BINS
+from components.html.scales import COLOUR_BINS
 from components.results.protocol import paper_tables
 from components.results.protocol.published import paper_tables_html
 from tests.components.html.test_heatmap import STYLE, contrast, ramp, tokens
@@ -97,7 +97,7 @@ def test_pooling_the_items_gives_every_printed_overall_value():
 
 def test_table_6_names_the_model_that_gains_nothing():
     assert says(
-        paper_tables_html.show_published_creation("Descriptions"), "Reward falls", "GPT-4o-1120"
+        paper_tables_html.show_published_creation("Descriptions"), "Reward is lower", "GPT-4o-1120"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -33,9 +32,7 @@ def write(planned, rng) -> str:
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    folder = tmp_path_factory.mktemp("pictures")
-    store = Store(folder / "evenhand.db")
+def pictures(module_store: Store) -> Store:
     pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
     items = [
         {
@@ -46,17 +43,16 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         }
         for n in range(12)
     ]  # fmt: skip
-    path = write_items(folder / "items.jsonl", items)
+    path = write_items(module_store.path.with_name("items.jsonl"), items)
     values = {
         "name": NAME, "preset": "visit-bench", "data": {"source": str(path)},
         "contestants": ["x", "y", "@reference"], "judges": [endpoint("gpt")],
     }  # fmt: skip
-    answered(store, values, write)
-    silent = [j.ask.key for j in store.judgements(NAME) if j.status == "unreadable"]
+    answered(module_store, values, write)
+    silent = [j.ask.key for j in module_store.judgements(NAME) if j.status == "unreadable"]
     assert len(silent) == 6  # three pairs of q1, both orders
-    extracted(store, NAME, silent[:2], 0, cost=0.001)
-    yield store
-    store.close()
+    extracted(module_store, NAME, silent[:2], 0, cost=0.001)
+    return module_store
 
 
 @pytest.fixture
@@ -84,7 +80,7 @@ def test_single_and_multi_image_items_are_rated_apart_with_ties_in_the_matches(s
 def test_the_majority_rule_and_left_out_replies_change_the_matches(pictures):
     # Unreadable replies left out: of q1's pairs only x and y is read in both orders (extraction
     # found the first shown in both, a tie), and q0 stays two ties: 14 + 1 matches, 2 + 1 ties.
-    chosen = Filter(rule="win only if both agree")
+    chosen = Filter(rule="win only if both orders agree")
     found = rows_of(protocol_visit.compute_leaderboard(FilteredStudy(pictures, NAME, chosen)), "x")
     assert (found["single image"].matches, found["single image"].ties) == (15, 3)
 
@@ -115,8 +111,7 @@ def test_a_head_to_head_is_two_calls_with_their_tokens_and_dollars(scene):
     assert "$5.08" in html  # 700 of them
 
 
-def test_an_unknown_price_is_not_free(tmp_path):
-    store = Store(tmp_path / "evenhand.db")
+def test_an_unknown_price_is_not_free(tmp_path, store):
     path = write_items(
         tmp_path / "items.jsonl",
         [{"id": "q0", "instruction": "?", "responses": {"x": "1", "y": "2"}}],
@@ -129,7 +124,6 @@ def test_an_unknown_price_is_not_free(tmp_path):
     (one,) = protocol_cost.head_to_head_spending(FilteredStudy(store, "unpriced"))
     assert one.cost.dollars.value is None
     assert says(protocol_cost.show_cost([one]), "no cost", "known")
-    store.close()
 
 
 def test_extracted_and_silent_replies_are_counted(scene):
@@ -149,7 +143,8 @@ def test_skills_stand_in_a_matrix_that_opens_their_judgements(scene):
 def test_the_finding_and_the_numbers(scene):
     title, lead = protocol_view.protocol_finding(scene)
     assert says(title, "@reference", "highest Elo: 1,0")
-    assert re.search(r": 0\s% of [46] games without a tie", lead)  # nobody beats the reference
+    # No model beats the reference.
+    assert re.search(r": 0\s% of [46] head-to-heads", lead)
     html = protocol_view.show_kpis(scene)
     assert says(html, "Cost", "head-to-head") and "$0.0073" in html
     assert "&quot;status&quot;: &quot;failures&quot;" in html

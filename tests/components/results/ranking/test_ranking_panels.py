@@ -169,7 +169,7 @@ def test_a_head_to_head_says_what_is_expected_and_how_many_battles(ladder):
 
 
 def test_the_leaderboard_ranks_the_right_answer_first(judged):
-    html = panels.show_leaderboard(Filter(judge="fair").apply(judged.frame(NAME)))
+    html = panels.leaderboard_html(compute_ranking(Filter(judge="fair").apply(judged.frame(NAME))))
     assert html.index("precise") < html.index("flawed")
 
 

@@ -53,17 +53,18 @@ def test_only_a_reversal_significant_in_both_orders_is_a_no():
     said = sentence(Board("abc", "ab"), Board("bac"), whole)
     assert said == (
         "In part: place 3 is the same in both orders; "
-        "places 1 and 2 change (each difference is significant in one order only)."
+        "places 1 and 2 have different models "
+        "(each pair that changes places differs significantly in one order only)."
     )
     said = sentence(Board("abc"), Board("bac"), whole)
-    assert says(said, "1", "2", "no difference", "either")
+    assert says(said, "1", "2", "no pair", "either")
 
 
 def test_no_place_in_common():
     said = sentence(Board("ab"), Board("ba"), Board("ab"))
     assert said == (
         "Not known: every place has a different model in the two orders "
-        "(no difference is significant in either order)."
+        "(no pair that changes places differs significantly in either order)."
     )
 
 

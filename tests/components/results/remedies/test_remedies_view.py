@@ -32,12 +32,12 @@ from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
 from components.results.remedies.svg_pieces import LEFT, Canvas
 from components.share.paper_text import methods_paragraph
-from judges.engine.engine import Engine
-from judges.planning.plan import asks_of, make_plan, save_plan
+from judges.planning.plan import asks_of, make_plan
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
 from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.metrics.frames import records
 from tests.page_words import says
 
@@ -53,29 +53,17 @@ prompts: [label-probability]
 
 
 @pytest.fixture(scope="module")
-def prd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    store = Store(tmp_path_factory.mktemp("prd") / "evenhand.db")
-    import_verdicts(store, records("prd"), "prd")
-    yield store
-    store.close()
+def prd(module_store: Store) -> Store:
+    import_verdicts(module_store, records("prd"), "prd")
+    return module_store
 
 
 @pytest.fixture(scope="module")
-def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Engine]]:
-    store, engine = Store(tmp_path_factory.mktemp("simulated") / "evenhand.db"), Engine()
-    run_text(store, engine, STUDY)
-    yield store, engine
-    engine.close()
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store(tmp_path_factory.mktemp("simulated") / "evenhand.db")
+    run_text(store, STUDY)
+    yield store
     store.close()
-
-
-def run_text(store: Store, engine: Engine, text: str) -> int:
-    """Run a study file and return the number of its calls."""
-    plan = make_plan(parse_study(text, "test", Path()))
-    save_plan(plan, store)
-    run = engine.start(plan, store)
-    assert run.wait(120)
-    return sum(1 for _ in asks_of(plan))
 
 
 def shown(store: Store, judge: str):
@@ -128,7 +116,7 @@ def test_open_lists_the_comparisons_that_the_rule_changes(prd):
 def test_every_output_is_filled(prd):
     parts = tab.VIEW.render(shown(prd, "gpt-4"), {"cost": "Dollars"})
     assert set(parts) == set(tab.VIEW.output_names) and all(parts.values())
-    assert says(parts["frontier"], "Dollars are off", "no price")
+    assert says(parts["frontier"], "Dollars cannot be shown", "no price")
     assert parts["frontier"].count("<svg") == 2  # a wide and a narrow drawing
 
 
@@ -205,8 +193,7 @@ def test_an_unknown_rule_is_refused(prd):
 
 
 def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
-    store, _ = simulated
-    view = load_remedies(FilteredStudy(store, "one judge"))
+    view = load_remedies(FilteredStudy(simulated, "one judge"))
     found = {pilot.kind: pilot for pilot in offered_pilots(view)}
     assert "probabilities" not in found  # graded replies are stored
     assert {"repeats", "warning", "jury"} <= set(found)
@@ -217,10 +204,9 @@ def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
 
 
 def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
-    store, engine = simulated
-    filtered = FilteredStudy(store, "one judge")
+    filtered = FilteredStudy(simulated, "one judge")
     text = pilot_file(filtered, "repeats")
-    assert run_text(store, engine, text) == 240
+    assert sum(1 for _ in asks_of(run_text(simulated, text))) == 240
     view = load_remedies(filtered)
     kinds = {(one.kind, one.line.rule.id) for one in view.pilot_lines}
     assert ("repeats", "repeats(3)-both") in kinds
@@ -232,8 +218,7 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
 
 
 def test_names_from_data_stay_text(simulated):
-    store, _ = simulated
-    view = load_remedies(FilteredStudy(store, "one judge"))
+    view = load_remedies(FilteredStudy(simulated, "one judge"))
     parts = [
         rules_table(view),
         patterns_panel(view),
@@ -245,8 +230,7 @@ def test_names_from_data_stay_text(simulated):
 
 
 def test_graded_replies_beat_hard_ones_for_a_biased_judge(simulated):
-    store, _ = simulated
-    view = load_remedies(FilteredStudy(store, "one judge"))
+    view = load_remedies(FilteredStudy(simulated, "one judge"))
     lines = {line.rule.id: line for line in view.table}
     assert lines["graded"].agreement.value > lines["single"].agreement.value + 0.05
     assert view.advice.chosen.rule.id in ("graded", "calibrated")
@@ -279,7 +263,6 @@ def test_dollars_are_off_with_a_reason(prd, simulated):
     assert load_remedies(shown(prd, "vicuna-13b")).no_dollars == (
         "no price is known for vicuna-13b"
     )
-    store, _ = simulated
-    local = load_remedies(FilteredStudy(store, "one judge"))
+    local = load_remedies(FilteredStudy(simulated, "one judge"))
     assert not local.priced and "cost nothing" in local.no_dollars
     assert "eh-no-dollars" in frontier_chart(local, by_dollars=False)

@@ -89,7 +89,7 @@ def test_dollars_are_told_by_judge_and_against_the_budget():
 
 def test_a_budget_that_is_too_small_is_said_before_the_run():
     plan = plan_from_text(ENDPOINT + "budget_usd: 0.01\n", HERE)
-    assert says(plan_kpis(plan, forecast_by_judge(plan)), "budget", "stops before $0.01")
+    assert says(plan_kpis(plan, forecast_by_judge(plan)), "budget", "stops before", "$0.01")
 
 
 def test_a_price_nobody_told_is_unknown_not_free():

@@ -66,7 +66,7 @@ def test_uploads_and_the_built_in_set_are_read(tmp_path, monkeypatch):
                     "api_key_env": "HOME",
                 }
             ],
-            "names a variable of this machine",
+            "an environment variable of the server",
         ),
         (
             ("judges",),

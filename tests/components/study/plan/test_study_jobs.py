@@ -187,13 +187,11 @@ def test_recorded_verdicts_open_as_a_study_without_a_key_or_a_call(tmp_path):
 
 @pytest.mark.extra
 @pytest.mark.records
-def test_prd_opens_from_three_uploaded_files(records, tmp_path):
-    store = Store(tmp_path / "evenhand.db")
+def test_prd_opens_from_three_uploaded_files(records, tmp_path, store):
     files = sorted((records / "prd").iterdir())
     name = open_recorded_verdicts(use_upload(START_YAML, files, tmp_path), store)
     judged = [j for j in store.judgements(name) if not j.ask.judge.startswith("human:")]
     assert len(judged) == 8000
-    store.close()
 
 
 def test_a_file_without_verdicts_says_what_to_do_with_it(tmp_path):

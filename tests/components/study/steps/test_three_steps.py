@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.inspect.explanation import human_verdict_text
-from components.results.bias.panels import bias_from_frame
+from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
 from components.study.form.data_source import sample_switch
@@ -20,10 +20,7 @@ from components.study.steps.comparison_preview import comparisons_html
 from components.study.steps.power_panel import half_width, precision_text
 from components.study.steps.run_strip import blocked_strip, cost_strip, keyless_judges
 from components.study.steps.step_bar import study_steps
-from judges.engine.engine import Engine
-from judges.planning.plan import make_plan, save_plan
-from studies.spec.study import parse_study
-from studies.store.store import Store
+from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 HERE = Path()
@@ -120,7 +117,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     numbers = forecast_by_judge(look.plan)
     html = cost_strip(look.lenient_study, look.plan, numbers, "")
     assert says(html, "12 comparisons × 2", "+ 6", "twice")
-    assert precision_text(look.plan, numbers) == "flips to ± 28 points"
+    assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
     assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
 
@@ -147,20 +144,17 @@ def test_all_items_are_the_first_choice_and_a_sample_the_cheap_one():
     assert "Random 12" in sample_switch(build_preview(START_YAML, HERE))
 
 
-def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(tmp_path):
+def test_a_simulated_judge_is_right_on_the_four_options_of_the_probe_set(store):
     text = put_value(put_value(START_YAML, ("contestants",), None), ("prompts",), ["brief-options"])
     judge = {"name": "s", "model": "simulated", "accuracy": 0.8, "seed": 1}
-    plan = make_plan(parse_study(put_value(text, ("judges",), [judge])))
-    store, engine = Store(tmp_path / "evenhand.db"), Engine()
-    save_plan(plan, store)
-    assert engine.start(plan, store).wait(60)
-    engine.close()
+    plan = run_text(store, put_value(text, ("judges",), [judge]))
     bias = bias_from_frame(store.frame("My study"))
     assert bias.right_chance == 0.5  # precise and padded are right, flawed and offtopic wrong
     assert 0.7 < bias.whole("accuracy").value < 0.95
     item = plan.items[0]
     said = human_verdict_text(item, ["flawed", "precise", "padded", "offtopic"])
     assert said == (
-        "By design precise and padded are equally good and the best: choosing any of them is right."
+        "By design precise and padded are equally good, and no answer is better: choosing any of "
+        "them is right."
     )
     store.close()

@@ -1,9 +1,9 @@
 """The rate limiter alone and against a rate-limited server: calls in flight, rate, cool-downs."""
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -12,7 +12,6 @@ from judges.engine.attempt import RunSettings
 from judges.engine.limits.rate_estimate import RateEstimate
 from judges.engine.limits.rate_limit import START_LIMIT, EndpointLimiter
 from judges.planning.plan import save_plan
-from studies.store.store import Store
 from tests.judge_server import Fault, JudgeServer, Limiter, at
 from tests.judges.small_studies import endpoint, engine, run_through, study_plan
 
@@ -203,11 +202,6 @@ def test_a_waiter_that_is_cancelled_does_not_swallow_the_turn_of_the_next():
 # --- against a server that counts ---------------------------------------------------------------
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store.db")
-
-
 @pytest.mark.extra
 def test_at_ten_requests_a_second_there_is_no_storm(store, tmp_path):
     """The promise: attempts / successes <= 1.2. 19 of the first 20 calls are refused, by design."""
@@ -228,15 +222,26 @@ def test_at_ten_requests_a_second_there_is_no_storm(store, tmp_path):
     assert books["seconds"] < 30
 
 
-@pytest.mark.parametrize("style", ["seconds", "date", "ms"])
-def test_in_a_cool_down_of_a_second_nobody_calls(style, store, tmp_path):
-    refusal = Fault(f"rate_limit_{style}", retry_after=1.0)
-    with JudgeServer(latency=0.01, rules=[at(refusal, *range(5, 16))], grace=0.3) as server:
-        plan = study_plan(tmp_path, [endpoint(server.base_url)], items=60, concurrency=16)
+def test_in_a_cool_down_of_a_second_nobody_calls(store, tmp_path):
+    """Three endpoints at once, each with its own way to name the second."""
+    with contextlib.ExitStack() as opened:
+        servers = {
+            style: opened.enter_context(
+                JudgeServer(
+                    latency=0.01,
+                    rules=[at(Fault(f"rate_limit_{style}", retry_after=1.0), *range(5, 16))],
+                    grace=0.3,
+                )
+            )
+            for style in ("seconds", "date", "ms")
+        }
+        judges = [endpoint(server.base_url, style) for style, server in servers.items()]
+        plan = study_plan(tmp_path, judges, items=60, concurrency=16)
         run = run_through(plan, store)
-        cooldowns = server.books()["cooldowns"]
+        cooldowns = {style: server.books()["cooldowns"] for style, server in servers.items()}
     assert run.state == "done"
-    assert cooldowns and all(each["after_grace"] == 0 for each in cooldowns), cooldowns
+    for style, found in cooldowns.items():
+        assert found and all(each["after_grace"] == 0 for each in found), (style, found)
 
 
 def test_two_judges_at_one_endpoint_share_a_cool_down_and_another_endpoint_does_not(

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.judges.engine.virtual_time import (
     use_endpoint,
     use_together,
 )
+from tests.samples import sample
 
 MINUTES = 10
 LIMITS = [(60, 1), (60, 10), (600, 1), (600, 10)]
@@ -35,9 +37,16 @@ def use_shared(tmp_path: Path, limited: SimulatedEndpoint, starts: tuple[float, 
     return use_together(limited, 60.0 * MINUTES, starts=starts, make_limiter=make_limiter)
 
 
-@pytest.mark.parametrize("starts", [(0.0, 0.0), (0.0, 20.0), (0.0, 5.0, 50.0)])
-@pytest.mark.parametrize("style", ["seconds", "ms"])
-@pytest.mark.parametrize(("per_minute", "burst"), LIMITS)
+STARTS = [(0.0, 0.0), (0.0, 20.0), (0.0, 5.0, 50.0)]
+SHARED = [
+    (*limit, style, starts) for limit, style, starts in product(LIMITS, ["seconds", "ms"], STARTS)
+]
+EACH_ONCE = [(60, 1, "ms", STARTS[2]), (60, 10, "seconds", STARTS[0]),
+             (600, 1, "seconds", STARTS[1]), (600, 10, "ms", STARTS[0])]  # fmt: skip
+"""Each limit, style and way to start at least once."""
+
+
+@pytest.mark.parametrize(("per_minute", "burst", "style", "starts"), sample(SHARED, *EACH_ONCE))
 def test_processes_of_one_store_share_a_request_limit(per_minute, burst, style, starts, tmp_path):
     limited = SimulatedEndpoint(limiter=Limiter(per_minute / 60, burst=burst, style=style), seed=2)
     accepted = use_shared(tmp_path, limited, starts)

@@ -9,7 +9,7 @@ from typing import Final
 from studies.spec.records_folder import RECORDS_VARIABLE
 from studies.spec.study import Study, load_study
 
-EXAMPLES_FOLDER: Final = Path(__file__).resolve().parents[2] / "assets" / "studies"
+EXAMPLES_FOLDER: Final = Path(__file__).resolve().parents[1] / "assets" / "studies"
 
 
 @dataclass(frozen=True, slots=True)

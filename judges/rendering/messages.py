@@ -1,0 +1,189 @@
+"""Messages of a request: a prompt filled with an item, its answers and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from judges.rendering.creation_query import context_text, creation_query, query_text
+from judges.rendering.prompt import IMAGE_VARIABLES, Prompt, hash_json
+from judges.rendering.template import VARIABLES, fill_template, split_template
+from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
+from studies.domain import Item
+from studies.frames.arrangement import Arrangement, parse_arrangement
+
+GENERAL_CRITERIA: Final = (
+    "The answer does what the question asks, is correct, and leaves out nothing that matters."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInputs:
+    """Values from which a prompt is rendered: an item, its answers in the order shown, and their
+    labels."""
+
+    item: Item
+    shown: tuple[str, ...]
+    answers: tuple[str, ...]
+    labels: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    """Data URLs for a judge with vision; empty for one that gets the description."""
+    reply: str = ""
+    aspects: str = ""
+    criteria: str = ""
+    """Criteria of the study for verdicts on one answer."""
+    rubric: tuple[tuple[str, str], ...] = ()
+    """Name and description of the study's own criteria of a rubric; empty: those of the prompt."""
+
+
+def render_prompt(
+    prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False
+) -> list[dict[str, Any]]:
+    """Render the messages of a request.
+
+    `prefilled`: add a last assistant message that contains the start of the reply, up to the label.
+    """
+    values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
+    if "closing" in values:
+        labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)
+        values["closing"] = _closing_text(prompt.verdict, labels, prefilled)
+    messages = [
+        _render_message(role, text, values, inputs.images) for role, text in prompt.messages
+    ]
+    prefill = prompt.prefill_for(len(inputs.shown), inputs.labels) if prefilled else None
+    if prefill is not None:
+        messages.append({"role": "assistant", "content": prefill})
+    return messages
+
+
+def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return a delimiter to put around answers. It is a hash, so that an answer cannot contain it
+    on purpose, and equal requests have equal delimiters."""
+    return hash_json([prompt.sha, inputs.item.id, inputs.shown])[:8]
+
+
+def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
+    """Return the label of each slot. `crossed`: in reverse order, so that the first slot has label
+    B.
+
+    For a verdict on one answer: the options from the lowest to the highest, then the criteria.
+    """
+    if prompt.options:
+        return Arrangement(prompt.options, (), tuple(name for name, _ in prompt.rubric)).labels
+    labels = prompt.format.labels_for(n) or tuple(str(k) for k in range(1, n + 1))
+    return labels[::-1] if crossed else labels
+
+
+def task_text(item: Item, images: tuple[str, ...]) -> str:
+    """Return the item's instruction, preceded by the image description if `images` is empty."""
+    context = "" if images else context_text(item)
+    return f"(Image: {context})\n{item.instruction}" if context else item.instruction
+
+
+def _render_message(
+    role: str, text: str, values: Mapping[str, str], images: tuple[str, ...]
+) -> dict[str, Any]:
+    if images and not IMAGE_VARIABLES.isdisjoint(
+        name for name, is_variable in split_template(text) if is_variable
+    ):
+        parts: list[dict[str, Any]] = [
+            {"type": "image_url", "image_url": {"url": url}} for url in images
+        ]
+        parts.append({"type": "text", "text": fill_template(text, values)})
+        return {"role": role, "content": parts}
+    return {"role": role, "content": fill_template(text, values)}
+
+
+def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Sort labels as A, B, … or 1, 2, … 10, whatever slots they belong to."""
+    return tuple(sorted(labels, key=lambda label: (len(label), label)))
+
+
+def _answer_by_label(inputs: PromptInputs, index: int) -> str:
+    """Return the answer whose label is first (A) or second (B) in order, whatever its slot."""
+    if len(inputs.answers) <= index:
+        return ""
+    if len(inputs.answers) == 1:  # the labels are then the options of the verdict
+        return inputs.answers[0]
+    return inputs.answers[inputs.labels.index(_sort_labels(inputs.labels)[index])]
+
+
+def _options_text(prompt: Prompt, inputs: PromptInputs) -> str:
+    if prompt.options:
+        offered = parse_arrangement(inputs.labels)
+        if not offered.letters:
+            return "\n".join(f"- {option}" for option in offered.options)
+        paired = zip(offered.letters, offered.options, strict=True)
+        return "\n".join(f"- {letter}: {option}" for letter, option in paired)
+    shown = zip(inputs.labels, inputs.answers, strict=True)
+    return "\n\n".join(f"Option {label}\n{text}" for label, text in shown)
+
+
+@lru_cache(maxsize=1024)
+def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str:
+    form = find_format(verdict)
+    closing = form.closing_prefilled if prefilled else form.closing
+    values = dict.fromkeys(VARIABLES, "")
+    if verdict not in POINT_FORMATS:
+        return fill_template(closing, values | {"labels": _join_labels(labels)})
+    offered = parse_arrangement(labels)
+    texts = [
+        form.option_texts.get(option, name).replace(option.upper(), name.upper())
+        for option, name in zip(offered.options, offered.names, strict=True)
+    ]
+    values["criteria"] = "\n".join(f"{name}: X" for name in offered.criteria)
+    return fill_template(closing, values | {"labels": _join_labels(texts)})
+
+
+def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
+    """Return the criteria: of a rubric in the order of the labels, otherwise those of the study or
+    item."""
+    if not prompt.rubric:
+        return inputs.criteria or _criteria_text(inputs.item)
+    order = parse_arrangement(inputs.labels).criteria
+    texts = dict(inputs.rubric or prompt.rubric)
+    return "\n".join(f"- {name}: {texts[name]}" for name in order)
+
+
+def _criteria_text(item: Item) -> str:
+    """Return the item's criteria as text; for an item without any, a general criterion."""
+    return "\n".join(item.criteria.values()) or GENERAL_CRITERIA
+
+
+def _join_labels(labels: Sequence[str]) -> str:
+    if len(labels) < 2:
+        return "".join(labels)
+    return f"{', '.join(labels[:-1])} or {labels[-1]}"
+
+
+_VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
+    "instruction": lambda _, inputs: inputs.item.instruction,
+    "context": lambda _, inputs: context_text(inputs.item),
+    "reference": lambda _, inputs: inputs.item.reference,
+    "ground_truth": lambda _, inputs: inputs.item.ground_truth,
+    "criteria": lambda prompt, inputs: _criteria_lines(prompt, inputs),
+    "criteria_subjective": lambda _, inputs: inputs.item.criteria.get("subjective", ""),
+    "criteria_factuality": lambda _, inputs: inputs.item.criteria.get("factuality", ""),
+    "response_a": lambda _, inputs: _answer_by_label(inputs, 0),
+    "response_b": lambda _, inputs: _answer_by_label(inputs, 1),
+    "first": lambda _, inputs: "".join(inputs.answers[:1]),
+    "second": lambda _, inputs: "".join(inputs.answers[1:2]),
+    "label_first": lambda _, inputs: "".join(inputs.labels[:1]),
+    "label_second": lambda _, inputs: "".join(inputs.labels[1:2]),
+    "labels": lambda _, inputs: _join_labels(_sort_labels(inputs.labels)),
+    "options": _options_text,
+    "reply": lambda _, inputs: inputs.reply,
+    "images": lambda _, inputs: "" if inputs.images else context_text(inputs.item),
+    "n_images": lambda _, inputs: str(len(inputs.item.images)),
+    "aspects": lambda _, inputs: inputs.aspects,
+    "closing": lambda _, __: "",  # depends on `prefilled`: set by render_prompt
+    "fence": lambda prompt, inputs: make_fence(prompt, inputs),
+    "task": lambda _, inputs: task_text(inputs.item, inputs.images),
+    "query": lambda _, inputs: creation_query(
+        inputs.item, context_text(inputs.item), sees=bool(inputs.images)
+    ),
+    "query_text": lambda _, inputs: query_text(inputs.item),
+}
+"""Functions that compute the variables; only those a prompt contains are called."""

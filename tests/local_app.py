@@ -1,0 +1,67 @@
+"""app.main in the tests' own process: the real page without the seconds that a new process takes to
+import Gradio."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+import app
+from components.page_tab import create_page
+from tests.waiting import free_port
+
+
+@contextmanager
+def app_main() -> Iterator[Callable[[list[str]], int]]:
+    """app.main without its settings of the whole process (signals, allocator, masked streams);
+    its changes to Gradio's classes are undone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "signal", SimpleNamespace(signal=lambda *_: None, SIGTERM=None))
+        patch.setattr(app, "limit_heap_retention", lambda: None)
+        patch.setattr(app, "redaction", SimpleNamespace(install_redaction=lambda: None))
+        patch.setattr(gr.routes, "StateHolder", gr.routes.StateHolder)
+        patch.setattr(gr.http_server, "Server", gr.http_server.Server)
+        yield app.main
+
+
+class LocalApp:
+    """The page, served on a port of its own from a thread; `options`: more of its command."""
+
+    def __init__(self, store: Path, options: tuple[str, ...] = ()) -> None:
+        self.store, self.port = store, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._pages: list[gr.Blocks] = []
+        self._codes: list[int] = []
+        arguments = ["--port", str(self.port), "--store", str(store), *options]
+        self._thread = threading.Thread(target=self._run, args=[arguments], daemon=True)
+        self._thread.start()
+        self._wait(120)
+
+    def _run(self, arguments: list[str]) -> None:
+        with app_main() as main, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(app, "create_page", self._create_page)
+            self._codes.append(main(arguments))
+
+    def _create_page(self, *values: Any) -> gr.Blocks:
+        self._pages.append(create_page(*values))
+        return self._pages[0]
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not (self._pages and self._pages[0].is_running and self._pages[0].local_url):
+            assert self._thread.is_alive(), f"app.main ended with {self._codes}"
+            assert time.monotonic() < until, "the page did not come up"
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        self._pages[0].close(verbose=False)
+        self._thread.join(60)
+        assert self._codes == [0]
