@@ -13,6 +13,7 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
     {
         ("position",), ("grade",), ("accuracies",), ("pass_fail",), ("scores",), ("option_order",),
         ("remedies", "rules"), ("remedies", "identity"), ("remedies", "recommendations"),
+        ("remedies", "risk"),
     }
 )  # fmt: skip
 """Sections whose first two keys are a judge and a prompt."""

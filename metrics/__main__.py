@@ -18,6 +18,8 @@ from metrics.summary.summary import WITHOUT_SUSPECTS
 from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
+JSON_ONLY = {"contrast_families"}
+"""Sections too long to print; `contrasts` has the main ones."""
 MIN_PRINTED_P = 1e-4
 """Smallest p-value printed as a number; smaller ones are printed as "p < …"."""
 
@@ -125,6 +127,8 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
     Sections without a number come last, so that the ratings come first if a file has nothing else.
     """
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
+        if name in JSON_ONLY:
+            continue
         heading = f"{title} · {name}" if title else name
         if name == "by":
             yield from _render_cells(part, ())
@@ -179,6 +183,10 @@ def _render_lines(value: Any, path: tuple[str, ...]) -> Iterable[str]:
             # The page's narrow spaces do not show in every terminal.
             reasons = (one["reason"].replace("\u202f", " ") for one in value)
             yield from (f"{label:<48} {reason}" for reason in reasons)
+            return
+        if "measure" not in value[0]:  # points of a curve
+            for place, one in enumerate(value, start=1):
+                yield from _render_lines(one, (*path, str(place)))
             return
         for one in value:
             name = f"{one['measure']}: {one['left']} {MINUS} {one['right']}"

@@ -84,7 +84,8 @@ ORDER = {
     "components/results": (
         "view injection",
         "pass_fail",
-        "controls bias agreement cards contrasts remedies",
+        "controls bias",
+        "agreement cards contrasts remedies",
         "protocol ranking",
         "wins overview",
         "view_drawing",

@@ -242,17 +242,30 @@ def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
     )
 
 
-def how_computed(text: str) -> Markup:
+def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
     """HTML of the expandable text "How is this computed?", which gives formula and resampling
-    method."""
-    return wrap(how_computed_details(text))
+    method, and the keys of the numbers in the JSON; without a text, the keys alone."""
+    return wrap(how_computed_details(text, json_keys))
 
 
-def how_computed_details(text: str) -> Markup:
-    paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in text.split("\n\n"))
+def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
+    parts = text.split("\n\n") if text else []
+    paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in parts)
+    summary = "How is this computed?" if text else "Where is this in the JSON?"
     return fill(
-        '<details class="eh-how"><summary>How is this computed?</summary>{}</details>', paragraphs
+        '<details class="eh-how"><summary>{}</summary>{}{}</details>',
+        summary,
+        paragraphs,
+        json_keys_html(json_keys),
     )
+
+
+def json_keys_html(keys: Sequence[str]) -> Markup:
+    """HTML of the paths of numbers in the output of `python -m metrics --json`."""
+    if not keys:
+        return EMPTY
+    listed = Markup(", ").join(fill("<code>{}</code>", key) for key in keys)
+    return fill('<p class="eh-json">In the JSON: {} (* stands for any name).</p>', listed)
 
 
 def data_note(text: str) -> Markup:

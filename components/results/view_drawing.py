@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -134,7 +134,7 @@ def render_panels(
         "finding": finding_html(title, lead) if title else EMPTY,
         "kpis": suspects_notice(filtered_study) + kpis,
         **panels,
-        "data": show_data_note(filtered_study),
+        "data": show_data_note(filtered_study, one.json_keys),
     }
 
 
@@ -176,8 +176,9 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
     return [*pairs, *points]
 
 
-def show_data_note(filtered_study: FilteredStudy) -> Markup:
-    """HTML note on the data: number of judgements, real and simulated judges, counting rule."""
+def show_data_note(filtered_study: FilteredStudy, json_keys: Sequence[str] = ()) -> Markup:
+    """HTML note on the data: number of judgements, real and simulated judges, counting rule, and
+    the JSON keys of the headline and the key figures."""
     simulated = [judge.name for judge in filtered_study.study.judges if judge.kind == "simulated"]
     real = [judge.name for judge in filtered_study.study.judges if judge.kind != "simulated"]
     parts = [f"{load_bias(filtered_study).calls:,} judgements of {filtered_study.name}."]
@@ -187,4 +188,7 @@ def show_data_note(filtered_study: FilteredStudy) -> Markup:
         parts.append(f"These judges are simulated, with known parameters: {', '.join(simulated)}.")
     if filtered_study.rule != ("pooled", "exclude"):
         parts.append(rule_text(*filtered_study.rule))
+    if json_keys:
+        keys = ", ".join(f"`{key}`" for key in json_keys)
+        parts.append(f"Headline and key figures in the JSON: {keys}.")
     return data_note(" ".join(parts))

@@ -24,7 +24,7 @@ from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
 from metrics.position.position_measures import first_share, slot_shares
 from metrics.ratings.online_elo import EloState, advance_elo
-from metrics.win_rates.win_rates import win_rate
+from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
 from studies.frames.frame import frame_from_rows
 from studies.store.store import Store
@@ -164,7 +164,7 @@ class LiveStudy:
         options = int(self.frame["options"].max())
         share = _first_slot_share(self.frame)
         figure = live_share_figure(self._points, even=1 / options) if self._points else None
-        rates = {name: e for name, e in win_rate(self.frame).items() if e.n}
+        rates = live_win_rates(self.frame)
         return LiveFigures(
             len(self.frame),
             share,
@@ -173,7 +173,7 @@ class LiveStudy:
             self._draw_elo(),
             win_rate_figure(rates, height=250)
             if rates
-            else empty_figure("No readable verdict yet.", 250),
+            else empty_figure("No comparison has been read in all its orders yet.", 250),
             live_first_share(self.frame),
         )
 

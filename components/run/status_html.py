@@ -284,8 +284,8 @@ LIVE_CHARTS: Final = (
     ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        f"% of verdicts won, ties count half, 95{NARROW_SPACE}% CI; do not stop a run because of "
-        "this value",
+        f"% won on each item's first comparison, ties as half; 95{NARROW_SPACE}% bounds, valid at "
+        "any time of the run",
         "eh-live-wins",
     ),
 )

@@ -63,20 +63,6 @@ def majority_choices(case: Ints, chosen: Ints, cases: int) -> Ints:
     return result
 
 
-def people_majority_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the majority of people on each case as one row of a frame, under the judge name
-    "people"."""
-    data = build_case_verdicts(frame.loc[row_selection.people_mask(frame)])
-    winner = majority_choices(data.case, data.chosen, data.cases)
-    rows = data.rows.iloc[row_selection.first_rows(data.case, data.cases)]
-    if len(rows) == 0:
-        return rows
-    placed = row_selection.slot_contestants(rows, data.names)
-    pick = np.where(winner < 0, TIE, (placed == winner[:, None]).argmax(axis=1))
-    judge = pd.Categorical(["people"] * len(rows))
-    return rows.assign(pick=pick.astype(np.int8), judge=judge)
-
-
 def _judge_and_people_slots(evidence: GroupedFrame) -> tuple[pd.DataFrame, Ints, Ints]:
     """Return the judges' rows on cases with human votes, the slot picked in each row, and the slot
     of the people's majority."""

@@ -1,5 +1,4 @@
-"""Entropy of choices: the maximum-likelihood estimate shown on the page, and small-sample
-corrections."""
+"""Entropy of choices by maximum likelihood, and its split into noise and the effect of order."""
 
 from __future__ import annotations
 
@@ -9,7 +8,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import digamma
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, mean_estimate
@@ -36,71 +34,6 @@ def normalised_entropy(counts: ArrayLike) -> Floats:
     """
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
-
-
-def miller_madow_entropy(counts: ArrayLike) -> float:
-    """Miller–Madow entropy: maximum likelihood + (m − 1)/2N, with m bins observed in N draws."""
-    c = np.asarray(counts, np.float64)
-    return float(entropy(c) + (np.count_nonzero(c) - 1) / (2 * c.sum()))
-
-
-def jackknife_entropy(counts: ArrayLike) -> float:
-    """Jackknife entropy N·H − (N − 1)·H̄ of N draws, with H the maximum-likelihood entropy.
-
-    H̄ is the mean maximum-likelihood entropy with one draw left out.
-    """
-    c = np.asarray(counts, np.float64)
-    n = c.sum()
-    left = c - np.eye(len(c))
-    seen = c > 0
-    without = float((c[seen] * entropy(left[seen])).sum() / n) if n > 1 else 0.0
-    return float(n * entropy(c) - (n - 1) * without)
-
-
-def grassberger_entropy(counts: ArrayLike) -> float:
-    """Grassberger's entropy (2003) of N draws: log N − (1/N) Σ n·G(n), summed over bins of n draws.
-
-    G(n) = ψ(n) + ½(−1)ⁿ(ψ((n+1)/2) − ψ(n/2)), with ψ the digamma function.
-    """
-    c = np.asarray(counts, np.float64)
-    c = c[c > 0]
-    signs = np.where(c % 2 == 0, 1.0, -1.0)
-    g = digamma(c) + 0.5 * signs * (digamma((c + 1) / 2) - digamma(c / 2))
-    return float(np.log(c.sum()) - (c * g).sum() / c.sum())
-
-
-def chao_shen_entropy(counts: ArrayLike) -> float:
-    """Chao–Shen entropy: Horvitz–Thompson estimator, adjusted for the coverage of the sample."""
-    c = np.asarray(counts, np.float64)
-    c = c[c > 0]
-    n, singles = c.sum(), float((c == 1).sum())
-    coverage = 1 - (singles - (singles == n)) / n
-    p = coverage * c / n
-    return float(-(p * np.log(p) / (1 - (1 - p) ** n)).sum())
-
-
-def expected_entropy(options: int, draws: int, correction: bool = False) -> float:
-    """Expected normalised entropy of `draws` independent uniform choices: the value without any
-    bias.
-
-    Computed exactly over all possible counts; with maximum-likelihood entropy, or Miller–Madow
-    entropy if `correction`.
-    """
-    total = 0.0
-    for counts in compositions(draws, options):
-        ways = math.lgamma(draws + 1) - sum(math.lgamma(c + 1) for c in counts)
-        value = miller_madow_entropy(counts) if correction else float(entropy(counts))
-        total += math.exp(ways - draws * math.log(options)) * value
-    return total / math.log(options)
-
-
-def compositions(total: int, parts: int) -> list[tuple[int, ...]]:
-    """List all ways to write `total` as an ordered sum of `parts` counts, zeros included."""
-    if parts == 1:
-        return [(total,)]
-    return [
-        (head, *tail) for head in range(total + 1) for tail in compositions(total - head, parts - 1)
-    ]
 
 
 def split_entropy_by_order(frame: pd.DataFrame) -> dict[str, Estimate]:

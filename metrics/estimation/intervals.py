@@ -91,14 +91,6 @@ def wilson_bounds(successes: ArrayLike, n: ArrayLike, z: ArrayLike = Z95) -> tup
     return np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high)
 
 
-def clopper_pearson_bounds(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact binomial interval, not clustered by item; for comparison with other tools."""
-    tail = (1 - level) / 2
-    low = stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
-    high = stats.beta.ppf(1 - tail, successes + 1, n - successes) if successes < n else 1.0
-    return float(low), float(high)
-
-
 def proportion(
     successes: ArrayLike, items: ArrayLike, unit: str = "share", note: str = ""
 ) -> Estimate:
@@ -187,12 +179,6 @@ def _share_estimate(
         )
     note = join_notes(note, FEW_ITEMS_NOTE if items < FEW_ITEMS_BELOW else "")
     return Estimate(p, min(low, p), max(high, p), n, items, unit, 0.95, WILSON_METHOD, note)
-
-
-def has_few_items(estimate: Estimate) -> bool:
-    """Whether an interval has too few items for reliable 95 % coverage; the page hatches such
-    cells."""
-    return 0 < estimate.items < FEW_ITEMS_BELOW
 
 
 def join_notes(*notes: str) -> str:
@@ -326,10 +312,11 @@ def leave_one_out_deviations(sums: Floats, statistic: Statistic) -> Floats:
     return left - left.mean() if np.isfinite(left).all() else np.full(len(sums), np.nan)
 
 
-def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -> Estimate:
+def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95) -> Estimate:
     """Widen a 95 % interval to one of `tests` intervals that hold together at `level` (Bonferroni).
 
-    Both arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
+    `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
+    arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
     equivalence uses `level` 0.9.
     """
     if estimate.value is None or estimate.low is None or estimate.high is None:
@@ -348,13 +335,6 @@ def simultaneous_interval(estimate: Estimate, tests: int, level: float = 0.95) -
 def draw_item_weights(items: int, rounds: int, rng: np.random.Generator) -> Floats:
     """Draw how often each item occurs in each bootstrap round: [round, item]."""
     return rng.multinomial(items, np.full(items, 1 / items), size=rounds).astype(np.float64)
-
-
-def bootstrap_statistic(
-    sums: Floats, statistic: Statistic, rng: np.random.Generator, rounds: int = 1000
-) -> Floats:
-    """Compute the statistic in each round of the item bootstrap; nan where it is undefined."""
-    return statistic(draw_item_weights(len(sums), rounds, rng) @ sums)
 
 
 def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
@@ -404,11 +384,15 @@ def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
 
 
-def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float | None]:
+def holm_adjust(
+    values: Sequence[float | None], family: int = 0, error_share: float = 1.0
+) -> list[float | None]:
     """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
 
     `family` is the number of all tests that a reader can look at, for example under other filters.
-    If it is larger than the number of values, the correction starts from it.
+    If it is larger than the number of values, the correction starts from it. `error_share` is the
+    part of the 5 % that this family may use, if a claim can come from several families: the
+    p-values are divided by it.
     """
     known = [place for place, p in enumerate(values) if p is not None]
     order = sorted(known, key=lambda place: values[place] or 0.0)
@@ -416,6 +400,6 @@ def holm_adjust(values: Sequence[float | None], family: int = 0) -> list[float |
     floor = 0.0
     for step, place in enumerate(order):
         tests = max(family, len(order)) - step
-        floor = max(floor, min(1.0, (values[place] or 0.0) * tests))
+        floor = max(floor, min(1.0, (values[place] or 0.0) * tests / error_share))
         adjusted[place] = floor
     return adjusted

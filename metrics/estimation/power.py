@@ -1,4 +1,4 @@
-"""Planning of sample sizes: battles needed, the pair to sample next, and sequential tests."""
+"""Planning of sample sizes: battles needed, detectable share, and sequential tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln
 
-from metrics.estimation.intervals import Floats, student_t_quantile, sum_by_item
+from metrics.estimation.intervals import student_t_quantile, sum_by_item
 from studies.domain import Estimate
 
 ELO_PER_LOGIT: Final = 400 / math.log(10)
@@ -21,11 +21,6 @@ E_VALUE_THRESHOLD: Final = 20
 
 def _normal_quantile(probability: float) -> float:
     return float(stats.norm.ppf(probability))
-
-
-def expected_win_share(elo_gap: float) -> float:
-    """Expected win share of a model that is `elo_gap` Elo points stronger."""
-    return 1 / (1 + 10 ** (-elo_gap / 400))
 
 
 def design_effect(per_item: float, correlation: float) -> float:
@@ -89,40 +84,6 @@ def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float
     return float(brentq(excess, 0.5 + 1e-6, 1.0)) if excess(1.0) <= 0 else None
 
 
-def battles_for_half_width(
-    elo: float, deff: float = 1.0, tie_rate: float = 0.0, level: float = 0.95
-) -> int | None:
-    """Number of battles needed to estimate the rating gap of two contestants to ± `elo`.
-
-    For contestants of similar strength (p near ½) the standard error is 2/√n logits.
-    """
-    if elo <= 0 or tie_rate >= 1:
-        return None
-    logits = elo / ELO_PER_LOGIT
-    return _round_up(4 * (_normal_quantile((1 + level) / 2) / logits) ** 2 * deff / (1 - tie_rate))
-
-
-def pairs_needed(
-    discordance: float,
-    primacy_share: float,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    deff: float = 1.0,
-) -> int | None:
-    """Number of pairs, judged in both orders, needed to detect a preference for one position.
-
-    Connor (1987): n = (z_{α/2}·√ψ + z_β·√(ψ − δ²))²/δ², with ψ the share of pairs that flip, p the
-    share of flips toward the first position and δ = ψ·(2p − 1). If items have several pairs, n is
-    multiplied by the design effect.
-    """
-    lean = discordance * (2 * primacy_share - 1)
-    if lean == 0:
-        return None
-    half = _normal_quantile(1 - alpha / 2) * math.sqrt(discordance)
-    half += _normal_quantile(power) * math.sqrt(discordance - lean * lean)
-    return _round_up((half / lean) ** 2 * deff)
-
-
 def _round_up(n: float) -> int:
     return math.ceil(n - 1e-9)
 
@@ -150,22 +111,6 @@ def half_width_after(
             student_t_quantile(round(estimate.items / fewer)) / student_t_quantile(estimate.items)
         )
     return half * math.sqrt(fewer) * shrink
-
-
-def sampling_weights(counts: ArrayLike, shares: ArrayLike) -> Floats:
-    """Probability of sampling each pair next, by expected gain: P ∝ √(V/n) − √(V/(n+1)).
-
-    The rule is Chatbot Arena's; n is the number of battles so far, V = p(1 − p) with p the share of
-    wins. Pairs without any battle share all the probability. Unequal sampling makes raw win rates
-    depend on the opponents; Bradley–Terry ratings correct for that.
-    """
-    n, p = np.asarray(counts, np.float64), np.asarray(shares, np.float64)
-    fresh = n <= 0
-    if fresh.any():
-        return np.where(fresh, 1 / fresh.sum(), 0.0)
-    v = p * (1 - p)
-    gain: Floats = np.sqrt(v / n) - np.sqrt(v / (n + 1))
-    return gain / gain.sum() if gain.sum() > 0 else np.full(len(n), 1 / max(len(n), 1))
 
 
 def e_value(wins: int, n: int) -> float:

@@ -39,7 +39,6 @@ MIN_YOUDEN: Final = 0.2
 MIN_YOUDEN_LIMIT: Final = 0.06
 """Smallest lower limit of J with a correction. A limit of 0 would correct up to 16 % of judges with
 J = 0.1; this one at most 10 % (docs/coverage.md)."""
-LABELS_METHOD: Final = "share of good labels, Wilson, effective n by items"
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
 CLIPPED_NOTE: Final = "the corrected value lies outside 0 to 1 and is set to the limit"

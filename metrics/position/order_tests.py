@@ -150,16 +150,6 @@ def bowker_test(table: ArrayLike) -> OrderTest:
     return _chi_square_result("Bowker", float(gap.sum()), int(used.sum()), int(counts.sum()))
 
 
-def slot_chi_square_test(counts: ArrayLike) -> OrderTest:
-    """χ² test that all slots were picked equally often; valid only with one verdict per item."""
-    c = np.asarray(counts, np.float64)
-    if c.sum() == 0:
-        return OrderTest("chi-square", None, None, None, 0, "no verdicts")
-    return _chi_square_result(
-        "chi-square", float(_chi_square_distance(c)), len(c) - 1, int(c.sum())
-    )
-
-
 def _chi_square_distance(histograms: Floats) -> Floats:
     """χ² statistic of slot counts (last axis) against equal counts; 0 where all counts are 0."""
     even = histograms.mean(axis=-1, keepdims=True)

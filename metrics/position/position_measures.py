@@ -174,33 +174,6 @@ def consistency(frame: pd.DataFrame) -> Estimate:
     return _estimate(CONSISTENCY, frame)
 
 
-def conflict_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate 1 − consistency: the share of comparisons whose outcome depends on the order."""
-    return _estimate(CONFLICT, frame)
-
-
-def hard_flip_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of complete comparisons with different winners in two orders."""
-    return _estimate(HARD_FLIPS, frame)
-
-
-def soft_flip_rate(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of complete comparisons with a winner in one order and a tie in
-    another."""
-    return _estimate(SOFT_FLIPS, frame)
-
-
-def expected_consistency(frame: pd.DataFrame) -> Estimate:
-    """Estimate the chance level of consistency: independent draws with the judge's own slot
-    shares."""
-    return _estimate(EXPECTED_CONSISTENCY, frame)
-
-
-def consistency_kappa(frame: pd.DataFrame) -> Estimate:
-    """Estimate chance-corrected consistency: (consistency − chance)/(1 − chance)."""
-    return _estimate(CONSISTENCY_KAPPA, frame)
-
-
 def noise_floor(frame: pd.DataFrame) -> Estimate:
     """Estimate how often two replies to the same call differ, noise-floor repeats included."""
     return _estimate(NOISE_FLOOR, frame)

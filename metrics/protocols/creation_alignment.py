@@ -175,8 +175,3 @@ def judge_alignment(frame: pd.DataFrame, judge: str, dual: bool = True) -> Align
 def always_tie_alignment(frame: pd.DataFrame) -> Alignment:
     """Estimate the alignment with people of a judge that always answers "equal", as a reference."""
     return SignedScores(frame).always_tie_gaps().alignment
-
-
-def leave_one_out_alignment(frame: pd.DataFrame) -> Alignment:
-    """Estimate the alignment of a person with the mean of the other people, all verdicts pooled."""
-    return SignedScores(frame).leave_one_out_gaps().alignment

@@ -54,30 +54,6 @@ def harmonic_mean(first: Floats, second: Floats) -> Floats:
     return np.nan_to_num(2 * safe_divide(first * second, first + second))
 
 
-def item_grade_scores(
-    slots: Sequence[int | None], choices: Sequence[int | None], rule: GradeRule = "default"
-) -> tuple[float, float, float] | None:
-    """Return grade, entropy and choice share of one item, from the slot and the option chosen in
-    each trial.
-
-    The grade is the harmonic mean of the entropy of the slots and the share of the most chosen
-    option. None marks an unreadable trial. By the default rule an item with such a trial has no
-    score; by `gradelab` the entropy of the readable trials is divided by log2 of the number of
-    *all* trials, and is 0 if none is readable. With N = 1 there is no score.
-    """
-    trials = len(slots)
-    readable = [k for k in range(trials) if slots[k] is not None]
-    if trials < 2 or (rule == "default" and len(readable) < trials):
-        return None
-    if not readable:
-        return 0.0, 0.0, 0.0
-    evenness = float(entropy(np.bincount([int(slots[k] or 0) for k in readable]))) / math.log(
-        trials
-    )
-    choice = np.bincount([int(choices[k] or 0) for k in readable]).max() / len(readable)
-    return float(harmonic_mean(np.array(evenness), np.array(choice))), evenness, float(choice)
-
-
 def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFrame:
     """Build a table of grade, entropy and choice share, one row per item, judge, prompt and repeat.
 

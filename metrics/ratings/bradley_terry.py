@@ -65,7 +65,6 @@ TOO_MANY_CONTESTANTS_NOTE: Final = (
 )
 MAX_LIMIT_PAIRS: Final = 400
 """Maximum number of unbounded gaps whose significance enters the ranks."""
-RANK_METHOD: Final = "simultaneous 95 % intervals of all differences (max-t)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,26 +287,6 @@ class Leaderboard:
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)
         return bradley_terry_fit.bootstrap_strengths(self.counts, rng=rng, rounds=rounds)
-
-    def bootstrap_gap(self, drawn: BootstrapStrengths, above: str, below: str) -> Estimate:
-        """Estimate a gap with percentiles of the item bootstrap as interval; too narrow below 50
-        items."""
-        i, j = self.names.index(above), self.names.index(below)
-        gap = self.gap(above, below)
-        draws = ELO_PER_LOGIT * (drawn.theta[:, i] - drawn.theta[:, j])
-        low, high = np.percentile(draws, [2.5, 97.5]) if len(draws) else (None, None)
-        no_fit = f"{drawn.regularised_share:.0%} of the bootstrap rounds had no finite fit"
-        return Estimate(
-            gap.value,
-            None if low is None else float(low),
-            None if high is None else float(high),
-            gap.n,
-            gap.items,
-            "Elo",
-            0.95,
-            f"Bradley–Terry, item bootstrap, {len(draws)} rounds",
-            join_notes(gap.note, no_fit if drawn.regularised_share else ""),
-        )
 
 
 def fit_leaderboards(

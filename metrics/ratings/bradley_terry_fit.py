@@ -3,7 +3,7 @@ item."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -142,11 +142,6 @@ def _log_likelihood(
     gap = theta[counts.low] - theta[counts.high]
     lost = low * np.logaddexp(0, -gap) + high * np.logaddexp(0, gap)
     return -float(lost.sum()) - 0.5 * l2 * float(theta @ theta)
-
-
-def replace_wins(counts: PairCounts, low: Floats, high: Floats) -> PairCounts:
-    """Return the same pairs with other win totals, such as those of one bootstrap round."""
-    return replace(counts, wins_low=low, wins_high=high)
 
 
 def item_scores(counts: PairCounts, theta: Floats) -> Floats:

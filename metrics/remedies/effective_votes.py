@@ -12,11 +12,6 @@ from metrics.remedies.order_grid import OrderGrid
 from studies.domain import Estimate
 
 
-def error_correlation(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
-    """Estimate the mean correlation r of the errors of every two judges, both orders added up."""
-    return _from_errors(grid, cells, lambda r: r, "correlation", (-1.0, 1.0))
-
-
 def effective_votes(grid: OrderGrid, cells: Sequence[int]) -> Estimate:
     """Estimate n / (1 + (n − 1) r) for n judges with mean error correlation r; at most n if r ≥
     0."""

@@ -22,6 +22,7 @@ from metrics.remedies.decision_rules import pooled_orders
 from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell, OrderGrid, build_order_grid
 from metrics.remedies.recommendation import Recommendation, recommend
+from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
 from metrics.remedies.rule_sets import Rule, jury_rules, own_rules, prompt_rules, single_rule
 from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_rules
 
@@ -108,6 +109,19 @@ class RemedyStudy:
         """
         panel = self.panel(self.cells[cell][1])
         return self.best_cells(k for k in panel if k != cell and not self._is_better(k, cell))
+
+    def has_graded_curve(self, cell: int) -> bool:
+        """Whether the risk-coverage curve of a cell is by the margin of graded scores."""
+        return bool(graded_curve(self.grid, cell))
+
+    def curve_panel(self, cell: int) -> list[int]:
+        """The cell and its two best partners, whose votes give the curve without graded scores."""
+        return [cell, *self.partners(cell)[:2]]
+
+    def risk_curve(self, cell: int) -> list[CoveragePoint]:
+        """Risk-coverage curve of a cell: by graded scores, or else by the votes of a jury."""
+        graded = graded_curve(self.grid, cell)
+        return graded or votes_curve(self.grid, self.curve_panel(cell))
 
     def _is_better(self, other: int, cell: int) -> bool:
         """Whether one call of cell `other` agrees significantly more often than one call of

@@ -31,7 +31,10 @@ from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.choice_model import fit_choice_model
 from metrics.summary.agreement_sections import people_sections, rater_pairs
 from metrics.win_rates import jury, length_effects, prediction_powered, self_preference, win_rates
+from metrics.win_rates.length_bins import length_effect
+from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.own_family_excess import own_family_excess
+from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
 from metrics.win_rates.precision_plan import precision_plan
 from studies.domain import Estimate
 
@@ -132,7 +135,8 @@ def _agreement(frame: pd.DataFrame) -> Json:
     judges.
 
     Keys: people -> judge -> …, voters -> person -> …, judges -> a -> b -> share of equal verdicts;
-    pairs -> a -> b -> share, κ and α; among_people; voter_pairs -> a -> b -> …; annotators.
+    pairs -> a -> b -> share, κ and α; among_people; voter_pairs -> a -> b -> …; annotators;
+    merged_orders -> judge -> agreement with people of both orders merged.
     """
     result: Json = {}
     human = row_selection.people_mask(frame)
@@ -144,6 +148,10 @@ def _agreement(frame: pd.DataFrame) -> Json:
         result["always_tie"] = asdict(creation_alignment.always_tie_alignment(frame))
         result["voters"] = {one.name: asdict(one) for one in list_voters(frame)}
         result |= people_sections(frame)
+        judged, voted = (row_selection.select_rows(frame, mask) for mask in (~human, human))
+        merged = agreement_of_merged_orders(merge_both_orders(judged), voted)
+        if merged:
+            result["merged_orders"] = merged
         if (frame["margin"] == 2).any():
             result["alignment"] = _alignment(frame)
     machines = {str(name) for name in frame["judge"][~human]}
@@ -221,7 +229,20 @@ def _length_effects(frame: pd.DataFrame) -> Mapping[str, Any]:
         return {}
     baseline = find_baseline(frame)
     controlled = length_effects.length_controlled_win_rates(frame, baseline) if baseline else {}
-    return {"longer": longer, "controlled": controlled}
+    return {"longer": longer, "controlled": controlled, "judges": length_effect(frame)}
+
+
+def _people_gaps(frame: pd.DataFrame) -> Json:
+    """Return contestant -> win rate by judges minus that by people, on the cases both judged."""
+    found = win_rate_gaps(frame)
+    return {name: got for (name, group), got in found.items() if group == ALL_CATEGORIES}
+
+
+def _people_length(frame: pd.DataFrame) -> Json:
+    """Return the effect of length on people's votes, if the lengths of the answers are known."""
+    votes = row_selection.select_rows(frame, row_selection.people_mask(frame))
+    effect = length_effect(votes) if len(votes) else None
+    return {} if effect is None else asdict(effect)
 
 
 def _self_preference(frame: pd.DataFrame) -> Mapping[str, Any]:
@@ -327,6 +348,8 @@ OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
     "jury": _jury,
     "bounds": _without_people(_missing_verdict_bounds),
     "length": _without_people(_length_effects),
+    "people_length": _people_length,
+    "people_gaps": _people_gaps,
     "self_preference": _self_preference,
     "precision": _without_people(_precision),
     "arena_hard": _without_people(_arena_hard),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import pandas as pd
 from metrics.estimation import power, row_selection
 from metrics.estimation.intervals import sum_by_item
 from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.ratings.tie_models import davidson, rao_kupper
 from metrics.win_rates import win_rates
 from studies.frames.frame import TIE
@@ -67,6 +69,38 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
     }
 
 
+@dataclass(frozen=True)
+class NeighbourEvidence:
+    """Votes of the items on two neighbours of a leaderboard, one vote an item, and their e-value
+    against equal strength, which may be checked at any time."""
+
+    above: str
+    below: str
+    won: int
+    votes: int
+    e_value: float
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a run may be stopped on this evidence, with an error of at most 5 %."""
+        return self.e_value >= power.E_VALUE_THRESHOLD
+
+
+def neighbour_evidence(
+    frame: pd.DataFrame, names: Sequence[str], most: int
+) -> list[NeighbourEvidence]:
+    """Evidence on the first `most` neighbours of a ranking that met on at least one item."""
+    pairs = row_selection.select_pairs(frame)
+    found = []
+    for above, below in list(pairwise(names))[:most]:
+        both = [above, below]
+        met = pairs["first"].isin(both) & pairs["second"].isin(both)
+        won, votes = _count_item_votes(row_selection.select_rows(pairs, met), above)
+        if votes:
+            found.append(NeighbourEvidence(above, below, won, votes, power.e_value(won, votes)))
+    return found
+
+
 def _plan_neighbours(pairs: pd.DataFrame, board: Leaderboard, above: str, below: str) -> Json:
     gap, share = board.gap(above, below), board.predicted_share(above, below).value or 0.5
     both = [above, below]
@@ -118,12 +152,22 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
     return int((sums > 0).sum()), int((sums != 0).sum())
 
 
+def order_table(frame: pd.DataFrame) -> Json:
+    """Return first and second -> contestant -> rating from this order of the answers alone; empty
+    unless both orders were judged."""
+    one, two = leaderboards_by_order(row_selection.select_pairs(frame))
+    if one is None or two is None:
+        return {}
+    return {"first": one.ratings, "second": two.ratings}
+
+
 def rating_sections(frame: pd.DataFrame) -> dict[str, Json]:
-    """Build the sections ranks, gaps, tie_models and planning; a section without data is empty."""
+    """Build the sections on ratings, by name; a section without data is empty."""
     boards = [board for board in fit_leaderboards(frame) if len(board.names) > 1]
     return {
         "ranks": rank_table(boards),
         "gaps": gap_table(boards),
         "tie_models": tie_model_table(frame),
         "planning": planning_table(frame, boards),
+        "bradley_terry_by_order": order_table(frame),
     }

@@ -16,7 +16,7 @@ from metrics.remedies.known_winners import TruthSource
 from metrics.remedies.order_grid import Cell
 from metrics.remedies.order_identity import order_patterns
 from metrics.remedies.recommendation import Recommendation
-from metrics.remedies.remedy_study import SEED, RemedyStudy, study_remedies
+from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy, study_remedies
 from metrics.remedies.rotation_rules import rotation_tables
 from metrics.remedies.rule_sets import own_rules, prompt_rules
 from metrics.remedies.rule_table import RuleEstimate, estimate_rules
@@ -58,6 +58,8 @@ def remedy_section(frame: pd.DataFrame, inputs: RemedyInputs) -> Json:
     if not study.grid.size:
         return section
     section["identity"] = _identities(study)
+    if study.grid.size <= MAX_SELECTED:
+        section["risk"] = _risk_curves(study)
     section["juries"] = _juries(study, inputs)
     section["recommendations"], section["recommendation"] = _recommendations(study)
     if (plan := plan_budget(study, inputs.prices)) is not None:
@@ -128,6 +130,13 @@ def _identities(study: RemedyStudy) -> Json:
     for cell, (judge, prompt) in enumerate(study.cells):
         patterns = order_patterns(study.grid, cell)
         found.setdefault(judge, {})[prompt] = {**vars(patterns), "gain": patterns.gain}
+    return found
+
+
+def _risk_curves(study: RemedyStudy) -> Json:
+    found: Json = {}
+    for cell, (judge, prompt) in enumerate(study.cells):
+        found.setdefault(judge, {})[prompt] = study.risk_curve(cell)
     return found
 
 

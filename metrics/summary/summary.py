@@ -24,6 +24,7 @@ from metrics.protocols.visit_leaderboard import visit_leaderboard_rows
 from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
+from metrics.summary.contrast_families import contrast_families
 from metrics.summary.optional_sections import OPTIONAL_SECTIONS
 from metrics.summary.rating_sections import rating_sections
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
@@ -122,6 +123,7 @@ def _pooled_summary(
         "win_rate": to_plain_data(win_rates.win_rate(judged)),
         "head_to_head": to_plain_data(win_rates.head_to_head(judged)),
         "position": _position_section(frame, rng),
+        "position_pooled": _pooled_position(judged),
     }
     for name, part in OPTIONAL_SECTIONS.items():
         value = part(frame)
@@ -133,6 +135,11 @@ def _pooled_summary(
     found = _default_contrasts(frame, rng)
     if found:
         result["contrasts"] = [_contrast_entry(one) for one in found]
+    if families := contrast_families(frame):
+        result["contrast_families"] = {
+            by: {name: [_contrast_entry(one) for one in lines] for name, lines in each.items()}
+            for by, each in families.items()
+        }
     result["counts"] = status_counts(frame, planned)
     return result
 
@@ -231,6 +238,13 @@ def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
         values |= to_plain_data(_label_effects(rows)) | to_plain_data(_entropy_split(rows))
         _set_nested(nested, key, values)
     return nested
+
+
+def _pooled_position(judged: pd.DataFrame) -> Json:
+    """Return the position measures of all judges and prompts together; empty without verdicts."""
+    rows = row_selection.select_rows(judged, ~pass_fail_rows(judged))
+    pooled = position_measures.position_profile(rows).get((), {}) if len(rows) else {}
+    return to_plain_data(pooled)  # type: ignore[no-any-return]
 
 
 def _option_counts(rows: pd.DataFrame) -> list[int]:

@@ -43,17 +43,6 @@ def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selec
     return known & (judge == first), known & (judge == second)
 
 
-def self_preference_excess(
-    own_picked: int, own: int, other_picked: int, other: int
-) -> float | None:
-    """Compute P(judge picks own | people pick own) − P(judge picks other | people pick other).
-
-    "Own" is the answer of the judge's family, "other" the other answer of the pair; the arguments
-    are counts.
-    """
-    return own_picked / own - other_picked / other if own and other else None
-
-
 @dataclass(frozen=True, eq=False)
 class VerdictsBesidePeople:
     """Judges' verdicts on pairs where people prefer one answer; `agrees` marks verdicts for that

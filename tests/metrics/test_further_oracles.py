@@ -31,29 +31,6 @@ def test_a_conditional_gap_of_one_with_item_sd_one_converges_to_832():
     assert board.gap("A", "B").value / ELO_PER_LOGIT == pytest.approx(0.832, abs=5e-4)
 
 
-def expected(estimator, n: int, draws: int) -> float:
-    """Mean over all counts of so many even draws among n, normalised by ln n."""
-    total = 0.0
-    for counts in e.compositions(draws, n):
-        weight = math.factorial(draws) / math.prod(map(math.factorial, counts)) / n**draws
-        total += weight * estimator(counts)
-    return total / math.log(n)
-
-
-def test_corrections_of_four_draws_among_four_fall_short_or_overshoot():
-    # Section 7: Miller–Madow .818381, clipped at 1 .793021; Grassberger 1.0748.
-    assert expected(e.miller_madow_entropy, 4, 4) == pytest.approx(0.818381, abs=1e-6)
-    clipped = expected(lambda counts: min(e.miller_madow_entropy(counts), math.log(4)), 4, 4)
-    assert clipped == pytest.approx(0.793021, abs=1e-6)
-    assert expected(e.grassberger_entropy, 4, 4) == pytest.approx(1.0748, abs=5e-5)
-
-
-def test_miller_madow_would_lift_the_perfect_judge_above_one():
-    # Section 7: n = 4, N = 40, ten in each slot: (ln 4 + 3/80)/ln 4 = 1.027.
-    assert e.miller_madow_entropy([10] * 4) / math.log(4) == pytest.approx(1.027, abs=5e-4)
-    assert float(e.normalised_entropy([10] * 4)) == pytest.approx(1)
-
-
 def test_the_gpt_4_of_prd_reads_956_at_62_percent_first():
     assert float(e.normalised_entropy([848, 512])) == pytest.approx(0.9555, abs=5e-5)
 

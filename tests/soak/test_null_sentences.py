@@ -2,62 +2,115 @@
 
 Every kind of sentence made from numbers is read from the function that writes it, on studies drawn
 by `null_studies`. At most 5 % of studies may get a false sentence of a kind, where a kind counts
-once for a study, under all filters and on all cards together. `python -m
-tests.soak.test_null_sentences` prints the table of docs/coverage.md.
+once for a study, under all filters and on all cards together. Each study is drawn and stored once
+for all kinds of sentences. `python -m tests.soak.test_null_sentences` prints the table of
+docs/coverage.md.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
 from components.filtering.raters import Raters
+from components.results.agreement.computed import load_agreement
+from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_alternatives
+from components.results.bias.evenness import compute_evenness
 from components.results.bias.many_options import option_finding
-from components.results.bias.pair_tests import fit_option_rows
-from components.results.bias.sentences import bias_finding, flip_leans, low_consistency_warning
-from components.results.cards.report_card import ReportCard
+from components.results.bias.pair_tests import (
+    PERMUTATION_ROUNDS,
+    fit_option_rows,
+    order_test_family,
+)
+from components.results.bias.pair_tests import SEED as OPTION_SEED
+from components.results.bias.sentences import (
+    bias_finding,
+    flip_leans,
+    low_consistency_warning,
+    random_consistency,
+)
+from components.results.cards.report_card import SEED, ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.contrasts.panels import contrast_finding
 from components.results.contrasts.tab import find_pair
+from components.results.pass_fail.computed import PassFailView
+from components.results.pass_fail.panels import is_pass_rate_wrong
 from components.results.ranking.computed import load_ranking
+from components.results.ranking.ranking_stability import compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.wins.sentences import wins_finding
+from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.intervals import simultaneous_interval
+from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.row_selection import select_pairs
+from metrics.labels.label_sections import PassFailResult
+from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates
+from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
+from metrics.position.order_tables import build_order_tables
+from metrics.position.order_tests import item_sign_test, permutation_test
+from metrics.position.position_measures import ACCURACY
 from metrics.win_rates.own_family_excess import own_family_excess
+from studies.domain import Estimate
 from studies.store.store import Store
 from tests.metrics.frames import build, rotated
 from tests.soak.null_studies import (
     COINS,
     EIGHT_JUDGES,
     EQUAL_MODELS,
+    GUESSES,
     MISSING,
     MISSING_SECOND,
     NO_POSITION,
     PEOPLE,
+    LeanScreen,
     NullStudy,
+    screen,
 )
 from tests.voted_studies import save
 
 STUDIES = int(os.environ.get("EVENHAND_SEEDS", "300"))
 POSITION_RULES = {"by label", "by place", "one way", "rather", "order"}
 PEOPLE_RULES = {"above people", "below people"}
+ACCURACY_RULES = {"below chance", "right"}
 
 
-def stored(study: NullStudy, seed: int, store: Store, **more: object) -> FilteredStudy:
+class StoredStudy(FilteredStudy):
+    """A drawn study in a store, with its position measures computed once."""
+
+    @cached_property
+    def counts(self) -> BiasCounts:
+        return BiasCounts(self.frame)
+
+    @cached_property
+    def bias(self) -> Bias:
+        return Bias(self.counts)
+
+    @cached_property
+    def filters(self) -> list[Filter]:
+        """No filter, and every category."""
+        names = sorted(set(self.frame["category"].astype(str)))
+        return [Filter(), *(Filter(category=one) for one in names)]
+
+
+def stored(study: NullStudy, seed: int, store: Store) -> StoredStudy:
     """Save one drawn study in a store."""
     name = f"{study.name} {seed}"
-    save(store, name, study.rows(seed), categories=study.category_of(), **more)
-    return FilteredStudy(store, name)
+    save(store, name, study.rows(seed), categories=study.category_of(), design=study.design())
+    return StoredStudy(store, name)
 
 
 def cards(view: FilteredStudy, group: int, rules: set[str]) -> bool:
@@ -67,50 +120,91 @@ def cards(view: FilteredStudy, group: int, rules: set[str]) -> bool:
     return any(card_sentences(card.facts, card.words)[group].rule in rules for card in found)
 
 
+def excludes(one: Estimate, value: float) -> bool:
+    return one.low is not None and one.high is not None and not one.low <= value <= one.high
+
+
 # -- claims: each returns whether a study got a false sentence of its kind -------------------------
+# Cards take long to compute. They are computed only if a necessary condition of the claim holds.
 
 
-def position_preferred(view: FilteredStudy) -> bool:
-    return any(
-        row.is_significant or row.leaning_categories
-        for row in flip_leans(bias_from_frame(view.frame))
-    )
+def position_preferred(view: StoredStudy) -> bool:
+    return any(row.is_significant or row.leaning_categories for row in flip_leans(view.bias))
 
 
-def position_preferred_under_a_filter(view: FilteredStudy) -> bool:
-    """Under any category, judge, both, or pair of models."""
-    counts, frame = BiasCounts(view.frame), view.frame
-    judges = sorted(set(frame["judge"].astype(str)))
+def position_preferred_under_a_filter(view: StoredStudy) -> bool:
+    """Under any category, judge, both, or pair of models, or without a filter."""
+    if position_preferred(view):
+        return True
+    frame = view.frame
     filters = [
-        Filter(judge=judge, category=category)
-        for judge in ("all", *judges)
-        for category in sorted(set(frame["category"].astype(str)))
+        replace(one, judge=judge)
+        for judge in ("all", *sorted(set(frame["judge"].astype(str))))
+        for one in view.filters
     ]
-    if any(row.is_significant for one in filters for row in flip_leans(Bias(counts, one))):
+    if any(row.is_significant for one in filters for row in flip_leans(Bias(view.counts, one))):
         return True
     models = sorted({name for shown in frame["shown"].unique() for name in shown.split("\x1f")})
     for both in combinations(models, 2):
         one = Filter(contestants=both)
-        counts = BiasCounts(one.apply(frame), count_alternatives(frame, one))
+        rows = one.apply(frame)
+        tables = build_order_tables(select_pairs(rows), ["judge"]).values()
+        if all(item_sign_test(table.item_leans).p >= 0.05 for table in tables):
+            continue
+        counts = BiasCounts(rows, count_alternatives(frame, one))
         if any(row.is_significant for row in flip_leans(Bias(counts, one))):
             return True
     return False
 
 
-def order_decides(view: FilteredStudy) -> bool:
-    return "order decides" in bias_finding(bias_from_frame(view.frame))[0]
+def order_decides(view: StoredStudy) -> bool:
+    return "order decides" in bias_finding(view.bias)[0]
 
 
-def low_consistency(view: FilteredStudy) -> bool:
-    return bool(low_consistency_warning(bias_from_frame(view.frame)))
+def low_consistency(view: StoredStudy) -> bool:
+    return bool(low_consistency_warning(view.bias))
 
 
-def card_position(view: FilteredStudy) -> bool:
-    return cards(view, 0, POSITION_RULES)
+def card_position(view: StoredStudy) -> bool:
+    return _card_position(view, Filter())
 
 
-def card_people(view: FilteredStudy) -> bool:
-    return cards(view, 1, PEOPLE_RULES)
+def card_position_under_a_filter(view: StoredStudy) -> bool:
+    """On any card, without a filter or in any category."""
+    return any(_card_position(view, one) for one in view.filters)
+
+
+def _card_position(view: StoredStudy, chosen: Filter) -> bool:
+    """Without repeats and crossed labels, these sentences need a preferred position."""
+    assert not (view.frame["repeat"] > 0).any() and view.frame["labels"].nunique() == 1
+    if not any(row.p < 0.05 for row in flip_leans(Bias(view.counts, chosen))):
+        return False
+    return cards(FilteredStudy(view.store, view.name, chosen), 0, POSITION_RULES)
+
+
+def card_accuracy(view: StoredStudy) -> bool:
+    """The sentences need an accuracy whose interval excludes chance, before any adjustment."""
+    found = ACCURACY.by_cell(GroupedFrame(view.frame, ["judge"])).values()
+    return any(excludes(one, 0.5) for one in found) and cards(view, 1, ACCURACY_RULES)
+
+
+def agrees_most(view: FilteredStudy) -> bool:
+    return "most often" in agreement_finding(load_agreement(view))[0]
+
+
+def voter_flagged(view: FilteredStudy) -> bool:
+    return any(voter.flags for voter in load_agreement(view).voters)
+
+
+def ranking_reversed(view: FilteredStudy) -> bool:
+    return compare_orders(load_ranking(view)).answer == "No"
+
+
+def card_people(view: StoredStudy) -> bool:
+    """The sentences need a difference to a person that excludes 0, before any adjustment."""
+    raters = Raters(view)
+    found = judges_as_annotators(raters.frame, np.random.default_rng(SEED), rounds=1)
+    return any(excludes(one.advantage, 0) for one in found) and cards(view, 1, PEOPLE_RULES)
 
 
 def is_ahead(view: FilteredStudy) -> bool:
@@ -153,7 +247,7 @@ def repeats_show_an_order_effect(seed: int) -> bool:
     return any(row.order_decides or row.is_significant for row in leans)
 
 
-def options_preferred(seed: int) -> bool:
+def four_options(seed: int) -> pd.DataFrame:
     """Four options in four rotations; a choice depends on content and noise only."""
     draw, rows = np.random.default_rng([seed, 4]), []
     for k in range(20):
@@ -164,9 +258,39 @@ def options_preferred(seed: int) -> bool:
                 weights = np.array([worth[int(name[1])] for name in row["shown"]])
                 row["pick"] = int(draw.choice(4, p=weights / weights.sum()))
             rows += shows
-    frame = build(rows)
-    title = option_finding(bias_from_frame(frame), fit_option_rows(frame))[0]
-    return "prefer" in title and not title.startswith("No ")
+    return build(rows)
+
+
+def options_preferred(seed: int) -> bool:
+    """A headline, or a mark “≠ even” in the matrix."""
+    frame = four_options(seed)
+    tests = (
+        permutation_test(part, 4, np.random.default_rng(OPTION_SEED), PERMUTATION_ROUNDS)
+        for _, part in frame.groupby("judge", observed=True)
+    )
+    if not any(test.p < 0.05 for test in tests):
+        return False  # the headline and the marks rest on these tests
+    bias, fitted = bias_from_frame(frame), fit_option_rows(frame)
+    title = option_finding(bias, fitted)[0]
+    marks = compute_evenness(frame, fitted, order_test_family(bias), bias.error_share).values()
+    said = "prefer" in title and not title.startswith("No ")
+    return said or any(one.text.startswith("≠") for one in marks)
+
+
+def pass_rate_wrong(seed: int) -> bool:
+    """Two judges with equal errors on good and bad answers, of which half are good: the observed
+    pass rate is the true one."""
+    draw, results = np.random.default_rng([seed, 6]), {}
+    good = draw.random(400) < 0.5
+    label = np.where(np.arange(400) < 100, good.astype(int), UNKNOWN)
+    for judge in ("j0", "j1"):
+        passed = draw.random(400) < np.where(good, 0.85, 0.15)
+        rows = PassFailRows.from_values(passed.astype(int), label, np.arange(400))
+        rates, powered = pass_fail_rates(rows), power_tuned_rate(rows)
+        results[judge, "p"] = PassFailResult(rates, true_pass_rate(rows, rates), powered, None)
+    views = [PassFailView(results, {}, {}),
+             PassFailView(dict(reversed(results.items())), {}, {})]  # fmt: skip
+    return any(is_pass_rate_wrong(view) for view in views)
 
 
 def own_family_preferred(seed: int) -> bool:
@@ -188,80 +312,143 @@ def own_family_preferred(seed: int) -> bool:
 
 
 @dataclass(frozen=True)
-class NullLine:
-    """One line of the table: a kind of sentence on one kind of null study."""
+class NullGroup:
+    """One kind of null study with the sentences that would be false about it."""
 
-    sentence: str
-    study: str
-    claims: Callable[[int, Store], bool]
+    study: NullStudy | str
+    claims: dict[str, Callable[[Any], bool]]
+    """Sentence -> whether a stored study (or, of a study without a store, a seed) gets it."""
+
+    @property
+    def name(self) -> str:
+        return self.study if isinstance(self.study, str) else self.study.name
+
+    def _may_hold(self, claim: Callable[[Any], bool], seed: int) -> bool:
+        """Whether a necessary condition of a claim on position holds; other claims are computed."""
+        assert isinstance(self.study, NullStudy)
+        if claim not in (*POSITION_CLAIMS, low_consistency):
+            return True
+        found = _screened(self.study, seed)
+        return found.may_be_inconsistent if claim is low_consistency else found.passes
+
+    def false_sentences(self, seed: int, folder: Path) -> list[str]:
+        """Draw one study and return the false sentences it gets."""
+        if isinstance(self.study, str):
+            return [sentence for sentence, claim in self.claims.items() if claim(seed)]
+        claims = {s: claim for s, claim in self.claims.items() if self._may_hold(claim, seed)}
+        if not claims:
+            return []
+        path = folder / f"{seed}.db"
+        store = Store(path)
+        try:
+            view = stored(self.study, seed, store)
+            return [sentence for sentence, claim in claims.items() if claim(view)]
+        finally:
+            store.close()
+            path.unlink(missing_ok=True)
 
 
-def stored_line(
-    sentence: str, study: NullStudy, claim: Callable[[FilteredStudy], bool]
-) -> NullLine:
-    return NullLine(sentence, study.name, lambda seed, store: claim(stored(study, seed, store)))
-
-
-def frame_line(sentence: str, study: str, claim: Callable[[int], bool]) -> NullLine:
-    return NullLine(sentence, study, lambda seed, store: claim(seed))
-
-
+POSITION_CLAIMS = (
+    position_preferred,
+    position_preferred_under_a_filter,
+    order_decides,
+    card_position,
+    card_position_under_a_filter,
+)
+"""Claims that need a significant preference for a position, as there are no repeats."""
 PREFERS = "“prefers a position”, headline, rows and categories"
+FILTERED = "“prefers a position”, without or under any filter"
+DECIDES = "“the order decides most pairs”"
 CARD = "“toward the answer shown first”, “the order matters”, on any card"
-LINES = (
-    *(stored_line(PREFERS, study, position_preferred)
-      for study in (COINS, NO_POSITION, MISSING, MISSING_SECOND)),
-    stored_line("the same, under any filter", NO_POSITION, position_preferred_under_a_filter),
-    *(stored_line("“the order decides most pairs”", study, order_decides)
-      for study in (COINS, NO_POSITION, MISSING_SECOND)),
-    *(stored_line(CARD, study, card_position) for study in (COINS, NO_POSITION, MISSING_SECOND)),
-    stored_line("“low consistency”, below chance", COINS, low_consistency),
-    frame_line("“the order decides”, “prefers a position”", "three repeats, no order effect",
-               repeats_show_an_order_effect),
-    frame_line("“prefers a position” of four", "four options, no position effect",
-               options_preferred),
-    stored_line("“a is ahead of b”, “would lead”, “people put c first”", EQUAL_MODELS, is_ahead),
-    stored_line("“a wins 60 %”, “leads in 2 categories”", EQUAL_MODELS, wins_more),
-    stored_line("“a is steadier than b”, “opposite positions”", EIGHT_JUDGES, more_consistent),
-    stored_line("“more often”, “less often than a person”, on any card", PEOPLE, card_people),
-    stored_line("“largest difference to people” without 0", PEOPLE, differs_from_people),
-    frame_line("self-preference relative to outsiders excludes 0", "strong own model, no bias",
-               own_family_preferred),
+FILTERED_CARD = "the same, without or under any category filter"
+GROUPS = (
+    NullGroup(COINS, {
+        PREFERS: position_preferred, FILTERED: position_preferred_under_a_filter,
+        DECIDES: order_decides, CARD: card_position, FILTERED_CARD: card_position_under_a_filter,
+        "“low consistency”, below chance": low_consistency}),
+    NullGroup(NO_POSITION, {
+        PREFERS: position_preferred, FILTERED: position_preferred_under_a_filter,
+        DECIDES: order_decides, CARD: card_position}),
+    NullGroup(MISSING, {PREFERS: position_preferred}),
+    NullGroup(MISSING_SECOND, {
+        PREFERS: position_preferred, DECIDES: order_decides, CARD: card_position}),
+    NullGroup("three repeats, no order effect", {
+        "“the order decides”, “prefers a position”": repeats_show_an_order_effect}),
+    NullGroup("four options, no position effect", {
+        "“prefers a position” of four, “≠ even”": options_preferred}),
+    NullGroup(EQUAL_MODELS, {
+        "“a is ahead of b”, “would lead”, “people put c first”": is_ahead,
+        "“a wins 60 %”, “leads in 2 categories”": wins_more,
+        "“a is above b in one order and below b in the other”": ranking_reversed}),
+    NullGroup(EIGHT_JUDGES, {
+        "“a is more consistent than b”, “opposite positions”": more_consistent}),
+    NullGroup(PEOPLE, {
+        "“more often”, “less often than a person”, on any card": card_people,
+        "“largest difference to people” without 0": differs_from_people,
+        "“agrees with people most often”": agrees_most,
+        "a voter is flagged": voter_flagged}),
+    NullGroup(GUESSES, {
+        "the better answer found more often, or less often, than by chance, on any card":
+            card_accuracy}),
+    NullGroup("strong own model, no bias", {
+        "self-preference relative to outsiders excludes 0": own_family_preferred}),
+    NullGroup("true pass rate = observed one", {
+        "“the judge's pass rate is 4 points too high”": pass_rate_wrong}),
 )  # fmt: skip
 
 
-def false_share(line: NullLine, studies: int) -> float:
-    """Share of null studies that get a false sentence."""
-    said = 0
+def false_shares(group: NullGroup, studies: int) -> dict[str, float]:
+    """Sentence -> share of null studies that get it."""
+    said = Counter[str]()
     with TemporaryDirectory() as folder:
         for seed in range(studies):
-            store = Store(Path(folder) / f"{seed}.db")
-            try:
-                said += line.claims(seed, store)
-            finally:
-                store.close()
-                (Path(folder) / f"{seed}.db").unlink(missing_ok=True)
-    return said / studies
+            said.update(group.false_sentences(seed, Path(folder)))
+    return {sentence: said[sentence] / studies for sentence in group.claims}
+
+
+@lru_cache(maxsize=1)
+def _screened(study: NullStudy, seed: int) -> LeanScreen:
+    return screen(study, study.rows(seed))
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("study", [COINS, NO_POSITION, MISSING_SECOND], ids=lambda one: one.name)
+def test_the_screen_has_the_p_values_of_the_page(study, tmp_path):
+    store = Store(tmp_path / "store.db")
+    view = stored(study, 1, store)
+    got = screen(study, study.rows(1))
+    assert min(1, got.rows) == pytest.approx(min(row.p for row in flip_leans(view.bias)))
+    by_category = [row.p for one in view.filters[1:] for row in flip_leans(Bias(view.counts, one))]
+    assert min(1, got.categories) == pytest.approx(min(by_category))
+    pairs = [Filter(contestants=both) for both in combinations("abc", 2)]
+    counts = [BiasCounts(one.apply(view.frame), 3) for one in pairs]
+    by_models = [row.p for one, few in zip(pairs, counts, strict=True)
+                 for row in flip_leans(Bias(few, one))]  # fmt: skip
+    assert min(1, got.models) == pytest.approx(min(by_models))
+    same = view.bias.whole("consistency").value - random_consistency(view.bias)
+    assert got.consistency == pytest.approx(same, abs=0.02)
+    store.close()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.sentence}, {line.study}")
-def test_at_most_one_null_study_in_twenty_gets_a_false_sentence(line, capsys):
-    got = false_share(line, STUDIES)
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_at_most_one_null_study_in_twenty_gets_a_false_sentence(group, capsys):
+    got = false_shares(group, STUDIES)
     with capsys.disabled():
-        print(f"\n{_row(line, got)}", flush=True)
-    assert got <= 0.05 + 2.5 * (0.05 * 0.95 / STUDIES) ** 0.5
+        print("", *rows(group, got), sep="\n", flush=True)
+    most = 0.05 + 2.5 * (0.05 * 0.95 / STUDIES) ** 0.5
+    assert {sentence: one for sentence, one in got.items() if one > most} == {}
 
 
-def _row(line: NullLine, got: float) -> str:
-    return f"| {line.sentence} | {line.study} | {got:.3f} |"
+def rows(group: NullGroup, got: dict[str, float]) -> list[str]:
+    return [f"| {sentence} | {group.name} | {one:.3f} |" for sentence, one in got.items()]
 
 
 def table() -> Iterator[str]:
     yield "| sentence | null study | studies with a false one |"
     yield "|---|---|---|"
-    for line in LINES:
-        yield _row(line, false_share(line, STUDIES))
+    for group in GROUPS:
+        yield from rows(group, false_shares(group, STUDIES))
 
 
 if __name__ == "__main__":

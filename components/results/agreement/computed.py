@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
@@ -24,15 +25,15 @@ from metrics.agreement.pairwise_agreement import (
     build_verdict_grid,
 )
 from metrics.estimation import row_selection
-from metrics.estimation.contrasts import Contrast, paired_contrasts
+from metrics.estimation.contrasts import Contrast, max_t_of_all_pairs, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.estimation.measures import CellKey as Group
 from metrics.estimation.measures import GroupedFrame
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.position.position_measures import ACCURACY
 from metrics.protocols.creation_alignment import Alignment, SignedScores
+from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.prediction_powered import CorrectedWinRate, corrected_win_rates
-from metrics.win_rates.win_rates import outcome_rows
 from studies.domain import Estimate
 
 SEED: Final = 20_24
@@ -99,11 +100,7 @@ class Agreement:
 
         Only pairs judged in both orders are included.
         """
-        several = row_selection.select_rows(
-            self.raters.machines, self.raters.machines["orders"] > 1
-        )
-        rows = outcome_rows(several, "strict", "exclude")
-        return rows[[*self.raters.frame.columns]]
+        return merge_both_orders(self.raters.machines)
 
     @cached_property
     def merging_effects(self) -> dict[str, Contrast]:
@@ -130,11 +127,7 @@ class Agreement:
     @cached_property
     def merged_shares(self) -> dict[str, Estimate]:
         """For each rater, the share of merged verdicts equal to the people's majority."""
-        if not self.raters.has_people or self.merged_orders.empty:
-            return {}
-        frame = stack_frames({BOTH_ORDERS: self.merged_orders, PEOPLE: self.people_rows}, "merging")
-        got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
-        return {cell[0]: e for cell, e in got.items() if e.value is not None}
+        return agreement_of_merged_orders(self.merged_orders, self.people_rows)
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
@@ -270,16 +263,26 @@ def load_agreement(filtered_study: FilteredStudy) -> Agreement:
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
     """The first of the ranked judges, and all judges not significantly different from it.
 
-    Differences are measured on the same items.
+    Differences are measured on the same items, and adjusted for all pairs of judges, since the
+    first was chosen because of its value.
     """
     if not names:
         return []
+    frame, measures = data.raters.frame, [people_agreement_measure()]
+    cells = [(name,) for name in names]
+    critical = 0.0
+    if len(names) > 2:
+        all_pairs = len(names) * (len(names) - 1) / 2
+        critical = max(
+            max_t_of_all_pairs(frame, ["judge"], measures, np.random.default_rng(SEED), cells),
+            float(norm.isf(0.025 / all_pairs)),  # with few items max-t alone claims too often
+        )
+    pairs = [(cells[0], cell) for cell in cells[1:]]
     rng = np.random.default_rng(SEED)
-    pairs = [((names[0],), (name,)) for name in names[1:]]
-    made = paired_contrasts(data.raters.frame, ["judge"], [people_agreement_measure()], rng, pairs)
+    made = paired_contrasts(frame, ["judge"], measures, rng, pairs, critical=critical)
     same = [
         one.right[0]
         for one in made
-        if one.adjusted.low is not None and one.adjusted.low <= 0 and one.raw.value is not None
+        if one.raw.value is not None and (one.adjusted.low is None or one.adjusted.low <= 0)
     ]
     return [names[0], *same]

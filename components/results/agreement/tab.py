@@ -188,6 +188,12 @@ MATRIX: Final = Panel(
     in_report=agreement_report.compares_judges,
     report=agreement_report.report_people,
     table=agreement_report.people_table,
+    json_keys=(
+        "agreement.pairs.*.*.kappa",
+        "agreement.pairs.*.*.share",
+        "agreement.pairs.*.*.alpha",
+        "agreement.pairs.*.*.decisive",
+    ),
 )
 MERGED_ORDERS: Final = Panel(
     "merged_orders",
@@ -199,6 +205,10 @@ MERGED_ORDERS: Final = Panel(
     legend=panels.order_legend(legend_key("chance", "chance: 1/3")),
     how=HOW_MERGED_ORDERS,
     scale=20,
+    json_keys=(
+        "agreement.merged_orders.*",
+        "agreement.pairs.*.people.share",
+    ),
 )
 COEFFICIENTS: Final = Panel(
     "coefficients",
@@ -210,6 +220,13 @@ COEFFICIENTS: Final = Panel(
     how=HOW_COEFFICIENTS,
     visibility="shown",
     in_report=agreement_report.compares_judges,
+    json_keys=(
+        "agreement.pairs.*.people.share",
+        "agreement.pairs.*.people.kappa",
+        "agreement.pairs.*.people.alpha",
+        "agreement.among_people.pair.*",
+        "agreement.voter_pairs.*.*.share",
+    ),
 )
 REPLACEMENTS: Final = Panel(
     "replacements",
@@ -218,6 +235,12 @@ REPLACEMENTS: Final = Panel(
     "Which judge can replace a person?",
     REPLACEMENT_SUBTITLE,
     how=HOW_REPLACEMENT,
+    json_keys=(
+        "agreement.annotators.*.advantage",
+        "agreement.annotators.*.with_judge",
+        "agreement.annotators.*.with_person",
+        "agreement.annotators.*.best",
+    ),
 )
 DISTANCES: Final = Panel(
     "distances",
@@ -227,6 +250,11 @@ DISTANCES: Final = Panel(
     heading_changes=True,
     legend=panels.order_legend(legend_key("tick", "always tie")),
     how=HOW_DISTANCES,
+    json_keys=(
+        "agreement.people.*.mae",
+        "agreement.people.*.within_one",
+        "agreement.always_tie.mae",
+    ),
 )
 VOTERS: Final = Panel(
     "voters",
@@ -237,6 +265,12 @@ VOTERS: Final = Panel(
     how=HOW_VOTERS,
     visibility="shown",
     in_report=lambda filtered_study: filtered_study.has_only_people,
+    json_keys=(
+        "agreement.voters.*.votes",
+        "agreement.voters.*.first",
+        "agreement.voters.*.others",
+        "agreement.voters.*.ties",
+    ),
 )
 VERIFIED: Final = Panel(
     "verified",
@@ -247,6 +281,7 @@ VERIFIED: Final = Panel(
     how=HOW_VERIFIED,
     visibility="hidden",
     in_report=lambda _: True,
+    json_keys=("verification",),
 )
 CATEGORIES: Final = Panel(
     "by_category",
@@ -256,6 +291,10 @@ CATEGORIES: Final = Panel(
     heading_changes=True,
     how=HOW_CATEGORIES,
     visibility="shown",
+    json_keys=(
+        "agreement.people.*.agreement",
+        "--by category: by.*.agreement.people.*.agreement",
+    ),
 )
 CORRECTED: Final = Panel(
     "corrected",
@@ -267,6 +306,11 @@ CORRECTED: Final = Panel(
     how=HOW_CORRECTED,
     visibility="shown",
     in_report=agreement_report.compares_judges,
+    json_keys=(
+        "corrected.*.corrected",
+        "corrected.*.people",
+        "corrected.*.judge",
+    ),
 )
 DISPUTES: Final = Panel(
     "disputes",
@@ -294,4 +338,9 @@ VIEW: Final = View(
     finding,
     kpis,
     report=agreement_report.report_headline,
+    json_keys=(
+        "agreement.pairs.*.people.share",
+        "agreement.among_people.pair.share",
+        "agreement.among_people.single_vote_cases",
+    ),
 )

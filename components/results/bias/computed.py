@@ -36,6 +36,15 @@ Memoised = TypeVar("Memoised")
 
 ROW_COLUMNS: Final = ("judge", "prompt")
 CELL_COLUMNS: Final = (*ROW_COLUMNS, "category")
+ERROR_SHARES: Final = {
+    (False, False): 0.79,
+    (True, False): 0.1,
+    (False, True): 0.1,
+    (True, True): 0.01,
+}
+"""(in one category, with selected models) -> part of the 5 % error rate that tests of a position
+preference may use there. The parts add up to 1, so that at most 5 % of studies without a preference
+show one under any filter."""
 
 
 def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
@@ -152,6 +161,15 @@ class Bias:
     @property
     def options(self) -> int:
         return self.counts.options
+
+    @property
+    def error_share(self) -> float:
+        """Part of the error rate for tests under this filter."""
+        return self.error_share_of("category" in self._where)
+
+    def error_share_of(self, in_category: bool) -> float:
+        """Part of the error rate for tests of whole rows, or of rows in one category."""
+        return ERROR_SHARES[in_category, self.counts.alternatives > 1]
 
     @property
     def right_chance(self) -> float:

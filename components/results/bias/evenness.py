@@ -4,7 +4,7 @@ position effect."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -13,12 +13,14 @@ import pandas as pd
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import NARROW_SPACE, share
+from components.results.bias.computed import load_bias
 from components.results.bias.pair_tests import (
     BAND_ROUNDS,
     PERMUTATION_ROUNDS,
     SEED,
     OptionModelRow,
     load_option_rows,
+    order_test_family,
 )
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.estimation.intervals import holm_adjust
@@ -38,7 +40,8 @@ EVENNESS_RULE: Final = (
     "the band reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: "
     "the entropy lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
     "test has p < .05 "
-    "after Holm's adjustment over the cells shown. “Not significant”: the entropy lies below the "
+    "after Holm's adjustment over all rows, whatever the filter. “Not significant”: the entropy "
+    "lies below the "
     "band, with a larger p. The colour of an entropy below the band shows its distance from 1 in "
     "widths of the band; the colour is full at "
     f"{FULL_COLOUR_BANDS} widths."
@@ -86,16 +89,24 @@ def _ordinal(slot: int) -> str:
 @memoise_by_study
 def load_evenness(filtered_study: FilteredStudy) -> dict[CellKey, Evenness]:
     """Evenness of the cells of a filtered study, computed once per version of the study."""
-    return compute_evenness(filtered_study.machines, load_option_rows(filtered_study))
+    bias = load_bias(filtered_study)
+    fitted = load_option_rows(filtered_study)
+    return compute_evenness(
+        filtered_study.machines, fitted, order_test_family(bias), bias.error_share
+    )
 
 
 def compute_evenness(
-    frame: pd.DataFrame, fitted: Sequence[OptionModelRow] = ()
+    frame: pd.DataFrame,
+    fitted: Sequence[OptionModelRow] = (),
+    family: int = 0,
+    error_share: float = 1.0,
 ) -> dict[CellKey, Evenness]:
     """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
-    sets.
+    sets, each of which may use half of the error rate.
 
-    `fitted`: tests by judge and prompt that were made before.
+    `fitted`: tests by judge and prompt that were made before; `family` and `error_share`: those of
+    `holm_adjust`.
     """
     options = int(frame["options"].max()) if len(frame) else 0
     rows = frame[frame["options"] == options]
@@ -103,7 +114,21 @@ def compute_evenness(
         (row.judge, row.prompt): (row.null_band, row.permutation.p) for row in fitted
     }
     by_prompt = _evenness_of(rows, ["judge", "prompt"], options, tested)
-    return by_prompt | _evenness_of(rows, ["judge"], options, {})
+    found = (by_prompt, _evenness_of(rows, ["judge"], options, {}))
+    if rows["prompt"].nunique() > 1:
+        error_share /= 2  # with one prompt both sets are the same tests
+    return {
+        cell: one
+        for cells in found
+        for cell, one in _adjust_evenness(cells, family, error_share).items()
+    }
+
+
+def _adjust_evenness(
+    cells: Mapping[CellKey, Evenness], family: int, error_share: float
+) -> dict[CellKey, Evenness]:
+    adjusted = holm_adjust([one.p for one in cells.values()], family, error_share)
+    return {cell: replace(one, p=p) for (cell, one), p in zip(cells.items(), adjusted, strict=True)}
 
 
 def _evenness_of(
@@ -122,11 +147,7 @@ def _evenness_of(
             continue
         top = int(np.argmax(shares))
         found[cell] = Evenness(entropy, band[0], p, top, shares[top])
-    adjusted = holm_adjust([one.p for one in found.values()])
-    return {
-        cell: Evenness(one.entropy, one.band_low, p, one.top_slot, one.top_share)
-        for (cell, one), p in zip(found.items(), adjusted, strict=True)
-    }
+    return found
 
 
 def _test_cell(part: pd.DataFrame, options: int) -> TestedBand:

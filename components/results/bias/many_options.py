@@ -15,26 +15,32 @@ from components.results.bias.computed import Bias
 from components.results.bias.pair_tests import (
     OptionModelRow,
     format_p,
-    option_test_rows,
     order_test_family,
     sort_option_rows,
 )
 from components.results.bias.sentences import ORDINALS, SIGNIFICANCE_LEVEL, number_word, row_noun
 from metrics.estimation.intervals import holm_adjust
+from metrics.estimation.measures import CellKey
+
+
+def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
+    """p-value of the permutation test of each judge and prompt, adjusted for all filters."""
+    raw = [row.permutation.p for row in rows]
+    adjusted = holm_adjust(raw, order_test_family(bias), bias.error_share)
+    return {
+        (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
+    }
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:
     """Headline and the sentence below it: judges with a significant position preference by
     permutation test."""
     options = bias.options
-    tests = option_test_rows(rows, bias)
-    adjusted = holm_adjust([row.tests["permutation"].p for row in tests], order_test_family(bias))
+    adjusted = option_p_values(bias, rows)
     significant = {
-        row.name: p
-        for row, p in zip(tests, adjusted, strict=True)
-        if p is not None and p < SIGNIFICANCE_LEVEL
+        bias.names[cell[0], cell[1]]: p for cell, p in adjusted.items() if p < SIGNIFICANCE_LEVEL
     }
-    tested = [p for p in adjusted if p is not None]
+    tested = list(adjusted)
     lead = (
         f"Each answer was shown once in each of {options} positions. "
         f"A judge without position bias picks every position in {share(1 / options, 0)} of its "

@@ -162,19 +162,27 @@ def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
 
 
 def order_tests_html(
-    rows: Sequence[OrderTestRow], names: dict[str, str], between: str, unit: str, family: int = 0
+    rows: Sequence[OrderTestRow],
+    names: dict[str, str],
+    between: str,
+    unit: str,
+    family: int = 0,
+    error_share: float = 1.0,
 ) -> Markup:
     """HTML table of adjusted p-values: one row per judge and prompt, one column per test; details
     in hover cards.
 
-    `family`: number of rows that a reader can see under any filter.
+    `family`: number of rows that a reader can see under any filter; `error_share`: the part of the
+    error rate that tests under this filter may use.
     """
     rows = [row for row in rows if row.n]
     if not rows:
         return empty_state(
             "Nothing to test yet.", "The tests need comparisons with usable replies in all orders."
         )
-    adjusted = {key: holm_adjust([row.tests[key].p for row in rows], family) for key in names}
+    adjusted = {
+        key: holm_adjust([row.tests[key].p for row in rows], family, error_share) for key in names
+    }
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
     columns: list[TableCell | str] = ["Row", TableCell(unit)]
     columns += [TableCell(between)] if between else []
@@ -198,7 +206,7 @@ def _p_html(test: OrderTest, adjusted: float | None) -> Markup:
         return fill('<span class="eh-mute"{}>{}</span>', tip, DASH)
     statistic = "" if test.statistic is None else f"{test.name}: {number(test.statistic, 2)}"
     df = f", {test.df} df" if test.df else ""
-    lines = [f"p {format_p(adjusted)} after Holm", f"p {format_p(test.p)} unadjusted"]
+    lines = [f"p {format_p(adjusted)} adjusted", f"p {format_p(test.p)} unadjusted"]
     lines += [statistic + df] if statistic else []
     lines += [test.note] if test.note else []
     tip = attributes({"data-tip": "\n".join(lines), "tabindex": "0"})

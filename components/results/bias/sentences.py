@@ -18,7 +18,8 @@ from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate
 
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""A preference is reported if its p-value, Holm-adjusted over all rows of the study, is lower."""
+"""A preference is reported if its p-value, adjusted for everything that a reader can select, is
+lower."""
 EVEN_ENTROPY: Final = 0.9
 """Entropy from which the shares of the positions look even; opposite preferences may still
 cancel."""
@@ -32,7 +33,9 @@ PREFERENCE_RULE: Final = (
     f"95{NARROW_SPACE}% interval of flips toward first minus flips toward second must also "
     "exclude 0. The test must also hold if all pairs without a verdict in both orders had "
     "flipped the other way. If models were selected in the filter, p is multiplied by the "
-    "number of possible selections. “Decides by position”: the order decides most pairs, and "
+    "number of possible selections. The tests of all filters together have an error rate of 5 %: "
+    "p is divided by 0.79 for whole rows, by 0.1 within a category or for selected models, and by "
+    "0.01 for both. “Decides by position”: the order decides most pairs, and "
     "three quarters of the flips go one way. “The order decides most pairs”: the whole "
     "interval of the order effect (disagreement between orders minus disagreement of repeats) "
     "is above 50 points. Without repeats, the interval of flips toward first minus flips "
@@ -190,7 +193,7 @@ def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
     tables = bias.counts.tables
     rows = list(dict.fromkeys(cell[:2] for cell in tables))
     pooled = [pool_order_tables(tables, [c for c in tables if c[:2] == row]) for row in rows]
-    return _adjust_leans(rows, pooled, bias.counts.alternatives, worst)
+    return _adjust_leans(rows, pooled, bias, False, worst)
 
 
 def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
@@ -207,19 +210,25 @@ def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
         for cell, table in bias.counts.tables.items()
         if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
     }
-    return _adjust_leans(list(tables), list(tables.values()), bias.counts.alternatives, worst)
+    return _adjust_leans(list(tables), list(tables.values()), bias, True, worst)
 
 
 def _adjust_leans(
-    cells: Sequence[CellKey], tables: Sequence[OrderTable], alternatives: int, worst: bool
+    cells: Sequence[CellKey],
+    tables: Sequence[OrderTable],
+    bias: Bias,
+    in_category: bool,
+    worst: bool,
 ) -> dict[CellKey, float]:
     """p-value of each cell, Holm-adjusted for all cells and for all sets of models that could be
-    selected; `worst`: as if all missing pairs contradicted the preference."""
+    selected, and divided by the part of the error rate that such tests may use; `worst`: as if all
+    missing pairs contradicted the preference."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip
     raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
     known = sum(p is not None for p in raw)
-    adjusted = holm_adjust(raw, known * alternatives)
+    share_of_error = bias.error_share_of(in_category)
+    adjusted = holm_adjust(raw, known * bias.counts.alternatives, share_of_error)
     return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
 
 

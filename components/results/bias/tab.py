@@ -20,6 +20,7 @@ from components.results.bias.bias_matrix import (
 )
 from components.results.bias.bias_report import position_table
 from components.results.bias.computed import Bias, load_bias
+from components.results.bias.entropy_split import entropy_split_html, load_entropy_split
 from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
 from components.results.bias.many_options import option_finding, show_slot_effects
 from components.results.bias.pair_tests import (
@@ -89,7 +90,8 @@ HOW_TESTS: Final = (
     "exact for pairs, "
     "999 draws among N options. LR: likelihood-ratio test of positions (or labels) in the choice "
     "model. Among N options the entropy is shown with the middle 95 % of its permutation values."
-    "\n\nHolm's step-down controls the family-wise error of each column over its rows."
+    "\n\nHolm's step-down controls the family-wise error of each column over its rows; p is "
+    "divided by the part of the 5 % that tests under the present filter may use (0.79 without one)."
 )
 HOW_UNRELATED: Final = (
     "The unrelated option is an answer to another item. Adding it increases N, and the grade of "
@@ -155,7 +157,9 @@ def draw_slots(filtered_study: FilteredStudy) -> Drawn:
 def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
     """The direction of flips, which only pairs have."""
     bias = load_bias(filtered_study)
-    return bias_view.flips_html(bias) if bias.options == 2 else None
+    if bias.options != 2:
+        return None
+    return bias_view.flips_html(bias) + entropy_split_html(bias, load_entropy_split(filtered_study))
 
 
 def draw_unrelated(filtered_study: FilteredStudy) -> Markup | None:
@@ -197,9 +201,11 @@ def draw_tests(filtered_study: FilteredStudy) -> Markup:
     bias = load_bias(filtered_study)
     if bias.options == 2:
         rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
-        return order_tests_html(rows, names, "First : second", "Pairs", order_test_family(bias))
-    rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
-    return order_tests_html(rows, names, ENTROPY_BAND_HEAD, "Choices", order_test_family(bias))
+        between, unit = "First : second", "Pairs"
+    else:
+        rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
+        between, unit = ENTROPY_BAND_HEAD, "Choices"
+    return order_tests_html(rows, names, between, unit, order_test_family(bias), bias.error_share)
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
@@ -229,6 +235,17 @@ MATRIX: Final = Panel(
     scale=19,
     in_report=has_judges,
     table=position_table,
+    json_keys=(
+        "position.*.*.consistency",
+        "position.*.*.entropy",
+        "position.*.*.fairness",
+        "position.*.*.first_share",
+        "position.*.*.position_term",
+        "position.*.*.accuracy",
+        "grade.*.*.grade",
+        "grade.*.*.choice",
+        "--by judge,prompt,category: by.*.*.*.position.*.*.consistency",
+    ),
 )
 SLOTS: Final = Panel(
     "slots",
@@ -239,6 +256,10 @@ SLOTS: Final = Panel(
     how=HOW_SLOTS,
     scale=10,
     in_report=lambda _: True,
+    json_keys=(
+        "position.*.*.first_share",
+        "position.*.*.slots",
+    ),
 )
 FLIPS: Final = Panel(
     "flips",
@@ -250,6 +271,14 @@ FLIPS: Final = Panel(
     how=HOW_FLIPS,
     visibility="shown",
     in_report=has_judges,
+    json_keys=(
+        "position.*.*.flips.toward_first",
+        "position.*.*.flips.toward_second",
+        "position.*.*.fairness",
+        "position.*.*.order_effect",
+        "position.*.*.entropy_noise",
+        "position.*.*.entropy_order",
+    ),
 )
 TESTS: Final = Panel(
     "tests",
@@ -258,6 +287,7 @@ TESTS: Final = Panel(
     "Could this be chance?",
     "p-values of the tests, Holm-adjusted over all rows, also those that the filter hides",
     how=HOW_TESTS,
+    json_keys=("position.*.*.tests.*.p",),
 )
 LABELS: Final = Panel(
     "labels",
@@ -266,6 +296,11 @@ LABELS: Final = Panel(
     "Position or label?",
     heading_changes=True,
     how=HOW_LABELS,
+    json_keys=(
+        "position.*.*.slot_effect",
+        "position.*.*.label_effect",
+        "places.*.*",
+    ),
 )
 UNRELATED: Final = Panel(
     "unrelated",
@@ -275,7 +310,18 @@ UNRELATED: Final = Panel(
     "difference of the grade on the same items, with the same number of options N",
     how=HOW_UNRELATED,
     visibility="hidden",
+    json_keys=("grade.*.*.grade",),
 )
 VIEW: Final = View(
-    NAME, (PanelGroup((MATRIX, SLOTS)), FLIPS, TESTS, LABELS, UNRELATED), finding, kpis
+    NAME,
+    (PanelGroup((MATRIX, SLOTS)), FLIPS, TESTS, LABELS, UNRELATED),
+    finding,
+    kpis,
+    json_keys=(
+        "position_pooled.consistency",
+        "position_pooled.noise_floor",
+        "position.*.*.fairness",
+        "position.*.*.accuracy",
+        "counts.by_status",
+    ),
 )

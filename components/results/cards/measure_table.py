@@ -168,7 +168,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
     if names:
         text = f"win rate that this judge gives {', '.join(names)} against other models"
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
-        text += _excess_text(card.own_excess)
+        text += _excess_text(card.own_excess) + _term_text(card.own_term)
         lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
     lines.append(
         _share_measure(
@@ -212,6 +212,14 @@ def _excess_text(excess: Estimate) -> str:
         return ""
     size = number(100 * excess.value, 1, signed=True)
     return f"; {size} points {interval(excess, 1, scale=100)} compared with the other judges"
+
+
+def _term_text(term: Estimate) -> str:
+    """Text on the own-family term of the rating model of all judges; empty if it is unknown."""
+    if term.value is None:
+        return ""
+    size = number(term.value, 2, signed=True)
+    return f"; own-family term of all judges {size} {interval(term, 2)} logits"
 
 
 def _consistency_description(card: ReportCard) -> str:

@@ -12,6 +12,10 @@ import pandas as pd
 
 from components.filtering.raters import Raters
 from components.html.format import lean_text, slot_name
+from components.results.bias.computed import Bias, load_bias
+from components.results.bias.many_options import option_p_values
+from components.results.bias.pair_tests import load_option_rows, order_test_family
+from components.results.bias.sentences import flip_leans
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.agreement.pairwise_agreement import (
     PEOPLE,
@@ -23,7 +27,6 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 from metrics.estimation.all_measures import estimate_all
 from metrics.estimation.intervals import (
-    holm_adjust,
     proportion,
     proportions,
     simultaneous_interval,
@@ -33,7 +36,6 @@ from metrics.estimation.intervals import (
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.label_effect import slot_and_label_effects
 from metrics.position.order_effect import order_effect
-from metrics.position.order_tables import build_order_tables
 from metrics.position.position_measures import (
     CONSISTENCY,
     flip_counts,
@@ -45,6 +47,7 @@ from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 from metrics.ratings.position_term import PositionModel, fit_position_model
 from metrics.win_rates.length_effects import LONGER_SHARE
 from metrics.win_rates.own_family_excess import own_family_excess
+from metrics.win_rates.self_preference import own_family_term
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import SEP
@@ -222,6 +225,14 @@ class ReportCard:
         return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
 
     @cached_property
+    def own_term(self) -> Estimate:
+        """Own-family term of a rating model of all judges, in logits."""
+        machine = self.raters.machines
+        if "family" not in machine:
+            return unknown_estimate(NO_FAMILY, "logit")
+        return own_family_term(machine)
+
+    @cached_property
     def categories(self) -> dict[str, Estimate]:
         got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
         return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
@@ -280,22 +291,26 @@ class ReportCard:
             "people": self.people.value,
             "stand_in_low": beside.low,
             "stand_in_high": beside.high,
-            "stand_in_reach": _farther_end(simultaneous_interval(advantage, self._cards, 0.9)),
+            "stand_in_reach": _farther_end(simultaneous_interval(advantage, self._tests, 0.9)),
             "longer": longer.value,
             "longer_low": longer.low,
             "others": self.same_as_others.value,
         }
 
-    @property
-    def _cards(self) -> int:
-        """Number of report cards in the study; a reader may look at each, so intervals are widened
-        for all."""
-        return max(len(self.raters.names), 1)
+    @cached_property
+    def _bias(self) -> Bias:
+        return load_bias(self.raters.filtered_study)
+
+    @cached_property
+    def _tests(self) -> float:
+        """Number of cards that a reader can look at, under every value of the filters in use,
+        divided by the part of the error rate that claims under such filters may use."""
+        return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with an interval that holds for all cards of the study together
+        """The estimate with an interval that holds for all cards and filters together
         (Bonferroni)."""
-        return simultaneous_interval(estimate, self._cards)
+        return simultaneous_interval(estimate, self._tests)
 
     def _label_low(self) -> float | None:
         """Distance from an even share to the nearer end of the interval of the label's share;
@@ -334,24 +349,24 @@ class ReportCard:
             "label": "" if label is None or not names else names[0] if label > 0.5 else names[-1],
         }
 
-    @cached_property
-    def _lean_p_values(self) -> dict[str, float | None]:
-        """For each rater, the p-value of the sign test by items, Holm-adjusted over all raters.
-
-        Pairs without a verdict in both orders are counted as flips against the preference.
-        """
-        tables = build_order_tables(row_selection.select_pairs(self.raters.machines), ["judge"])
-        p = holm_adjust([table.worst_case_lean().p for table in tables.values()])
-        return dict(zip((cell[0] for cell in tables), p, strict=True))
-
     def _position_preference(self) -> tuple[float | None, float | None]:
         """The p-value of the test that no position is preferred, and the share of the preferred
-        position."""
+        position.
+
+        The p-value is that of the position-bias view, so that card and view never contradict each
+        other.
+        """
+        cell = (self.judge, self.prompt)
         if not self.pairs:
-            return self.position_term[2], self.position_term[1].value
+            found = option_p_values(self._bias, load_option_rows(self.raters.filtered_study))
+            return found.get(cell), self.position_term[1].value
         first, second = self.flips["toward_first"], self.flips["toward_second"]
         total = first + second
-        return self._lean_p_values.get(self.rater), max(first, second) / total if total else None
+        lean = next(
+            (row for row in flip_leans(self._bias) if (row.judge, row.prompt) == cell), None
+        )
+        p = None if lean is None else max(lean.p, lean.worst_p or 0.0)
+        return p, max(first, second) / total if total else None
 
 
 def _complement(value: float | None) -> float | None:

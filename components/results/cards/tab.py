@@ -58,6 +58,17 @@ CARD: Final = Panel(
     extras=(Extra("print", "button", "Print or save as PDF", "eh-print"),),
     css="eh-panel eh-sheet",
     head_css="eh-filters eh-sheet-bar",
+    json_keys=(
+        "position.*.*.consistency",
+        "position.*.*.first_share",
+        "position.*.*.position_term",
+        "agreement.pairs.*.people.share",
+        "agreement.judges.*.*",
+        "position.*.*.accuracy",
+        "--by judge: by.*.length.longer",
+        "self_preference.against_outsiders.*.excess",
+        "self_preference.term",
+    ),
 )
 VIEW: Final = View(NAME, (CARD,), kpis=lambda _: EMPTY, bind=bind, report=report_cards)
 """Without a headline: the card has its own name and sentences."""

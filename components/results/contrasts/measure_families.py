@@ -13,11 +13,11 @@ from components.results.contrasts.point_measures import (
     PASS_RATE,
     RIGHT_BY_LABEL,
 )
-from metrics.agreement.majority_agreement import people_agreement_measure, people_kappa_measure
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.estimation.measures import GroupedFrame, Measure, MeasureTally, build_tally
-from metrics.position import position_measures, position_tallies
+from metrics.estimation.measures import Measure
+from metrics.position import position_measures
 from metrics.position.position_term_measure import FIRST_IF_EQUAL
+from metrics.summary import contrast_families
 from metrics.win_rates.length_effects import LONGER_SHARE
 from metrics.win_rates.win_rates import win_rate_measure
 
@@ -32,16 +32,6 @@ class ComparedMeasure:
     selection: Mapping[str, object] = field(default_factory=dict)
     """Filters for Inspect, besides the judge and prompt of the side."""
 
-
-def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
-    made = position_tallies.fairness_tally(evidence)
-    return build_tally(made.rows, -made.sums[:, 0], made.sums[:, -1])
-
-
-LEAN_MEASURE: Final = Measure(
-    "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
-)
-"""Flips toward the first minus flips toward the second: preference fairness times −1."""
 
 FLIPPED_SELECTION: Final = {"flipped": True}
 PEOPLE_SELECTION: Final = {"unlike": PEOPLE}
@@ -61,7 +51,7 @@ FIRST_SHARE: Final = ComparedMeasure(
 FLIP_LEAN: Final = ComparedMeasure(
     "Lean",
     "flips toward the answer shown first minus flips toward the second, % of pairs",
-    LEAN_MEASURE,
+    contrast_families.LEAN,
     FLIPPED_SELECTION,
 )
 HARD_FLIPS: Final = ComparedMeasure(
@@ -101,17 +91,17 @@ KNOWN_ACCURACY: Final = ComparedMeasure(
 SAME_AS_PEOPLE: Final = ComparedMeasure(
     "Same as people",
     "% of verdicts equal to the people's majority, ties included",
-    people_agreement_measure(),
+    contrast_families.AGREEMENT,
     PEOPLE_SELECTION,
 )
 DECISIVE_AGREEMENT: Final = ComparedMeasure(
     "Same as people, without ties",
     "% of verdicts equal to the people's majority where neither is a tie",
-    people_agreement_measure("drop"),
+    contrast_families.DECISIVE_AGREEMENT,
     PEOPLE_SELECTION,
 )
 KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
-    "κ with people, × 100", "0 is chance", people_kappa_measure(), PEOPLE_SELECTION
+    "κ with people, × 100", "0 is chance", contrast_families.KAPPA, PEOPLE_SELECTION
 )
 LONGER_PREFERENCE: Final = ComparedMeasure(
     "Picks the longer", "% of verdicts for the longer answer, ties left out", LONGER_SHARE
@@ -132,33 +122,31 @@ POINT_MEASURES: Final = (
 SINGLE_ANSWERS: Final = "Single answers"
 """Family of the measures of verdicts on single answers."""
 
+COMPARED: Final = (
+    CONSISTENCY,
+    FIRST_SHARE,
+    FLIP_LEAN,
+    HARD_FLIPS,
+    SOFT_FLIPS,
+    TIES,
+    ENTROPY,
+    POSITION_TERM,
+    NOISE_FLOOR,
+    KNOWN_ACCURACY,
+    SAME_AS_PEOPLE,
+    DECISIVE_AGREEMENT,
+    KAPPA_WITH_PEOPLE,
+    LONGER_PREFERENCE,
+)
 FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
-    "Behaviour": (
-        CONSISTENCY,
-        FIRST_SHARE,
-        FLIP_LEAN,
-        HARD_FLIPS,
-        TIES,
-        SAME_AS_PEOPLE,
-        KNOWN_ACCURACY,
-        LONGER_PREFERENCE,
-    ),
-    "Position": (
-        CONSISTENCY,
-        FIRST_SHARE,
-        POSITION_TERM,
-        FLIP_LEAN,
-        HARD_FLIPS,
-        SOFT_FLIPS,
-        ENTROPY,
-        NOISE_FLOOR,
-    ),
-    "Quality": (SAME_AS_PEOPLE, DECISIVE_AGREEMENT, KAPPA_WITH_PEOPLE, KNOWN_ACCURACY, CONSISTENCY),
-    "Win rates": (),
+    **{
+        name: tuple(one for measure in members for one in COMPARED if one.measure is measure)
+        for name, members in contrast_families.FAMILIES.items()
+    },
     SINGLE_ANSWERS: POINT_MEASURES,
 }
-"""The measures of each family. "Win rates" has one measure per model, built by
-`family_measures`."""
+"""The measures of each family, those of the summary. "Win rates" has one measure per model, built
+by `family_measures`."""
 
 CATEGORY_MEASURES: Final = {one.label: one for one in (*FAMILIES["Behaviour"], *POINT_MEASURES)}
 """Measures available by category and by item, by label."""

@@ -174,6 +174,7 @@ HEADLINE: Final = Panel(
     ),
     css="eh-title-row eh-sides",
     heading_row=True,
+    json_keys=("contrast_families.*.*.*.adjusted",),
 )
 FAMILY: Final = Panel(
     "contrasts",
@@ -184,6 +185,12 @@ FAMILY: Final = Panel(
     legend=wrap(INTERVAL_LEGEND),
     controls=(Control("family", "Family of measures", list(FAMILIES), state=family_state),),
     how=HOW_FAMILY,
+    json_keys=(
+        "contrast_families.*.*.*.raw",
+        "contrast_families.*.*.*.adjusted",
+        "contrast_families.*.*.*.left_value",
+        "contrast_families.*.*.*.right_value",
+    ),
 )
 CATEGORIES: Final = Panel(
     "categories",
@@ -203,6 +210,7 @@ CATEGORIES: Final = Panel(
     ),
     how=HOW_CATEGORIES,
     head_css="eh-panel-head eh-one-filter",
+    json_keys=("--by category: by.*.contrast_families.*.*.*.raw",),
 )
 ITEMS: Final = Panel(
     "items",
@@ -211,5 +219,10 @@ ITEMS: Final = Panel(
     ITEMS_TITLE,
     heading_changes=True,
 )
-VIEW: Final = View(NAME, (HEADLINE, FAMILY, PanelGroup((CATEGORIES, ITEMS))), kpis=lambda _: EMPTY)
+VIEW: Final = View(
+    NAME,
+    (HEADLINE, FAMILY, PanelGroup((CATEGORIES, ITEMS))),
+    kpis=lambda _: EMPTY,
+    json_keys=("contrast_families.*.*.*.adjusted",),
+)
 """The finding is a panel, as it depends on the two sides."""

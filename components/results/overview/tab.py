@@ -114,15 +114,33 @@ VIEW: Final = View(
     (
         PanelGroup(
             (
-                Panel("bias", draw_bias, (Body("bias", "eh-over-bias"),)),
                 Panel(
-                    "ranking", draw_ranking, (Body("ranking", "eh-over-ranking"),), how=HOLD_RULE
+                    "bias",
+                    draw_bias,
+                    (Body("bias", "eh-over-bias"),),
+                    json_keys=("position.*.*.flips.toward_first", "position.*.*.flips.flips"),
                 ),
-                Panel("people", draw_people, (Body("people", "eh-over-people"),)),
+                Panel(
+                    "ranking",
+                    draw_ranking,
+                    (Body("ranking", "eh-over-ranking"),),
+                    how=HOLD_RULE,
+                    json_keys=("ranks.*.place", "bradley_terry_by_order.*.*"),
+                ),
+                Panel(
+                    "people",
+                    draw_people,
+                    (Body("people", "eh-over-people"),),
+                    json_keys=(
+                        "agreement.pairs.*.people.share",
+                        "agreement.among_people.pair.share",
+                    ),
+                ),
             )
         ),
         Panel("advice", draw_advice, (Body("advice", "eh-over-advice"),), visibility="hidden"),
         Panel("exports", draw_exports, (Body("exports", "eh-over-exports"),)),
     ),
     finding,
+    json_keys=("position_pooled.consistency", "position_pooled.first_share", "counts.by_status"),
 )

@@ -21,6 +21,7 @@ from components.html.value_table import (
     value_table,
 )
 from components.results.pass_fail.computed import PassFailView
+from metrics.estimation.intervals import simultaneous_interval
 from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_text
 from metrics.labels.pass_fail import Confusion
 from studies.domain import Estimate
@@ -56,12 +57,24 @@ def pass_fail_finding(view: PassFailView) -> tuple[str, str]:
     if true.value is None:
         return title, f"The observed pass rate is {observed}. {_sentence(true.note)}"
     bounds = interval(true, 0, scale=100)
-    gap = 100 * ((rates.observed_pass_rate.value or 0.0) - true.value)
+    gap = (rates.observed_pass_rate.value or 0.0) - true.value
     lead = f"The true pass rate is **{share(true.value, 0)} {bounds}**, the observed one {observed}"
-    if abs(gap) < 1:
-        return title, f"{lead}."
+    if not is_pass_rate_wrong(view):
+        return title, f"{lead}: no significant difference."
     high = "high" if gap > 0 else "low"
-    return title, f"{lead}: the judge's pass rate is {number(abs(gap))} points too {high}."
+    return title, f"{lead}: the judge's pass rate is {number(100 * abs(gap))} points too {high}."
+
+
+def is_pass_rate_wrong(view: PassFailView) -> bool:
+    """Whether the observed pass rate lies outside the interval of the true one, adjusted for the
+    number of judges and prompts."""
+    if view.shown is None:
+        return False
+    observed = view.shown.rates.observed_pass_rate.value
+    true = simultaneous_interval(view.shown.true_pass_rate, len(view.results))
+    if observed is None or true.low is None or true.high is None:
+        return False
+    return not true.low <= observed <= true.high
 
 
 def _sentence(text: str) -> str:

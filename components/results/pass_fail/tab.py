@@ -93,6 +93,7 @@ AREAS: Final = Panel(
     heading_changes=True,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
+    json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
     "rates",
@@ -103,6 +104,13 @@ RATES: Final = Panel(
     how=HOW_RATES,
     scale=17,
     report=pass_fail_report.report_rates,
+    json_keys=(
+        "pass_fail.*.*.sensitivity",
+        "pass_fail.*.*.specificity",
+        "pass_fail.*.*.precision",
+        "pass_fail.*.*.youden",
+        "reliability.*.*",
+    ),
 )
 JUDGES: Final = Panel(
     "judges",
@@ -111,9 +119,18 @@ JUDGES: Final = Panel(
     "All judges",
     f"%, 95{NARROW_SPACE}% CI by item",
     visibility="hidden",
+    json_keys=(
+        "pass_fail.*.*.true_pass_rate",
+        "pass_fail.*.*.observed_pass_rate",
+        "pass_fail.*.*.kappa",
+    ),
 )
 ORDER: Final = Panel(
-    "order", draw_order, (Body("order", "eh-pass-order"),), "Does the order of the options matter?"
+    "order",
+    draw_order,
+    (Body("order", "eh-pass-order"),),
+    "Does the order of the options matter?",
+    json_keys=("option_order.*.*",),
 )
 PARTS_PANEL: Final = Panel(
     "pass_parts",
@@ -124,4 +141,15 @@ PARTS_PANEL: Final = Panel(
     visibility="hidden",
     report=report_parts,
 )
-VIEW: Final = View(NAME, (PanelGroup((AREAS, RATES)), PARTS_PANEL, JUDGES, ORDER), finding, kpis)
+VIEW: Final = View(
+    NAME,
+    (PanelGroup((AREAS, RATES)), PARTS_PANEL, JUDGES, ORDER),
+    finding,
+    kpis,
+    json_keys=(
+        "pass_fail.*.*.true_pass_rate",
+        "pass_fail.*.*.observed_pass_rate",
+        "pass_fail.*.*.agreement",
+        "pass_fail.*.*.unusable",
+    ),
+)

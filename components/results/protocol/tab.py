@@ -90,6 +90,10 @@ VISIT: Final = PanelGroup(
             blocks.draw_board,
             "VisIT-Bench: Elo leaderboard",
             f"online Elo, one pass in plan order, K-factor 4; {CI_TEXT} by item bootstrap",
+            json_keys=(
+                "protocol.leaderboard.*.elo",
+                "elo.*",
+            ),
         ),
         PanelGroup(
             (
@@ -105,6 +109,7 @@ VISIT: Final = PanelGroup(
                     "Parsing of the replies",
                     "replies whose verdict was found by the parsing rule, by the extraction "
                     "judge, or not at all",
+                    json_keys=("counts.by_status.*",),
                 ),
             )
         ),
@@ -113,6 +118,7 @@ VISIT: Final = PanelGroup(
             protocol_visit.show_skills,
             "Win rate by skill",
             f"% of head-to-heads won, ties count half; {CI_TEXT}",
+            json_keys=("--by category: by.*.win_rate.*",),
         ),
     ),
     row=False,
@@ -128,6 +134,11 @@ HEATMAP: Final = Panel(
     heading_changes=True,
     controls=(Control("score", "Score", tuple(protocol_grade.GRADE_MEASURES)),),
     how=HOW_COMPUTED["heatmap"],
+    json_keys=(
+        "grade.*.*.grade",
+        "grade.*.*.entropy",
+        "grade.*.*.choice",
+    ),
 )
 PUBLISHED_GRADES: Final = Panel(
     "grades_printed",
@@ -146,6 +157,10 @@ GRADE: Final = PanelGroup(
             blocks.draw_unrelated,
             "With and without an unrelated option",
             f"an unrelated option is an answer to another question; {CI_TEXT}",
+            json_keys=(
+                "grade.*.*.unrelated_share",
+                "grade.*.*.grade",
+            ),
         ),
         _panel(
             "reading",
@@ -159,6 +174,7 @@ GRADE: Final = PanelGroup(
             "Prompt 4: grades and contradictions",
             f"mean grade from 0 to 5; % of selections that did not have the highest grade; "
             f"{CI_TEXT}",
+            json_keys=("grade.*.*.contradictions",),
         ),
         PUBLISHED_GRADES,
     ),
@@ -179,6 +195,12 @@ CREATION: Final = Panel(
     ),
     how=HOW_COMPUTED["levels"],
     visibility="hidden",
+    json_keys=(
+        "reward.*",
+        "levels.*.*",
+        "factuality.*",
+        "creation.*.*",
+    ),
 )
 LABELS: Final = PanelGroup(
     (
@@ -187,6 +209,7 @@ LABELS: Final = PanelGroup(
             protocol_ratings.show_label_counts,
             "Five labels as given",
             "A = the answer shown first; without position bias, the counts are symmetric",
+            json_keys=("levels.*.*",),
         ),
     ),
     row=False,
@@ -211,6 +234,10 @@ PEOPLE: Final = PanelGroup(
             "MAE: mean absolute error on levels −2 to 2; Consistency: % of scores within one "
             "level of people; "
             f"{CI_TEXT}",
+            json_keys=(
+                "agreement.alignment.*.*.*.mae",
+                "agreement.alignment.*.*.*.consistency",
+            ),
         ),
         PUBLISHED_CREATION,
     ),
@@ -226,12 +253,20 @@ GAMES: Final = PanelGroup(
             protocol_games.show_win_rates,
             "Adjusted win rate",
             f"(wins + ties/2) / all pairs, in %; {CI_TEXT} by items",
+            json_keys=(
+                "win_rate.*",
+                "protocol.win_rate.*",
+            ),
         ),
         _panel(
             "conflicts",
             blocks.draw_conflicts,
             "Conflicts between the two games (orders) of a pair",
             "number of pairs judged in both orders, by result",
+            json_keys=(
+                "position.*.*.flips.first_twice",
+                "position.*.*.flips.second_twice",
+            ),
         ),
     ),
     row=False,
@@ -246,6 +281,7 @@ RATINGS: Final = PanelGroup(
             protocol_ratings.show_ratings,
             "Single ratings",
             f"mean over items of each model's rating from 1 to 10; {CI_TEXT}",
+            json_keys=("ratings.*",),
         ),
     ),
     row=False,
@@ -279,4 +315,11 @@ VIEW: Final = View(
     blocks.protocol_finding,
     blocks.show_kpis,
     bind=bind,
+    json_keys=(
+        "elo.*",
+        "grade.*.*.grade",
+        "reward.*",
+        "win_rate.*",
+        "ratings.*",
+    ),
 )

@@ -13,9 +13,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, machine_rows
 from components.filtering.memo import memoise_by_study
 from metrics.estimation import row_selection
-from metrics.ratings.battles import BATTLE_COLUMNS
 from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 from metrics.ratings.online_elo import EloResult, compute_elo
+from metrics.ratings.rating_by_order import largest_leaderboard, leaderboards_by_order
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
 
@@ -82,7 +82,9 @@ def compute_ranking(
     pairs = machine_pairs(rows)
     if pairs.empty:
         return Ranking([])
-    one, two = _boards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
+    one, two = (
+        leaderboards_by_order(machine_pairs(verdicts)) if verdicts is not None else (None, None)
+    )
     return Ranking(
         fit_leaderboards(pairs),
         win_rate(pairs),
@@ -90,32 +92,13 @@ def compute_ranking(
         pairs,
         one,
         two,
-        _largest_board(votes[votes["options"] == 2]) if votes is not None else None,
+        largest_leaderboard(votes[votes["options"] == 2]) if votes is not None else None,
         tuple(sorted(str(name) for name in pairs["judge"].unique())),
     )
 
 
 def machine_pairs(frame: pd.DataFrame) -> pd.DataFrame:
     return row_selection.select_pairs(machine_rows(frame))
-
-
-def _boards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Two leaderboards: from the order that the plan lists first for each pair, and from the other
-    order.
-
-    None for an order that was not judged.
-    """
-    columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
-    pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
-    case, cases = row_selection.group_codes(pairs, ["comparison"])
-    listed = pairs["shown"].iloc[row_selection.first_rows(case, cases)]
-    first = pairs["shown"].isin(listed)
-    return _largest_board(pairs[first]), _largest_board(pairs[~first])
-
-
-def _largest_board(pairs: pd.DataFrame) -> Leaderboard | None:
-    boards = fit_leaderboards(pairs) if len(pairs) else []
-    return boards[0] if boards and len(boards[0].names) > 1 else None
 
 
 @memoise_by_study

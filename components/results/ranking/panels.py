@@ -9,11 +9,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
+import pandas as pd
+
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.forest_cells import Axis, axis_html
-from components.html.format import count, interval, number, share
+from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import (
     LeaderRow,
@@ -26,11 +28,17 @@ from components.html.panel import (
 )
 from components.results.bias.sentences import join_names
 from components.results.ranking.computed import Ranking
-from metrics.estimation.power import battles_to_separate
+from metrics.estimation.power import E_VALUE_THRESHOLD, battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloResult
+from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
+MAX_EVIDENCE: Final = 4
+"""Number of neighbours whose e-values are shown."""
+MAX_EVIDENCE_ROWS: Final = 300_000
+"""Largest number of judgements for which e-values are computed on the page."""
+MAX_E_VALUE: Final = 1_000_000
 NO_PAIRS_HTML: Final = empty_state(
     "No pairs here.", "Ratings and head-to-heads need pairwise comparisons."
 )
@@ -94,6 +102,30 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 
 
 # ------------------------------------------------------------------ one order or both
+
+
+def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
+    """HTML sentence on the e-values of the highest neighbours; empty for very large studies."""
+    if ranking.board is None or len(rows) > MAX_EVIDENCE_ROWS:
+        return EMPTY
+    found = neighbour_evidence(rows, ranking.board.names, MAX_EVIDENCE)
+    if not found:
+        return EMPTY
+    parts = [
+        f"{one.above} wins {count(one.won)} of {count(one.votes, 'item')} against {one.below} "
+        f"(e-value {_e_value_text(one.e_value)})"
+        for one in found
+    ]
+    text = (
+        f"Evidence that may be checked at any time: {'; '.join(parts)}. From an e-value of "
+        f"{E_VALUE_THRESHOLD} on, a run may be stopped because of a pair chosen in advance "
+        f"(error at most 5{NARROW_SPACE}%)."
+    )
+    return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
+
+
+def _e_value_text(value: float) -> str:
+    return number(value, 1) if value < MAX_E_VALUE else f"over {count(MAX_E_VALUE)}"
 
 
 def order_comparison_html(ranking: Ranking) -> Markup:

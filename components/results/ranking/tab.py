@@ -67,7 +67,8 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 def draw_board(filtered_study: FilteredStudy) -> Drawn:
     ranking = load_ranking(filtered_study)
     heading = board_heading(ranking, rule_clause(filtered_study))
-    return Drawn({"leaders": panels.leaderboard_html(ranking)}, heading)
+    evidence = panels.evidence_html(filtered_study.machines, ranking)
+    return Drawn({"leaders": panels.leaderboard_html(ranking) + evidence}, heading)
 
 
 def draw_curves(filtered_study: FilteredStudy, curves: str) -> Drawn:
@@ -138,6 +139,14 @@ BOARD: Final = Panel(
     how=HOW_RANKING,
     in_report=ranking_report.has_pairs,
     table=ranking_report.ranking_table,
+    json_keys=(
+        "bradley_terry.*",
+        "ranks.*.place",
+        "gaps.*.*",
+        "win_rate.*",
+        "planning.*.e_value",
+        "protocol.bradley_terry.*",
+    ),
 )
 ELO: Final = Panel(
     "curves",
@@ -149,6 +158,10 @@ ELO: Final = Panel(
     how=HOW_ELO,
     scale=29,
     in_report=ranking_report.has_pairs,
+    json_keys=(
+        "elo.*",
+        "protocol.elo.*",
+    ),
 )
 HEAD_TO_HEAD: Final = Panel(
     "head_to_head",
@@ -159,6 +172,10 @@ HEAD_TO_HEAD: Final = Panel(
     how=HOW_HEAD_TO_HEAD,
     scale=20,
     in_report=ranking_report.has_pairs,
+    json_keys=(
+        "head_to_head.*.*",
+        "protocol.head_to_head.*.*",
+    ),
 )
 ORDERS: Final = Panel(
     "orders",
@@ -169,6 +186,11 @@ ORDERS: Final = Panel(
     f"95{NARROW_SPACE}% CI of the rating from both orders",
     ORDER_KEYS,
     how=HOW_ORDERS,
+    json_keys=(
+        "bradley_terry_by_order.first.*",
+        "bradley_terry_by_order.second.*",
+        "bradley_terry.*",
+    ),
 )
 POINTS: Final = Panel(
     "point_ranking",
@@ -194,4 +216,9 @@ VIEW: Final = View(
     (PAIRS, POINTS),
     finding,
     report=ranking_report.report_headline,
+    json_keys=(
+        "gaps.*.*",
+        "planning.*.battles_needed",
+        "position_pooled.consistency",
+    ),
 )

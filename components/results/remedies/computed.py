@@ -13,7 +13,7 @@ from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.order_identity import OrderPatterns, order_patterns
 from metrics.remedies.recommendation import PriceGain, Recommendation
 from metrics.remedies.remedy_study import RemedyStudy, study_remedies
-from metrics.remedies.risk_coverage import CoveragePoint, graded_curve, votes_curve
+from metrics.remedies.risk_coverage import CoveragePoint
 from metrics.remedies.rule_names import join_names
 from metrics.remedies.rule_table import RuleEstimate
 from metrics.summary.remedy_section import RemedyInputs, rule_cost
@@ -122,18 +122,18 @@ class RemedyView:
         votes of a jury."""
         if self.cell is None:
             return [], ""
-        points = graded_curve(self.study.grid, self.cell)
-        if points:
+        points = self.study.risk_curve(self.cell)
+        if self.study.has_graded_curve(self.cell):
             return points, (
                 "from right to left, a verdict counts only if the mean score of both orders "
                 "reaches a higher margin; else undecided"
             )
-        panel = [self.cell, *self.study.partners(self.cell)[:2]]
+        panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:
             caption = "right: a win and a tie decide; left: both orders must name the same winner"
-            return votes_curve(self.study.grid, panel), caption
+            return points, caption
         names = join_names([self.study.cells[cell][0] for cell in panel])
-        return votes_curve(self.study.grid, panel), (
+        return points, (
             f"{names} in both orders give {2 * len(panel)} votes; from right to left, the winner "
             f"must lead by 1 to {2 * len(panel)} votes, else undecided"
         )

@@ -163,7 +163,14 @@ def draw_lower(filtered: FilteredStudy) -> Markup:
 
 
 RECOMMENDATION: Final = Panel(
-    "recommendation", draw_recommendation, (Body("recommendation", "eh-remedy-advice"),), css=""
+    "recommendation",
+    draw_recommendation,
+    (Body("recommendation", "eh-remedy-advice"),),
+    css="",
+    json_keys=(
+        "remedies.recommendations.*.*.gain",
+        "remedies.rules.*.*.single.agreement",
+    ),
 )
 BUDGET: Final = Panel(
     "budget_plan",
@@ -189,9 +196,23 @@ FRONTIER: Final = Panel(
     legend=KEYS,
     controls=(Control("cost", "Cost", [CALLS, DOLLARS]),),
     scale=9,
+    json_keys=(
+        "remedies.rules.*.*.*.agreement",
+        "remedies.rules.*.*.*.dollars",
+        "remedies.juries.*.*.agreement",
+    ),
 )
 RISK: Final = Panel(
-    "risk", draw_risk, (Body("risk", "eh-risk"),), RISK_TITLE, heading_changes=True, scale=5
+    "risk",
+    draw_risk,
+    (Body("risk", "eh-risk"),),
+    RISK_TITLE,
+    heading_changes=True,
+    scale=5,
+    json_keys=(
+        "remedies.risk.*.*.*.right_when_decided",
+        "remedies.risk.*.*.*.decided",
+    ),
 )
 RULES: Final = Panel(
     "rules",
@@ -201,8 +222,23 @@ RULES: Final = Panel(
     heading_changes=True,
     how=HOW_RULES,
     table=remedies_table,
+    json_keys=(
+        "remedies.rules.*.*.*.agreement",
+        "remedies.rules.*.*.*.adjusted",
+        "remedies.rules.*.*.*.decided",
+        "remedies.juries.*.*.agreement",
+    ),
 )
-LOWER: Final = Panel("lower", draw_lower, (Body("lower", "eh-remedy-lower"),), css="")
+LOWER: Final = Panel(
+    "lower",
+    draw_lower,
+    (Body("lower", "eh-remedy-lower"),),
+    css="",
+    json_keys=(
+        "remedies.identity.*.*.same_right",
+        "remedies.identity.*.*.gain",
+    ),
+)
 POINTS: Final = Panel(
     "point_remedies",
     point_remedies_panel.point_remedies_html,
@@ -234,4 +270,5 @@ VIEW: Final = View(
     finding,
     kpis=lambda _: EMPTY,
     report=remedies_report,
+    json_keys=("remedies.recommendations.*.*.gain",),
 )

@@ -136,6 +136,10 @@ class Panel:
     """A panel that only the report file has."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
     """The numbers of the panel as a table for a paper."""
+    json_keys: tuple[str, ...] = ()
+    """Paths of the panel's numbers in the output of `python -m metrics --json`, with * for names of
+    judges, prompts, models and people; the main one first. Empty only for a panel without measured
+    numbers (`tests/components/results/test_json_keys.py` lists these)."""
 
     @property
     def heading_name(self) -> str:
@@ -199,6 +203,8 @@ class View:
     """Connects the events of the view's extras; takes the built ViewParts."""
     report: Callable[[FilteredStudy], Markup] | None = None
     """Part of the report before those of the panels."""
+    json_keys: tuple[str, ...] = ()
+    """Paths of the headline's and the key figures' numbers, as in `Panel.json_keys`."""
     panels: tuple[Panel, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -94,6 +94,7 @@ def _build_layout(parts: ViewParts, layout: Iterable[Panel | PanelGroup]) -> Non
 def _build_panel(parts: ViewParts, panel: Panel) -> None:
     if not panel.css:
         _build_bodies(parts, panel.bodies)
+        _build_notes(panel)
         return
     visible = panel.visibility != "hidden"
     if panel.heading_row:
@@ -108,10 +109,15 @@ def _build_panel(parts: ViewParts, panel: Panel) -> None:
             ClickableHTML(panel.legend)
         _build_extras(parts, (one for one in panel.extras if one.kind == "text"))
         _build_bodies(parts, panel.bodies)
-        if panel.how:
-            ClickableHTML(how_computed(panel.how))
+        _build_notes(panel)
     if panel.visibility != "always":
         parts.components[panel.frame_name] = frame
+
+
+def _build_notes(panel: Panel) -> None:
+    """The folded text below a panel: its method, and the keys of its numbers in the JSON."""
+    if panel.how or panel.json_keys:
+        ClickableHTML(how_computed(panel.how, panel.json_keys))
 
 
 def _build_heading(parts: ViewParts, panel: Panel) -> None:

@@ -4,11 +4,7 @@ rates."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final
-
-import numpy as np
-import pandas as pd
 
 from components.charts.figure_parts import (
     Figure,
@@ -32,96 +28,18 @@ from components.html.value_table import (
     value_cell,
     value_table,
 )
-from metrics.estimation.intervals import proportions, student_t_quantile
 from metrics.estimation.row_selection import (
-    item_codes,
     people_mask,
     select_pairs,
-    select_picks,
     select_rows,
 )
-from metrics.win_rates.length_effects import LENGTH_RIDGE, fit_logit, length_controlled_win_rates
+from metrics.win_rates.length_bins import LengthBin, LengthEffect, length_effect
+from metrics.win_rates.length_effects import length_controlled_win_rates
 from metrics.win_rates.win_rates import head_to_head, win_rate
 from studies.domain import Estimate
-from studies.frames.frame import TIE
 
-LENGTH_BIN_EDGES: Final = (-math.inf, -1.5, -0.9, -0.5, -0.17, 0.17, 0.5, 0.9, 1.5, math.inf)
-"""Bin edges of log2(length of an answer / length of the other), the same for all judges."""
 MIN_ITEMS: Final = 5
 NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts."
-
-
-@dataclass(frozen=True, slots=True)
-class LengthBin:
-    """One bin of length ratios, with the share of its answers that won."""
-
-    ratio: float
-    """Mean of log2(length of the answer / length of the other answer)."""
-    win_rate: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class LengthEffect:
-    """Effect of length on winning, for judges or for people: bins for the chart, odds ratio for the
-    text."""
-
-    bins: tuple[LengthBin, ...]
-    odds_ratio: Estimate
-    """Factor by which the odds of winning change when the length doubles."""
-
-
-def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
-    """Length effect of the verdicts in a frame; None if lengths are not recorded.
-
-    Every verdict counts for both of its answers, so the bins are symmetric. The model is logit
-    P(win) = β·log2(ratio) without intercept: answers of equal length have equal chances.
-    """
-    rows = select_pairs(select_picks(frame))
-    if rows.empty or "length_0" not in rows or "length_1" not in rows:
-        return None
-    rows = select_rows(rows, (rows["length_0"] > 0) & (rows["length_1"] > 0))
-    if rows.empty:
-        return None
-    ratio = np.log2(rows["length_0"].to_numpy(float) / rows["length_1"].to_numpy(float))
-    pick = rows["pick"].to_numpy()
-    won = np.where(pick == TIE, 0.5, pick == 0).astype(np.float64)
-    item = item_codes(rows)
-    return LengthEffect(_length_bins(ratio, won, item), _odds_ratio(ratio, won, item))
-
-
-def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """The bins, computed one at a time so that millions of verdicts need not be stored twice."""
-    own, other = (
-        np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
-    )
-    items, made = int(item.max()) + 1, []
-    for code in range(len(LENGTH_BIN_EDGES) - 1):
-        mine, its = own == code, other == code
-        if not mine.any() and not its.any():
-            continue
-        middle = float(np.concatenate([ratio[mine], -ratio[its]]).mean())
-        wins = np.bincount(item[mine], won[mine], items) + np.bincount(
-            item[its], 1 - won[its], items
-        )
-        n = np.bincount(item[mine], minlength=items) + np.bincount(item[its], minlength=items)
-        one = np.zeros(items, np.int64)
-        made.append(
-            LengthBin(middle, proportions(wins.astype(np.float64), n.astype(np.float64), one, 1)[0])
-        )
-    return tuple(made)
-
-
-def _odds_ratio(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> Estimate:
-    if np.ptp(ratio) == 0:
-        return Estimate(None, note="all answers are equally long")
-    beta, covariance, items = fit_logit(ratio[:, None], won, item, np.array([LENGTH_RIDGE]))
-    method = "logistic regression on log2 of the length ratio, sandwich standard error by item"
-    slope = float(beta[0])
-    if items < 2:
-        return Estimate(math.exp(slope), None, None, len(won), items, "odds ratio", 0.95, method)
-    half = float(student_t_quantile(items)) * math.sqrt(max(float(covariance[0, 0]), 0.0))
-    low, high = math.exp(min(slope - half, 50.0)), math.exp(min(slope + half, 50.0))
-    return Estimate(math.exp(slope), low, high, len(won), items, "odds ratio", 0.95, method)
 
 
 @memoise_by_study

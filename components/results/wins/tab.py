@@ -136,6 +136,11 @@ RATES: Final = Panel(
     "bounds for missing verdicts",
     how=HOW_WINS,
     table=wins_table,
+    json_keys=(
+        "win_rate.*",
+        "bounds.*",
+        "protocol.win_rate.*",
+    ),
 )
 MATRIX: Final = Panel(
     "rate_matrix",
@@ -149,6 +154,10 @@ MATRIX: Final = Panel(
     ),
     how=HOW_MATRIX,
     scale=19,
+    json_keys=(
+        "--by category: by.*.win_rate.*",
+        "people_gaps.*",
+    ),
 )
 LENGTH: Final = Panel(
     "length",
@@ -167,6 +176,12 @@ LENGTH: Final = Panel(
     how=HOW_LENGTH,
     scale=10,
     visibility="shown",
+    json_keys=(
+        "length.judges.bins.*.win_rate",
+        "length.judges.odds_ratio",
+        "people_length.bins.*.win_rate",
+        "people_length.odds_ratio",
+    ),
 )
 CONTROLLED: Final = Panel(
     "controlled",
@@ -176,6 +191,7 @@ CONTROLLED: Final = Panel(
     "win rate as observed, and as if both answers were equally long; length need not be the cause",
     how=HOW_CONTROLLED,
     visibility="shown",
+    json_keys=("length.controlled.*",),
 )
 TIES: Final = Panel(
     "ties",
@@ -184,9 +200,14 @@ TIES: Final = Panel(
     "Ties",
     f"% of verdicts that are ties, 95{NARROW_SPACE}% CI by items",
     visibility="shown",
+    json_keys=("position.*.*.tie_rate",),
 )
 LEVELS: Final = Panel(
-    "levels", wins_view.show_levels, (Body("levels", "eh-levels", clickable=True),), css=""
+    "levels",
+    wins_view.show_levels,
+    (Body("levels", "eh-levels", clickable=True),),
+    css="",
+    json_keys=("levels.*.*",),
 )
 PRECISION: Final = Panel(
     "precision",
@@ -196,6 +217,10 @@ PRECISION: Final = Panel(
     "by how much additional items, judges, prompts or repeats would narrow the interval",
     how=HOW_PRECISION,
     visibility="shown",
+    json_keys=(
+        "precision.*.variance_shares.*",
+        "precision.*.narrowing.*",
+    ),
 )
 JURY: Final = Panel(
     "jury",
@@ -205,6 +230,13 @@ JURY: Final = Panel(
     "other ways to count",
     how=HOW_JURY,
     visibility="shown",
+    json_keys=(
+        "jury.win_rate.*",
+        "jury.bounds.*",
+        "jury.coverage",
+        "jury.effective_judges",
+        "tie_models.*.strength.*",
+    ),
 )
 VIEW: Final = View(
     NAME,
@@ -217,4 +249,10 @@ VIEW: Final = View(
     ),
     finding,
     kpis,
+    json_keys=(
+        "win_rate.*",
+        "position_pooled.tie_rate",
+        "people_gaps.*",
+        "length.longer",
+    ),
 )

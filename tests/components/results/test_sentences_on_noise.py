@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter
+from components.filtering.raters import Raters
 from components.results.bias.computed import (
+    ERROR_SHARES,
     Bias,
     BiasCounts,
     bias_from_frame,
     count_alternatives,
+    load_bias,
 )
 from components.results.bias.pair_tests import order_test_family
 from components.results.bias.sentences import (
@@ -20,12 +24,15 @@ from components.results.bias.sentences import (
     low_consistency_warning,
     random_consistency,
 )
+from components.results.cards.report_card import ReportCard
 from components.results.ranking import sentences as ranking_sentences
 from components.results.wins import sentences as wins_sentences
 from metrics.ratings.bradley_terry import fit_leaderboards
 from studies.domain import Estimate
+from studies.store.store import Store
 from tests.metrics.frames import build, pair
 from tests.page_words import says
+from tests.voted_studies import save
 
 COIN_WITH_TIES = ("tie", 0, 1)
 
@@ -118,7 +125,7 @@ def test_a_filter_does_not_shrink_the_family():
     counts = BiasCounts(build(rows))
     whole = {row.judge: row.p for row in flip_leans(Bias(counts))}
     (alone,) = flip_leans(Bias(counts, Filter(judge="leans")))
-    assert alone.p == whole["leans"] == pytest.approx(4 * 2 / 2**9)
+    assert alone.p == whole["leans"] == pytest.approx(4 * 2 / 2**9 / 0.79)
 
 
 @pytest.mark.extra
@@ -172,7 +179,7 @@ def test_a_choice_of_models_multiplies_p_by_the_number_of_such_choices():
     assert count_alternatives(frame, chosen) == 6  # pairs of four models
     counts = BiasCounts(chosen.apply(frame), count_alternatives(frame, chosen))
     (row,) = flip_leans(Bias(counts, chosen))
-    assert row.p == pytest.approx(6 * 2 / 2**8)
+    assert row.p == pytest.approx(6 * 2 / 2**8 / 0.1)
 
 
 def test_the_table_of_tests_is_adjusted_over_all_rows_whatever_the_filter():
@@ -198,3 +205,26 @@ def test_repeats_without_an_order_effect_are_not_laid_to_the_order():
         (row,) = flip_leans(bias_from_frame(build(rows)))
         decided += row.order_decides or row.order_effect.low > 0
     assert decided <= 2
+
+
+def test_all_filters_together_have_one_error_rate():
+    assert sum(ERROR_SHARES.values()) == pytest.approx(1)
+    counts = BiasCounts(null_study(1))
+    assert Bias(counts).error_share == 0.79
+    assert Bias(counts, Filter(category="c1")).error_share == 0.1
+
+
+def test_a_card_uses_the_p_value_of_the_position_view(tmp_path):
+    rows = [(f"q{k}", "j", "p", shown, "a" if k > 12 else shown[0], 2)
+            for k in range(40) for shown in (("a", "b"), ("b", "a"))]  # fmt: skip
+    store = Store(tmp_path / "store.db")
+    save(store, "s", rows, categories={f"q{k}": f"c{k % 4}" for k in range(40)})
+    for chosen in (Filter(), Filter(category="c1")):
+        view = FilteredStudy(store, "s", chosen)
+        (lean,) = flip_leans(load_bias(view))
+        facts = ReportCard(Raters(view), "j").facts
+        assert facts["lean_p"] == pytest.approx(max(lean.p, lean.worst_p or 0))
+    # 13 flips of 40, all to the first: 2/2^13, one row.
+    whole = ReportCard(Raters(FilteredStudy(store, "s")), "j").facts["lean_p"]
+    assert whole == pytest.approx(2 / 2**13 / 0.79)
+    store.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from components.run.live_figures import LiveStudies, LiveStudy
+from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
+from components.run.status_html import stopping_note
+from metrics.estimation.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import first_share
 from metrics.ratings.online_elo import elo_table
 from studies.store.store import Store
@@ -154,4 +156,22 @@ def test_people_alone_are_shown_until_the_first_judge_speaks(tmp_path):
     assert (view.figures().rows, view.elo.ratings["x"] > 1000) == (2, True)
     dripping.upto = 48
     assert view.figures().rows == 24
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("wins", "n", "pieces"),
+    [(60, 100, ("60.0", "43.4, 75.1", "when")), (70, 100, ("70.0", "53.7, 83.4", "now"))],
+)
+def test_the_note_on_stopping_uses_bounds_valid_at_every_look(wins, n, pieces):
+    figures = LiveFigures(0, NO_VERDICT, 2, None, None, None, confidence_sequence(wins, n))
+    assert says(stopping_note(figures), *pieces)
+
+
+def test_live_win_rates_have_bounds_valid_at_every_look(tmp_path):
+    store = voted(tmp_path)
+    drawn = LiveStudy(store, "judges and people").figures().wins_figure["table"]["rows"]
+    want = confidence_sequence(12, 12)
+    (line,) = [row for row in drawn if row[0] == "x"]
+    assert line[2:5] == pytest.approx([1.0, want.low, want.high])
     store.close()

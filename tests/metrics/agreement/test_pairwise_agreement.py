@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.agreement import agreement_coefficients
 from metrics.agreement import pairwise_agreement as c
 from metrics.agreement.judge_as_annotator import judges_as_annotators
 from metrics.estimation.contrasts import paired_contrasts
@@ -16,6 +15,7 @@ from metrics.estimation.row_selection import people_mask, select_rows
 from metrics.position.position_term_measure import FIRST_IF_EQUAL, POSITION_TERM
 from metrics.ratings.conditional_logit import verdict_t_quantile
 from metrics.ratings.position_term import position_term
+from tests.metrics import reference_coefficients
 from tests.metrics.frames import build, pair, patterns, prd
 from tests.samples import sample
 
@@ -39,8 +39,8 @@ def test_kappa_and_alpha_are_those_of_the_plain_formulas(said):
     got = c.pair_agreement(first, second, np.arange(len(said)))
     assert got.share.value == pytest.approx((first == second).mean())
     for mine, theirs in (
-        (got.kappa.value, agreement_coefficients.cohen_kappa(first, second).kappa),
-        (got.alpha.value, agreement_coefficients.krippendorff_alpha([first, second])),
+        (got.kappa.value, reference_coefficients.cohen_kappa(first, second).kappa),
+        (got.alpha.value, reference_coefficients.krippendorff_alpha([first, second])),
     ):
         assert (mine is None) == (theirs is None)
         assert mine is None or mine == pytest.approx(theirs, abs=1e-9)
@@ -186,7 +186,7 @@ def test_alpha_gives_every_vote_the_same_weight():
             ratings[voter, case] = pick = int(draw.random() > share)
             rows.append(vote(f"q{case}", f"v{voter:02}", pick))
     got = c.agreement_among_people(build(rows)).pair.alpha
-    assert got.value == pytest.approx(agreement_coefficients.krippendorff_alpha(ratings))
+    assert got.value == pytest.approx(reference_coefficients.krippendorff_alpha(ratings))
     assert got.value == pytest.approx(0.525, abs=5e-4)
 
 

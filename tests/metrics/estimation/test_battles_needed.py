@@ -6,10 +6,19 @@ import math
 
 import pytest
 
-from metrics.estimation.power import battles_needed, battles_to_separate, expected_win_share
+from metrics.estimation.power import battles_needed, battles_to_separate
 from studies.domain import Estimate
 
 ELO = 400 / math.log(10)
+
+
+def expected_win_share(elo: float) -> float:
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+@pytest.mark.parametrize(("gap", "n"), [(10, 9478), (20, 2372), (50, 382), (100, 98), (200, 27)])
+def test_decisive_battles_to_tell_an_elo_gap(gap, n):
+    assert battles_needed(expected_win_share(gap)) == n
 
 
 def gap_after(n: int, elo: float) -> Estimate:

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metrics.estimation.intervals import (
-    bootstrap_statistic,
-    clopper_pearson_bounds,
     draw_item_weights,
-    has_few_items,
+    holm_adjust,
     jackknife_estimate,
     max_t_quantile,
     mean_estimate,
     paired_difference,
     proportion,
+    simultaneous_interval,
     t_quantile_from_normal,
     unknown_estimate,
     wilson_bounds,
@@ -33,13 +32,6 @@ from metrics.estimation.measures import first_over_last
 )
 def test_plain_wilson_gives_the_published_bounds(successes, n, low, high):
     assert wilson_bounds(successes, n) == pytest.approx((low, high), abs=1e-6)
-
-
-def test_clopper_pearson_gives_the_published_bounds():
-    assert clopper_pearson_bounds(7, 10) == pytest.approx((0.347547, 0.933260), abs=1e-6)
-    assert clopper_pearson_bounds(60, 100) == pytest.approx((0.497209, 0.696705), abs=1e-6)
-    assert clopper_pearson_bounds(0, 10)[0] == 0
-    assert clopper_pearson_bounds(10, 10)[1] == 1
 
 
 def bounds(share: float, n: float) -> tuple[float, float]:
@@ -102,11 +94,10 @@ def test_values_between_0_and_1_have_their_variance_estimated():
     assert (got.low, got.high) == pytest.approx(bounds(0.5, n_eff), abs=1e-6)
 
 
-def test_fewer_than_five_items_are_noted_and_flagged():
+def test_fewer_than_five_items_are_noted():
     got = proportion([1, 0, 1, 1], range(4))
-    assert got.note == "few items" and has_few_items(got)
-    assert not has_few_items(proportion([1, 0, 1, 1, 0], range(5)))
-    assert not has_few_items(unknown_estimate("nothing"))
+    assert got.note == "few items"
+    assert proportion([1, 0, 1, 1, 0], range(5)).note == ""
 
 
 def test_one_item_has_a_value_and_no_interval():
@@ -151,7 +142,7 @@ def test_simulated_clusters_show_the_design_effect_of_the_reference():
         p = 1 / (1 + np.exp(-rng.normal(0, 1, 200)))
         y = rng.random((200, 10)) < p[:, None]
         sums = np.stack([y.sum(axis=1), np.full(200, 10.0)], axis=1)
-        draws = bootstrap_statistic(sums, first_over_last, rng, 400)
+        draws = first_over_last(draw_item_weights(200, 400, rng) @ sums)
         ratios.append(draws.var(ddof=1) / (y.mean() * (1 - y.mean()) / 2000))
     assert np.mean(ratios) == pytest.approx(2.34, abs=0.35)
 
@@ -207,3 +198,17 @@ def test_an_interval_holds_its_value_and_is_never_nan(rows):
         assert math.isfinite(got.value)
         if got.low is not None:
             assert got.low <= got.value + 1e-12 and got.value <= got.high + 1e-12
+
+
+def test_a_family_that_may_use_half_of_the_error_rate_has_twice_the_p_values():
+    assert holm_adjust([0.01, 0.02, None]) == [0.02, 0.02, None]
+    assert holm_adjust([0.01, 0.02, None], error_share=0.5) == [0.04, 0.04, None]
+    assert holm_adjust([0.3], 10, 0.1) == [1.0]
+
+
+def test_tests_with_a_part_of_the_error_rate_have_wider_intervals():
+    # Two tests with half of the rate are four tests with all of it: z of 1.25 % over z of 2.5 %.
+    one = proportion([1, 0] * 200, range(400))
+    assert simultaneous_interval(one, 2 / 0.5) == simultaneous_interval(one, 4)
+    ratio = (simultaneous_interval(one, 4).high - 0.5) / (one.high - 0.5)
+    assert ratio == pytest.approx(stats.t.isf(0.00625, 399) / stats.t.isf(0.025, 399))

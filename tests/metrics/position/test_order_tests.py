@@ -49,12 +49,6 @@ def test_no_flips_or_no_pairs_is_no_evidence():
     assert t.entropy_null_band(build([]), np.random.default_rng(0)) is None
 
 
-def test_pooled_index_chi_square():
-    got = t.slot_chi_square_test([40, 25, 20, 15])
-    assert (got.statistic, got.p) == (pytest.approx(14.0), pytest.approx(0.002905, abs=1e-6))
-    assert t.slot_chi_square_test([0, 0]).p is None
-
-
 def chosen(*options_by_prompt: list[int]):
     """Rotations of three options; a row holds the *option* chosen in each rotation."""
     shown = [[2, 0, 1], [1, 2, 0], [0, 1, 2]]

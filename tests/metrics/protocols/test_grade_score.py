@@ -45,15 +45,6 @@ def test_an_unread_trial_leaves_the_item_out_unless_gradelab():
     assert parts(build(rotated("q", [None] * 4)), "gradelab") == (0, 0, 0)
 
 
-def test_one_item_from_slots_and_choices():
-    assert g.item_grade_scores([0, 0, 1, 3], [3, 2, 2, 3]) == pytest.approx((0.6, 0.75, 0.5))
-    assert g.item_grade_scores([1, None, 3, 0], [0, None, 0, 0]) is None
-    got = g.item_grade_scores([1, None, 3, 0], [0, None, 0, 0], "gradelab")
-    assert got == pytest.approx((0.8842282, 0.7924813, 1), abs=1e-7)
-    assert g.item_grade_scores([0], [0]) is None
-    assert g.item_grade_scores([None, None], [None, None], "gradelab") == (0, 0, 0)
-
-
 def test_the_grade_of_a_dataset_is_the_mean_of_item_grades():
     # (1, 1, 1) and (.6, .75, .5): mean grade .8, while the means' harmonic mean is .8076.
     frame = build([*rotated("q1", [1, 2, 3, 0]), *rotated("q2", [0, 0, 1, 3])])

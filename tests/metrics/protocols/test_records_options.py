@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.agreement.agreement_coefficients import cohen_kappa
 from metrics.estimation import row_selection
 from metrics.position import order_tests, position_measures
 from metrics.protocols import grade_score
 from metrics.ratings.choice_model import fit_choice_model
 from metrics.summary.summary import summarise_frame
 from tests.metrics.frames import build, llmbar, records
+from tests.metrics.reference_coefficients import cohen_kappa
 
 
 @cache

@@ -119,6 +119,7 @@ MATRIX: Final = Panel(
     MATRIX_TITLE,
     heading_changes=True,
     report=report_matrix,
+    json_keys=("score_distribution.*.*.arrangements.*.shares.*",),
 )
 ORDER: Final = Panel(
     "score_order",
@@ -127,6 +128,11 @@ ORDER: Final = Panel(
     ORDER_TITLE,
     how=HOW_ORDER,
     report=report_order,
+    json_keys=(
+        "option_order.*.*.changed",
+        "criteria_order.*.*",
+        "point_repeats.*.*.deviation",
+    ),
 )
 LABELS: Final = Panel(
     "score_labels",
@@ -135,6 +141,11 @@ LABELS: Final = Panel(
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
     report=report_labels,
+    json_keys=(
+        "scores.*.*.mae",
+        "scores.*.*.bias",
+        "scores.*.*.within_one",
+    ),
 )
 AGAINST: Final = Panel(
     "score_contradictions",
@@ -144,6 +155,7 @@ AGAINST: Final = Panel(
     AGAINST_SUBTITLE,
     visibility="hidden",
     report=report_against,
+    json_keys=("score_contradictions.*.*",),
 )
 JUDGES: Final = Panel(
     "score_judges",
@@ -152,5 +164,15 @@ JUDGES: Final = Panel(
     "All judges",
     f"95{NARROW_SPACE}% CI by item",
     visibility="hidden",
+    json_keys=("score_distribution.*.*.mean",),
 )
-VIEW: Final = View(NAME, (MATRIX, PanelGroup((ORDER, LABELS)), AGAINST, JUDGES), finding, kpis)
+VIEW: Final = View(
+    NAME,
+    (MATRIX, PanelGroup((ORDER, LABELS)), AGAINST, JUDGES),
+    finding,
+    kpis,
+    json_keys=(
+        "score_distribution.*.*.mean",
+        "option_order.*.*.changed",
+    ),
+)

@@ -192,3 +192,16 @@ def test_prd_ranks_as_published_and_the_second_order_crowns_claude():
         "differences are significant."
     )
     assert says(lead, "Third", "fourth", "no", "4")
+
+
+def plain(html: str) -> str:
+    return re.sub(r"<[^>]+>", "", html).replace("\u202f", " ")
+
+
+def test_the_evidence_of_neighbours_is_one_vote_an_item():
+    # 8 of 10 items for a: e-value 1.6758 (STATISTICS.md 12). 70 of 100: 298.
+    for won, n, text in ((8, 10, "1.7"), (70, 100, "298.0")):
+        frame = build(battles({("a", "b"): (won, n - won)}))
+        html = plain(panels.evidence_html(frame, compute_ranking(frame)))
+        assert says(html, "a wins", f"{won} of {n}", f"e-value {text}")
+    assert panels.evidence_html(build([]), compute_ranking(build([]))) == ""

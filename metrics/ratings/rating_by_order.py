@@ -1,0 +1,30 @@
+"""Bradley–Terry leaderboards from each of the two orders of the answers alone."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.ratings.battles import BATTLE_COLUMNS
+from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
+
+
+def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
+    """Two leaderboards: from the order that the plan lists first for each pair, and from the other
+    order.
+
+    None for an order that was not judged.
+    """
+    columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
+    pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
+    case, cases = row_selection.group_codes(pairs, ["comparison"])
+    listed = pairs["shown"].iloc[row_selection.first_rows(case, cases)]
+    first = pairs["shown"].isin(listed)
+    return largest_leaderboard(pairs[first]), largest_leaderboard(pairs[~first])
+
+
+def largest_leaderboard(pairs: pd.DataFrame) -> Leaderboard | None:
+    """The leaderboard of the largest group of contestants connected by battles; None if
+    it has one contestant."""
+    boards = fit_leaderboards(pairs) if len(pairs) else []
+    return boards[0] if boards and len(boards[0].names) > 1 else None

@@ -1,0 +1,52 @@
+"""Win rates of a running study, with bounds that hold at every look: one vote per item and model.
+
+A confidence sequence needs independent votes that do not change later. Verdicts on one item are not
+independent, so each item votes once for each contestant: with its first comparison that was read in
+all planned orders. The vote is the mean of the contestant's points over the orders (win 1, tie 1/N,
+loss 0).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.confidence_sequence import confidence_sequence
+from metrics.win_rates.win_rates import appearance_points
+from studies.domain import Estimate
+
+
+def live_win_rates(frame: pd.DataFrame) -> dict[str, Estimate]:
+    """Estimate each contestant's mean points per item with bounds valid at every look, best first.
+
+    Rows are in the order of arrival; of several readings of one order the first counts.
+    Contestants without a vote are left out.
+    """
+    rows = row_selection.select_picks(frame)
+    order, orders = row_selection.group_codes(rows, row_selection.ORDER_KEY)
+    rows = rows.iloc[np.sort(row_selection.first_rows(order, orders))]
+    comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
+    first = row_selection.first_rows(comparison, count)
+    planned = np.maximum(rows["orders"].to_numpy()[first], 1)
+    read = np.bincount(comparison, minlength=count)
+    arrival = np.zeros(count, np.int64)
+    np.maximum.at(arrival, comparison, np.arange(len(rows)))
+    names = row_selection.contestants(rows) if len(rows) else []
+    row, who, points = appearance_points(rows, names)
+    key = comparison[row] * max(len(names), 1) + who
+    size = count * len(names)
+    total = np.bincount(key, points, minlength=size)
+    shown = np.bincount(key, minlength=size)
+    item = row_selection.item_codes(rows)[first]
+    found = {}
+    for code, name in enumerate(names):
+        mine = np.arange(count) * len(names) + code
+        done = np.flatnonzero((read >= planned) & (shown[mine] > 0))
+        done = done[np.argsort(arrival[done], kind="stable")]
+        _, earliest = np.unique(item[done], return_index=True)
+        voted = mine[done[earliest]]
+        if len(voted):
+            won = float((total[voted] / shown[voted]).sum())
+            found[name] = confidence_sequence(won, len(voted))
+    return dict(sorted(found.items(), key=lambda one: -(one[1].value or 0.0)))

@@ -1,0 +1,30 @@
+"""Agreement of judges with people when the verdicts of both orders are merged to one."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from metrics.agreement.majority_agreement import people_agreement_measure
+from metrics.estimation import row_selection
+from metrics.estimation.frame_stacking import stack_frames
+from metrics.estimation.measures import GroupedFrame
+from metrics.win_rates.win_rates import outcome_rows
+from studies.domain import Estimate
+
+
+def merge_both_orders(machines: pd.DataFrame) -> pd.DataFrame:
+    """Merge the verdicts of both orders: a win in both is a win, anything else a tie.
+
+    Only comparisons planned in more than one order are included.
+    """
+    several = row_selection.select_rows(machines, machines["orders"] > 1)
+    return outcome_rows(several, "strict", "exclude")[[*machines.columns]]
+
+
+def agreement_of_merged_orders(merged: pd.DataFrame, people: pd.DataFrame) -> dict[str, Estimate]:
+    """For each judge, the share of merged verdicts equal to the people's majority."""
+    if people.empty or merged.empty:
+        return {}
+    frame = stack_frames({"merged": merged, "people": people}, "merging")
+    got = people_agreement_measure().by_cell(GroupedFrame(frame, ["judge"]))
+    return {cell[0]: one for cell, one in got.items() if one.value is not None}

@@ -1,0 +1,220 @@
+"""Every panel names the JSON keys of its numbers, and shows the numbers of the JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cache
+from html import unescape
+from typing import Any
+
+import pytest
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.view.result_view import Panel, View
+from components.results.view_drawing import PAIR_VIEWS, VIEWS, render_panels
+from components.study.plan.demo_studies import OPTIONS_STUDY, PAIRS_STUDY, open_demo
+from metrics.summary.measured_study import read_stored_study
+from studies.domain import HUMAN_PREFIX
+from studies.exchange.recorded_studies import import_verdicts
+from studies.store.store import Store
+from tests.components.results.pass_fail.test_pass_fail_view import store as checks  # noqa: F401
+from tests.components.results.pass_fail.test_scores_view import store as scores  # noqa: F401
+from tests.components.results.protocol.test_protocol_creation import creation  # noqa: F401
+from tests.components.results.protocol.test_protocol_games import games  # noqa: F401
+from tests.components.results.protocol.test_protocol_grade import graded  # noqa: F401
+from tests.components.results.protocol.test_protocol_visit import pictures  # noqa: F401
+from tests.metrics.frames import records
+from tests.voted_studies import six_items
+
+WITHOUT_NUMBERS = {
+    ("People", "notice"): "a text on how votes were collected",
+    ("People", "disputes"): "a list of single comparisons",
+    ("Contrasts", "items"): "a list of single items",
+    ("Protocol", "rules"): "the rules in force, in words",
+    ("Protocol", "cost"): "recorded costs of calls, in the export of judgements",
+    ("Protocol", "reading"): "stored replies read by two parsing rules",
+    ("Protocol", "grades_printed"): "values printed in a paper",
+    ("Protocol", "creation_printed"): "values printed in a paper",
+    ("Protocol", "others"): "correlations with an uploaded file",
+}
+"""Panels without keys, with the reason."""
+BY = re.compile(r"--by ([\w,]+): (.*)")
+
+
+def resolve(value: Any, path: list[str]) -> Iterator[Any]:
+    """All values at a path with * for any key."""
+    if not path:
+        yield value
+    elif isinstance(value, Mapping | list):
+        items = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, inner in items:
+            if path[0] in ("*", str(key)):
+                yield from resolve(inner, path[1:])
+
+
+def found(summaries: Mapping[str, Any], key: str) -> list[Any]:
+    """All values that a declared key names; `summaries`: by the value of --by."""
+    split = BY.fullmatch(key)
+    by, path = split.groups() if split else ("", key)
+    summary = summaries.get(by, {})
+    if path.startswith("position."):  # people are no judges
+        judges = summary.get("position", {}).items()
+        kept = {judge: one for judge, one in judges if not judge.startswith(HUMAN_PREFIX)}
+        summary = {"position": kept}
+    return list(resolve(summary, path.split(".")))
+
+
+def values_of(one: Any) -> list[float]:
+    """The main numbers at a key: values of estimates with an interval, or plain numbers."""
+    if isinstance(one, Mapping):
+        if "value" in one:
+            bounded = one.get("low") is not None or one.get("high") is not None
+            return [float(one["value"])] if one["value"] is not None and bounded else []
+        return [number for inner in one.values() for number in values_of(inner)]
+    if isinstance(one, list):
+        return [number for inner in one for number in values_of(inner)]
+    return [float(one)] if isinstance(one, int | float) and not isinstance(one, bool) else []
+
+
+NUMBER = re.compile(r"[−-]?(?:\d{1,3}(?:,\d{3})+|\d*)\.?\d+")
+
+
+def numbers_in(content: Any) -> set[tuple[float, int]]:
+    """(number, decimals) of every number in drawn content, in texts and in charts."""
+    if isinstance(content, Mapping):
+        return {pair for inner in content.values() for pair in numbers_in(inner)}
+    if isinstance(content, list | tuple):
+        return {pair for inner in content for pair in numbers_in(inner)}
+    if isinstance(content, int | float) and not isinstance(content, bool):
+        return {(float(content), 9)}
+    if not isinstance(content, str):
+        return set()
+    made = set()
+    for text in NUMBER.findall(unescape(content)):
+        plain = text.replace("−", "-").replace(",", "")
+        made.add((float(plain), len(plain.partition(".")[2])))
+    return made
+
+
+def shows(numbers: set[tuple[float, int]], value: float) -> bool:
+    """Whether a value is among the numbers, as it is, in percent, or with the other sign."""
+    return any(
+        abs(scale * value - shown) <= 0.5 * 10**-decimals + 1e-9
+        for shown, decimals in numbers
+        for scale in (1, 100, -1, -100)
+    )
+
+
+def panels() -> list[tuple[View, Panel]]:
+    return [(view, panel) for view in VIEWS.values() for panel in view.panels]
+
+
+def test_every_panel_with_numbers_names_their_keys():
+    without = {(view.name, panel.name) for view, panel in panels() if not panel.json_keys}
+    assert without == set(WITHOUT_NUMBERS)
+    headed = {view.name for view in VIEWS.values() if view.json_keys}
+    assert headed == set(VIEWS) - {"Report cards"}  # a card is one panel
+
+
+def summarise(store: Store, name: str, by: str = "") -> Any:
+    """The object that `python -m metrics --json --quick` prints."""
+    names = by.split(",") if by else []
+    return read_stored_study(store.path, name).summarise(names, quick=True)
+
+
+Recorded = Callable[[str], tuple[Store, dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """Study -> its store, and by the value of --by its summary; each made on first use."""
+    with ExitStack() as opened:
+
+        @cache
+        def read(name: str) -> tuple[Store, dict[str, Any]]:
+            store = Store(tmp_path_factory.mktemp("recorded") / "store.db")
+            opened.callback(store.close)
+            if name == "PRD":
+                import_verdicts(store, records("prd"), "PRD")
+            elif name == "small":
+                half = {f"q{k}": "even" if k % 2 else "odd" for k in range(6)}
+                six_items("small").save(store, categories=half)
+            else:
+                open_demo(store)
+            splits = ("", "category", "judge", "judge,prompt,category")[
+                : 4 if name == "small" else 1
+            ]
+            return store, {by: summarise(store, name, by) for by in splits}
+
+        yield read
+
+
+SELECTED = {
+    ("Remedies", "recommendation"), ("Remedies", "frontier"), ("Remedies", "risk"),
+    ("Remedies", "rules"), ("Remedies", "lower"), ("Contrasts", "contrasts"),
+    ("Contrasts", "headline"), ("Contrasts", "categories"), ("Report cards", "card"),
+    ("Win rates", "precision"), ("Ranking", "orders"),
+}  # fmt: skip
+"""Panels that show the numbers of one judge, pair or model that the reader selects, or only those
+with a finite rating."""
+
+
+def drawn(store: Store, name: str, view: View) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Outputs of a view with its first controls, and those by panel."""
+    study = FilteredStudy(store, name)
+    states = {one.name: one.initial_state(study, None) for one in view.controls.values()}
+    controls = {name: state.value if state else None for name, state in states.items()}
+    whole = render_panels(study, view.name, controls)
+    return whole, {panel.name: [whole.get(body.name) for body in panel.bodies]
+                   for panel in view.panels}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "study", ["small", PAIRS_STUDY, pytest.param("PRD", marks=pytest.mark.extra)]
+)
+@pytest.mark.parametrize("name", [name for name in PAIR_VIEWS if name != "Protocol"])
+def test_a_panel_shows_the_numbers_of_its_first_key(recorded, study, name):
+    view = VIEWS[name]
+    store, summaries = recorded(study)
+    whole, bodies = drawn(store, study, view)
+    compared = 0
+    for panel in view.panels:
+        shown = numbers_in(bodies[panel.name])
+        if not panel.json_keys or whole.get(panel.frame_name) is False or not shown:
+            continue
+        wanted = values_of(found(summaries, panel.json_keys[0]))
+        seen = [shows(shown, value) for value in wanted]
+        if seen:
+            compared += 1
+            enough = any if (name, panel.name) in SELECTED else all
+            missing = [value for value, here in zip(wanted, seen, strict=True) if not here]
+            assert enough(seen), (panel.name, panel.json_keys[0], missing)
+    assert compared
+    assert all(f"<code>{key}</code>" in whole["data"] for key in view.json_keys)
+
+
+OTHER_DATA = {
+    "self_preference.against_outsiders.*.excess", "self_preference.term", "verification",
+    "remedies.rules.*.*.*.dollars", "position.*.*.entropy_noise", "position.*.*.entropy_order",
+    "position.*.*.label_effect", "position.*.*.slot_effect", "bounds.*", "length.controlled.*",
+}  # fmt: skip
+"""Keys of data that these studies may lack: families, checks, prices, repeats, crossed labels,
+missing verdicts, a baseline. Their sections have tests of their own in tests/metrics/summary."""
+STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged")
+"""Fixtures of stores with other kinds of studies."""
+
+
+@pytest.mark.extra
+def test_every_key_exists_in_the_json(request, recorded):
+    found_in = [recorded(name)[1] for name in ("small", PAIRS_STUDY, OPTIONS_STUDY, "PRD")]
+    for fixture in STORES:
+        store = request.getfixturevalue(fixture)
+        for line in store.studies():
+            if line.judged:
+                found_in.append({by: summarise(store, line.name, by) for by in ("", "category")})
+    declared = {key for view in VIEWS.values() for key in view.json_keys}
+    declared |= {key for _, panel in panels() for key in panel.json_keys}
+    missing = [key for key in sorted(declared) if not any(found(one, key) for one in found_in)]
+    assert set(missing) <= OTHER_DATA
