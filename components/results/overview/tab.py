@@ -138,7 +138,13 @@ VIEW: Final = View(
                 ),
             )
         ),
-        Panel("advice", draw_advice, (Body("advice", "eh-over-advice"),), visibility="hidden"),
+        Panel(
+            "advice",
+            draw_advice,
+            (Body("advice", "eh-over-advice"),),
+            visibility="hidden",
+            json_keys=("remedies.recommendations.*.*.gain",),
+        ),
         Panel("exports", draw_exports, (Body("exports", "eh-over-exports"),)),
     ),
     finding,

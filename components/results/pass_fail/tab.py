@@ -140,6 +140,7 @@ PARTS_PANEL: Final = Panel(
     PARTS_SUBTITLE,
     visibility="hidden",
     report=report_parts,
+    json_keys=("--by category: pass_fail.*.*.observed_pass_rate",),
 )
 VIEW: Final = View(
     NAME,

@@ -201,6 +201,7 @@ POINTS: Final = Panel(
     how=point_ranking_panel.HOW_POINTS,
     visibility="hidden",
     report=point_ranking_panel.point_ranking_report,
+    json_keys=("point_ranking.*.*",),
 )
 PAIRS: Final = PanelGroup(
     (BOARD, PanelGroup((ELO, HEAD_TO_HEAD)), ORDERS),

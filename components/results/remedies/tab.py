@@ -185,6 +185,7 @@ BUDGET: Final = Panel(
         ),
     ),
     how=HOW_BUDGET,
+    json_keys=("remedies.plan.steps.*.agreement", "remedies.plan.steps.*.gain"),
     visibility="hidden",
 )
 FRONTIER: Final = Panel(
@@ -248,6 +249,7 @@ POINTS: Final = Panel(
     how=point_remedies_panel.HOW_POINTS,
     visibility="hidden",
     report=point_remedies_panel.point_remedies_report,
+    json_keys=("point_remedies.*.*",),
 )
 PAIRS: Final = PanelGroup(
     (

@@ -62,7 +62,7 @@ def test_one_event_too_many_is_refused_in_words():
     assert turns.refusal(one, places("a1 a1 b1"), 0) == ""
     assert says(turns.refusal(one, places("a1 a1 a1"), 0), "3 requests", "page")
     assert says(turns.refusal(one, places("a2 a2 a3 a3 a4"), 0), "5 requests", "your network")
-    assert "9 server answers" in turns.refusal(one, [], 9)
+    assert "9 answers" in turns.refusal(one, [], 9)
 
 
 @examples(200)
