@@ -307,7 +307,7 @@ UNRELATED: Final = Panel(
     draw_unrelated,
     (Body("unrelated", "eh-unrelated"),),
     "With and without an unrelated option",
-    "difference of the grade on the same items, with the same number of options N",
+    "Grade Score with the unrelated option minus without it, on the same items",
     how=HOW_UNRELATED,
     visibility="hidden",
     json_keys=("grade.*.*.grade",),

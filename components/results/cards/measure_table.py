@@ -219,7 +219,10 @@ def _term_text(term: Estimate) -> str:
     if term.value is None:
         return ""
     size = number(term.value, 2, signed=True)
-    return f"; own-family term of all judges {size} {interval(term, 2)} logits"
+    return (
+        f"; all judges together: answers of the judge's own maker gain {size} "
+        f"{interval(term, 2)} logits"
+    )
 
 
 def _consistency_description(card: ReportCard) -> str:

@@ -144,8 +144,8 @@ def draw_categories(filtered: FilteredStudy, left: str, right: str, within: str)
     within = applied_choice(filtered, within, POINT_LABELS)
     pair = find_pair(filtered, left, right)
     points = (
-        f"difference in points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, adjusted for the "
-        "categories"
+        f"difference in points, {_difference_label(pair)}; 95{NARROW_SPACE}% CI, widened for the "
+        "number of categories"
     )
     heading = panel_heading(f"{within} by category", "" if pair.problem else points)
     return Drawn({"categories": show_categories(pair, within)}, heading)

@@ -32,7 +32,7 @@ MAX_TABLES: Final = 6
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
     f"every rule against one call, on the same labelled answers; 95{NARROW_SPACE}% CI by item, "
-    "adjusted for all rules"
+    "widened for the number of rules"
 )
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 NO_LABELS: Final = (

@@ -150,8 +150,8 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     heads += [
         ColumnHead(
             f"{name}, logits",
-            tip=f"tie_models.{key}; Davidson and Rao–Kupper have different scales, so compare "
-            "only the order of the models",
+            tip="Davidson and Rao–Kupper have different scales: compare only the order of the "
+            f"models. In the JSON: tie_models.{key}",
         )
         for name, key in (("Davidson", "davidson"), ("Rao–Kupper", "rao_kupper"))
     ]

@@ -49,8 +49,11 @@ HUB_URL: Final = "https://huggingface.co"
 
 _COMMON_FILTERS: Final = (
     ("", "all items"),
-    ("checks.follows=true", "items whose reference people verified"),
-    ("checks.follows=true,unchecked", "items whose reference people verified or did not check"),
+    ("checks.follows=true", "items whose reference was verified by people"),
+    (
+        "checks.follows=true,unchecked",
+        "items whose reference was verified by people, or not checked",
+    ),
     ("reference=true", "items with a reference"),
 )
 

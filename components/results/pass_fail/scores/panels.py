@@ -171,8 +171,8 @@ def order_tables(view: ScoresView) -> Markup:
             )
         if order.letter is not None:
             texts.append(
-                f"Share of scores equal to the option with the letter A: "
-                f"{percent(order.letter.share)}; expected without a preference: "
+                f"The option with the letter A was chosen in {percent(order.letter.share)} of "
+                "verdicts; expected without a preference: "
                 f"{share(order.letter.expected.value)}."
             )
         parts += [

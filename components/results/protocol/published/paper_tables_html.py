@@ -91,17 +91,17 @@ def doubt_notice() -> Markup:
     found = grade_caveat()
     (model, prompt, _), worst = found.worst
     text = (
-        f"Do not compare your judges with these values. {found.above_parts} of {found.cells} "
-        "printed grades are larger than their printed entropy and choice score allow. The "
-        f"largest excess is that of {short_model(model)} with {short_prompt(prompt)}: "
-        f"{number(worst.grade, 2)} instead of at most {number(worst.max_grade, 2)}. "
-        f"{found.above_both} grades are larger than both their entropy and their choice score. "
-        "The unrelated option increases the number of options, so the tables with and without "
-        f"it are not comparable. With it, the grade is higher in {found.grade_rises} of "
-        f"{found.pairs} cells, and the choice score is lower in {found.choice_falls}. The best "
-        f"model depends on the prompt and the table: {found.leaders} different models are best. "
-        "The authors report differences of 0.05 to 0.12 between repeats, and pool items with "
-        "different numbers of options."
+        "Do not compare your judges with these values. A grade is computed from entropy and choice "
+        f"score; {found.above_parts} of {found.cells} printed grades are larger than these two "
+        f"allow, at most for {short_model(model)} with {short_prompt(prompt)}: "
+        f"{number(worst.grade, 2)} instead of {number(worst.max_grade, 2)}. "
+        f"{found.above_both} are larger than both. "
+        "One of the tables adds an unrelated option to every item. With one more option, grades "
+        f"are not comparable with the other table: they are higher in {found.grade_rises} of "
+        f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
+        f"{found.leaders} different models are best, depending on prompt and table. "
+        "The authors report differences of 0.05 to 0.12 between repeats, and put items with "
+        "different numbers of options together."
     )
     return notice_html("warn", "Not a reliable standard.", text)
 
