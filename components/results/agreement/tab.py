@@ -131,7 +131,7 @@ def draw_categories(filtered_study: FilteredStudy) -> Drawn | None:
     against = data.by_category[0]
     if not against:
         return None
-    measure = "correct; a tie is wrong" if against == KNOWN_ANSWERS else "same verdict"
+    measure = "correct; a tie counts as wrong" if against == KNOWN_ANSWERS else "same verdict"
     heading = panel_heading(
         f"Agreement with {against}, by category", f"% {measure}, 95{NARROW_SPACE}% CI"
     )

@@ -156,7 +156,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(
             _share_measure(
                 "Right where the better answer is known",
-                "% of verdicts for the answer that is better by design; a tie is wrong",
+                "% of verdicts for the answer that is better by design; a tie counts as wrong",
                 known,
                 even,
                 card.others("accuracy"),

@@ -85,7 +85,7 @@ NOISE_FLOOR: Final = ComparedMeasure(
 )
 KNOWN_ACCURACY: Final = ComparedMeasure(
     "Right where the better answer is known",
-    "% of verdicts for the answer that is better by design; a tie is wrong",
+    "% of verdicts for the answer that is better by design; a tie counts as wrong",
     position_measures.ACCURACY,
 )
 SAME_AS_PEOPLE: Final = ComparedMeasure(

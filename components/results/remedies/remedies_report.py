@@ -39,7 +39,7 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     head = finding_html(*remedy_finding(view))
     charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
     rules = panel(
-        title, "the intervals of the differences are adjusted for all rules", rules_table(view)
+        title, "the intervals of the differences are widened for all rules", rules_table(view)
     )
     return join([head, wrapped(charts, rules, patterns_panel(view))])
 
@@ -65,7 +65,7 @@ def remedies_table(view: FilteredStudy) -> PaperTable | None:
     caption = (
         f"Remedies for {data.judge} on {view.name}: agreement with {what} in % (undecided counts "
         f"half) on the same {count(data.comparisons, 'comparison')}. The difference to one call "
-        "is in points; its interval is adjusted for all rules. The last columns are % decided "
+        "is in points; its interval is widened for all rules. The last columns are % decided "
         f"and % right when decided. {slice_text(view)}"
     )
     head = (

@@ -147,7 +147,7 @@ def _left_out(view: RemedyView) -> str:
             f"{judge} ({prompt}), which has both orders on less than half of the comparisons"
         )
     left = f"; left out: {', '.join(parts)}" if parts else ""
-    return f"intervals of the differences are adjusted for all rules{left}"
+    return f"intervals of the differences are widened for all rules{left}"
 
 
 def draw_lower(filtered: FilteredStudy) -> Markup:

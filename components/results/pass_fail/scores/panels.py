@@ -160,9 +160,8 @@ def order_tables(view: ScoresView) -> Markup:
             f"Share of scores that change with the order of the options: {percent(order.changed)}.",
             f"Share of scores that change when repeated in the same order: "
             f"{percent(order.noise_floor)}.",
-            f"Share of scores equal to the option offered first: {percent(order.first_place)}; "
-            "expected without an "
-            f"order effect: {share(order.expected_first.value)}.",
+            f"The option offered first was chosen in {percent(order.first_place)} of verdicts; "
+            f"expected without an order effect: {share(order.expected_first.value)}.",
         ]
         if order.place_entropy is not None:
             texts.append(
