@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
-from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filtered_study import FilteredStudy, Value
 from components.filtering.raters import Raters, TruthSource
 from components.html.format import NARROW_SPACE
 from components.results.cards.report_card import ReportCard
@@ -40,9 +40,17 @@ class UnsavedStudy(FilteredStudy):
     store: Store = field(init=False, repr=False)
     judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
+    computed: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, repr=False)
+
     @property
     def stored_frame(self) -> pd.DataFrame:
         return self.judgements
+
+    def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
+        if what not in self.computed:
+            self.computed[what] = work()
+        found: Value = self.computed[what]
+        return found
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 
@@ -23,6 +24,8 @@ from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
 from studies.store.store import Store
 
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True)
 class FilteredStudy:
@@ -36,6 +39,10 @@ class FilteredStudy:
     def shared_values(self) -> dict[tuple[Any, ...], Any]:
         """Results that the panels of one drawing share (`memo.share_in_drawing`)."""
         return {}
+
+    def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
+        """The result of `work`, computed once per version of the study."""
+        return self.store.memoised(self.name, what, work)
 
     @cached_property
     def study(self) -> Study:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -20,11 +21,7 @@ def memoise_by_study(
 
     @wraps(function)
     def cached(view: FilteredStudy) -> Result:
-        return view.store.memoised(
-            view.name,
-            (function, view.filter),
-            lambda: function(FilteredStudy(view.store, view.name, view.filter)),
-        )
+        return view.memoised((function, view.filter), lambda: function(replace(view)))
 
     return cached
 

@@ -46,6 +46,9 @@ from studies.files.upload_names import hide_hashes
 from studies.store.store import Store
 
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
+REFRESH_STUDIES: Final = (
+    "() => evenhand.blind || document.querySelector('#eh-show-studies')?.click()"
+)
 REMEMBER_TAB: Final[dict[str, Any]] = {"js": "() => evenhand.rememberTab()"}
 DOORS: Final = (
     (
@@ -204,7 +207,10 @@ def bind(
     def refresh() -> Markup:
         return studies_html(store, active_studies(store, engine))
 
-    on_tab.select(refresh, None, tab.studies, **QUIET)
+    # A voter's page shows no Home tab, and is sent no names of studies and judges.
+    fresh = gr.Button("Show the studies", visible="hidden", elem_id="eh-show-studies")
+    fresh.click(refresh, None, tab.studies, **QUIET)
+    on_tab.select(None, None, None, js=REFRESH_STUDIES)
 
 
 def _names(store: Store) -> list[str]:

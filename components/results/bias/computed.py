@@ -16,7 +16,6 @@ from components.filtering.filters import (
     ALL_CHOICE,
     Filter,
     machine_rows,
-    people_as_judge,
     short_names,
     shown_contestants,
 )
@@ -30,7 +29,6 @@ from metrics.position.order_tables import OrderTable, build_order_tables, pool_o
 from metrics.protocols.grade_score import grade_measure
 from studies.domain import USABLE_STATUSES, Estimate
 from studies.frames.frame import RIGHT_OPTIONS_COLUMN
-from studies.store.store import Store
 
 Memoised = TypeVar("Memoised")
 
@@ -264,21 +262,21 @@ def bias_from_frame(frame: pd.DataFrame) -> Bias:
 
 def load_bias(filtered_study: FilteredStudy) -> Bias:
     """The bias measures of a filtered study; verdicts are counted once per version of the study."""
-    store, name, chosen = filtered_study.store, filtered_study.name, filtered_study.filter
+    chosen = filtered_study.filter
     # Filters on columns that the cells do not have are applied before counting.
     outside = Filter(contestants=chosen.contestants, suspects=chosen.suspects)
-    return store.memoised(
-        name,
-        ("bias", chosen),
-        lambda: Bias(
-            store.memoised(name, ("bias counts", outside), lambda: _count(store, name, outside)),
-            chosen,
-        ),
+    return filtered_study.memoised(
+        ("bias", chosen), lambda: Bias(_load_counts(filtered_study, outside), chosen)
     )
 
 
-def _count(store: Store, name: str, outside: Filter) -> BiasCounts:
-    frame = people_as_judge(store.frame(name))
+def _load_counts(filtered_study: FilteredStudy, outside: Filter) -> BiasCounts:
+    return filtered_study.memoised(
+        ("bias counts", outside), lambda: _count(filtered_study.unfiltered_frame, outside)
+    )
+
+
+def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
     if outside == Filter():
         return BiasCounts(frame)
     return BiasCounts(outside.apply(frame), count_alternatives(frame, outside))

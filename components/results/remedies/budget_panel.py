@@ -99,11 +99,12 @@ def _agreement(step: PlanStep) -> str:
 
 def _table(plan: BudgetPlan, budget: float) -> Markup:
     """HTML table from few comparisons and expensive rules to many and cheap ones."""
-    cost = "$ per<br>1,000" if plan.currency == "dollars" else "Calls<br>each"
+    first, second = ("$ per", "1,000") if plan.currency == "dollars" else ("Calls", "each")
     heads = fill(
-        '<th class="l">If you need</th><th class="l">Best rule</th><th>{}</th>'
+        '<th class="l">If you need</th><th class="l">Best rule</th><th>{}<br>{}</th>'
         "<th>Expected agreement,<br>95 % CI</th><th>Gain over the<br>line below, points</th>",
-        Markup(cost),
+        first,
+        second,
     )
     steps = list(reversed(plan.steps))
     rows = join(_row(plan, steps, place, budget) for place in range(len(steps)))

@@ -148,9 +148,9 @@ def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
 
 
 def test_contrasts_compare_pass_rates(store: Store) -> None:
-    made = draw(store, "passes", "Contrasts")
+    made = draw(store, "passes", "Compare two")
     assert "Pass rate" in str(made["contrasts"]) and "Consistency" not in str(made["contrasts"])
-    scores = str(draw(store, "scores", "Contrasts")["contrasts"])
+    scores = str(draw(store, "scores", "Compare two")["contrasts"])
     assert says(scores, "Mean score", "scale")
 
 

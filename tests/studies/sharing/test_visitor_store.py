@@ -208,6 +208,7 @@ def test_the_reads_tried_above_are_all_that_take_a_study(guarded: VisitorStore) 
         "questions",
         "recorded",
         "recorded_prompt",
+        "scale_of_prompt",  # reads `prompt_of` and `recorded_prompt`
         "version",
         "folder_of",
         "salt_of",

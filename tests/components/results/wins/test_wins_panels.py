@@ -16,6 +16,7 @@ from components.results.wins import length_panel as wins_length
 from components.results.wins import panels as wins_view
 from components.results.wins import precision_panel
 from components.results.wins import sentences as wins_words
+from metrics.win_rates import length_bins
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
@@ -131,13 +132,13 @@ def test_a_slope_is_recovered_from_verdicts_that_follow_it():
     # P(win) = 1/(1 + exp(−β·log2 ratio)) with β = ln 3 and ratios ½ and 2: 3 of 4 longer ones win.
     ratio = np.tile([1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0], 25)
     won_by = np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0], 25)
-    odds = wins_length._odds_ratio(ratio, won_by, np.arange(200))
+    odds = length_bins._odds_ratio(ratio, won_by, np.arange(200))
     assert odds.value == pytest.approx(3, rel=1e-3)
     assert odds.low < 3 < odds.high
 
 
 def test_equal_lengths_say_nothing():
-    odds = wins_length._odds_ratio(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
+    odds = length_bins._odds_ratio(np.zeros(4), np.array([1.0, 0.0, 1.0, 0.0]), np.arange(4))
     assert odds.value is None
     assert "no length effect" in wins_length.length_sentence(
         wins_length.LengthEffect((), odds), None
