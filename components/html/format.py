@@ -15,6 +15,8 @@ DASH: Final = "\u2013"
 
 CLICK_HINT: Final = "Click to read the replies"
 """Last line of the hover card of a clickable number."""
+MIN_COLOURED_ITEMS: Final = 5
+"""Cells with fewer items are hatched and uncoloured."""
 
 
 def is_known(value: float | None) -> bool:

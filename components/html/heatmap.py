@@ -12,15 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from components.html.format import CLICK_HINT, DASH, count, interval, is_known
+from components.html.format import (
+    CLICK_HINT,
+    DASH,
+    MIN_COLOURED_ITEMS,
+    count,
+    interval,
+    is_known,
+)
 from components.html.markup import EMPTY, Markup, attributes, escape, fill
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
 from components.html.table import Matrix
 from studies.domain import Estimate
 
-MIN_COLOURED_ITEMS: Final = 5
-"""Cells with fewer items are hatched and uncoloured."""
 MIN_INK_ITEMS: Final = 10
 """Coloured cells with fewer items have a grey number."""
 _MAX_TURNED_ROWS: Final = 6

@@ -31,12 +31,12 @@ from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_alternatives
 from components.results.bias.evenness import compute_evenness
 from components.results.bias.many_options import option_finding
-from components.results.bias.pair_tests import (
+from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
     fit_option_rows,
     order_test_family,
 )
-from components.results.bias.pair_tests import SEED as OPTION_SEED
+from components.results.bias.option_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import (
     bias_finding,
     flip_leans,

@@ -14,7 +14,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import NARROW_SPACE, share
 from components.results.bias.computed import load_bias
-from components.results.bias.pair_tests import (
+from components.results.bias.option_tests import (
     BAND_ROUNDS,
     PERMUTATION_ROUNDS,
     SEED,

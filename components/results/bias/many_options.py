@@ -12,24 +12,9 @@ from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, wrap
 from components.html.scales import even_share_scale
 from components.results.bias.computed import Bias
-from components.results.bias.pair_tests import (
-    OptionModelRow,
-    format_p,
-    order_test_family,
-    sort_option_rows,
-)
+from components.results.bias.option_tests import OptionModelRow, option_p_values
+from components.results.bias.pair_tests import format_p, sort_option_rows
 from components.results.bias.sentences import ORDINALS, SIGNIFICANCE_LEVEL, number_word, row_noun
-from metrics.estimation.intervals import holm_adjust
-from metrics.estimation.measures import CellKey
-
-
-def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
-    """p-value of the permutation test of each judge and prompt, adjusted for all filters."""
-    raw = [row.permutation.p for row in rows]
-    adjusted = holm_adjust(raw, order_test_family(bias), bias.error_share)
-    return {
-        (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
-    }
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:

@@ -7,27 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-import pandas as pd
-
-from components.filtering.filtered_study import FilteredStudy
-from components.filtering.filters import ALL_CHOICE
-from components.filtering.memo import memoise_by_study
 from components.html.format import DASH, count, number
 from components.html.markup import Markup, attributes, fill
 from components.html.pieces import empty_state
 from components.html.table import Cells, Table, TableCell, name_of_row
-from components.results.bias.computed import CELL_COLUMNS, Bias
+from components.results.bias.computed import Bias
+from components.results.bias.option_tests import OptionModelRow
 from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.estimation.intervals import holm_adjust
-from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
-from metrics.position.position_measures import slot_entropy
-from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
+from metrics.position.order_tests import OrderTest
 
-SEED: Final = 20_24
-PERMUTATION_ROUNDS: Final = 999
-BAND_ROUNDS: Final = 399
-"""Permutations for the entropy band; its ends need less precision than a p-value."""
 ENTROPY_BAND_HEAD: Final = "Entropy, and its 95\u202f% range without a position effect"
 PAIR_TEST_NAMES: Final = {
     "items": "Sign by item",
@@ -57,21 +46,6 @@ class OrderTestRow:
     select: Any
 
 
-@dataclass(frozen=True, eq=False)
-class OptionModelRow:
-    """One judge and prompt choosing among N options: the fitted model of positions and labels, and
-    its tests."""
-
-    judge: str
-    prompt: str
-    model: ChoiceModel
-    permutation: OrderTest
-    entropy: float | None = None
-    """Entropy of the slots chosen, divided by log2 N."""
-    null_band: tuple[float, float] | None = None
-    """Middle 95 % of the entropy if choices depended on content only."""
-
-
 def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
     """Test results for pairs: two sign tests, McNemar, Stuart–Maxwell and permutation tests per
     judge and prompt."""
@@ -82,18 +56,6 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
         select = {"judge": judge, "prompt": prompt, "flipped": True}
         rows.append(OrderTestRow(name, table.pairs, between, table.tests(), select))
     return rows
-
-
-def order_test_family(bias: Bias) -> int:
-    """Number of tests to adjust for: all judges and prompts, times the categories and sets of
-    models that the same filters could select.
-
-    A filter shows fewer rows, but a reader may look at every value of it.
-    """
-    rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
-    categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
-    chosen = bias.filter.category != ALL_CHOICE
-    return len(rows) * (len(categories) if chosen else 1) * bias.counts.alternatives
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
@@ -135,27 +97,6 @@ def _likelihood_test(test: Any, note: str) -> OrderTest:
     if test is None:
         return OrderTest("LR", None, None, None, 0, note)
     return OrderTest("LR", test.statistic, test.p, test.df)
-
-
-@memoise_by_study
-def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
-    """Choice models of a filtered study, fitted once per version of the study."""
-    return fit_option_rows(filtered_study.machines)
-
-
-def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
-    """Fit a choice model and make a permutation test for each judge and prompt."""
-    options = int(frame["options"].max()) if len(frame) else 0
-    rows = frame[frame["options"] == options]
-    found = []
-    for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
-        rng = np.random.default_rng(SEED)
-        test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
-        model = fit_choice_model(part, least=options)
-        band = entropy_null_band(part, rng, options, BAND_ROUNDS)
-        chosen = slot_entropy(part).value
-        found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
-    return tuple(found)
 
 
 # ------------------------------------------------------------------------ the table

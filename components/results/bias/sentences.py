@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from components.filtering.filters import ALL_CHOICE
-from components.html.format import NARROW_SPACE, count, lean_text, number, share
-from components.html.heatmap import MIN_COLOURED_ITEMS
+from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, lean_text, number, share
 from components.results.bias.computed import CELL_COLUMNS, Bias
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.intervals import holm_adjust

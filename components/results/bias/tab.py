@@ -23,13 +23,12 @@ from components.results.bias.computed import Bias, load_bias
 from components.results.bias.entropy_split import entropy_split_html, load_entropy_split
 from components.results.bias.evenness import ENTROPY_BAND_SUBTITLE, EVENNESS_RULE, load_evenness
 from components.results.bias.many_options import option_finding, show_slot_effects
+from components.results.bias.option_tests import load_option_rows, order_test_family
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
     OPTION_TEST_NAMES,
     PAIR_TEST_NAMES,
-    load_option_rows,
     option_test_rows,
-    order_test_family,
     order_tests_html,
     pair_test_rows,
 )

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
-from studies.spec.yaml_text import BoundedYamlLoader
 from studies.store.rows import STUDY_ID
 from studies.store.store_file import StoreFile
 
@@ -55,6 +52,10 @@ class PromptQueries(StoreFile):
 
 def declared_scale(text: str) -> tuple[str, ...]:
     """Return the key `scale` of a prompt's YAML as texts; empty without one."""
+    import yaml  # not needed to measure a table
+
+    from studies.spec.yaml_text import BoundedYamlLoader
+
     try:
         read: Any = yaml.load(text, BoundedYamlLoader)
     except yaml.YAMLError:

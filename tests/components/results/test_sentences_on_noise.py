@@ -16,7 +16,7 @@ from components.results.bias.computed import (
     count_alternatives,
     load_bias,
 )
-from components.results.bias.pair_tests import order_test_family
+from components.results.bias.option_tests import order_test_family
 from components.results.bias.sentences import (
     bias_finding,
     flip_leans,

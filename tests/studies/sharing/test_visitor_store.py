@@ -150,6 +150,7 @@ QUERIES = {
     "machine_verdict_stamp": lambda s, n: any(plan_queries.machine_verdict_stamp(s, n)),
     "mean_call_dollars": lambda s, n: judge_spending.mean_call_dollars(s, n),
     "mean_call_tokens": lambda s, n: judge_spending.mean_call_tokens(s, n),
+    "mean_token_parts": lambda s, n: judge_spending.mean_token_parts(s, n),
     "mean_ask_cost": lambda s, n: plan_queries.mean_ask_cost(s, n, "fair")[0],
     "owner_of": lambda s, n: visitor_queries.owner_of(s, n),
     "pending_counts": lambda s, n: plan_queries.pending_counts(s, n, ("ok",)),

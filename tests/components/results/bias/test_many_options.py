@@ -8,10 +8,10 @@ import pytest
 from components.results.bias.bias_matrix import bias_matrix_html
 from components.results.bias.computed import bias_from_frame
 from components.results.bias.many_options import option_finding, show_slot_effects
+from components.results.bias.option_tests import fit_option_rows
 from components.results.bias.pair_tests import (
     ENTROPY_BAND_HEAD,
     OPTION_TEST_NAMES,
-    fit_option_rows,
     option_test_rows,
     order_tests_html,
 )

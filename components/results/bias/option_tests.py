@@ -1,0 +1,82 @@
+"""Permutation tests and choice models for N options, and the number of tests to adjust for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.filtering.filters import ALL_CHOICE
+from components.filtering.memo import memoise_by_study
+from components.results.bias.computed import CELL_COLUMNS, Bias
+from metrics.estimation.intervals import holm_adjust
+from metrics.estimation.measures import CellKey
+from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
+from metrics.position.position_measures import slot_entropy
+from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
+
+SEED: Final = 20_24
+PERMUTATION_ROUNDS: Final = 999
+BAND_ROUNDS: Final = 399
+"""Permutations for the entropy band; its ends need less precision than a p-value."""
+
+
+@dataclass(frozen=True, eq=False)
+class OptionModelRow:
+    """One judge and prompt choosing among N options: the fitted model of positions and labels, and
+    its tests."""
+
+    judge: str
+    prompt: str
+    model: ChoiceModel
+    permutation: OrderTest
+    entropy: float | None = None
+    """Entropy of the slots chosen, divided by log2 N."""
+    null_band: tuple[float, float] | None = None
+    """Middle 95 % of the entropy if choices depended on content only."""
+
+
+def order_test_family(bias: Bias) -> int:
+    """Number of tests to adjust for: all judges and prompts, times the categories and sets of
+    models that the same filters could select.
+
+    A filter shows fewer rows, but a reader may look at every value of it.
+    """
+    rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
+    categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
+    chosen = bias.filter.category != ALL_CHOICE
+    return len(rows) * (len(categories) if chosen else 1) * bias.counts.alternatives
+
+
+@memoise_by_study
+def load_option_rows(filtered_study: FilteredStudy) -> tuple[OptionModelRow, ...]:
+    """Choice models of a filtered study, fitted once per version of the study."""
+    return fit_option_rows(filtered_study.machines)
+
+
+def fit_option_rows(frame: pd.DataFrame) -> tuple[OptionModelRow, ...]:
+    """Fit a choice model and make a permutation test for each judge and prompt."""
+    options = int(frame["options"].max()) if len(frame) else 0
+    rows = frame[frame["options"] == options]
+    found = []
+    for (judge, prompt), part in rows.groupby(["judge", "prompt"], observed=True, sort=False):
+        rng = np.random.default_rng(SEED)
+        test = permutation_test(part, options, rng, PERMUTATION_ROUNDS)
+        model = fit_choice_model(part, least=options)
+        band = entropy_null_band(part, rng, options, BAND_ROUNDS)
+        chosen = slot_entropy(part).value
+        found.append(OptionModelRow(str(judge), str(prompt), model, test, chosen, band))
+    return tuple(found)
+
+
+def option_p_values(bias: Bias, rows: Sequence[OptionModelRow]) -> dict[CellKey, float]:
+    """p-value of the permutation test of each judge and prompt, adjusted for all filters."""
+    raw = [row.permutation.p for row in rows]
+    adjusted = holm_adjust(raw, order_test_family(bias), bias.error_share)
+    return {
+        (row.judge, row.prompt): p for row, p in zip(rows, adjusted, strict=True) if p is not None
+    }
