@@ -93,9 +93,9 @@ def doubt_notice() -> Markup:
     text = (
         "Do not compare your judges with these values. A grade is computed from entropy and choice "
         f"score; {found.above_parts} of {found.cells} printed grades are larger than these two "
-        f"allow, at most for {short_model(model)} with {short_prompt(prompt)}: "
-        f"{number(worst.grade, 2)} instead of {number(worst.max_grade, 2)}. "
-        f"{found.above_both} are larger than both. "
+        f"allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
+        f"{number(worst.grade, 2)} where {number(worst.max_grade, 2)} is the limit. "
+        f"{found.above_both} grades are larger than both. "
         "One of the tables adds an unrelated option to every item. With one more option, grades "
         f"are not comparable with the other table: they are higher in {found.grade_rises} of "
         f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
