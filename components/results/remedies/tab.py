@@ -73,7 +73,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return remedy_finding(load_remedies(filtered))
 
 
-def draw_recommendation(filtered: FilteredStudy) -> Markup:
+def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
     view = load_remedies(filtered)
     if view.cell is None:
         return empty_state(
@@ -81,7 +81,7 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup:
             "majority or by design.",
             NO_REMEDIES,
         )
-    return recommendation_panel(view)
+    return recommendation_panel(view) or None  # hidden where there is none
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -167,6 +167,7 @@ RECOMMENDATION: Final = Panel(
     draw_recommendation,
     (Body("recommendation", "eh-remedy-advice"),),
     css="",
+    visibility="hidden",
     json_keys=(
         "remedies.recommendations.*.*.gain",
         "remedies.rules.*.*.single.agreement",
