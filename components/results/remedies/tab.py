@@ -73,7 +73,7 @@ def finding(filtered: FilteredStudy) -> tuple[str, str]:
     return remedy_finding(load_remedies(filtered))
 
 
-def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
+def draw_recommendation(filtered: FilteredStudy) -> Markup:
     view = load_remedies(filtered)
     if view.cell is None:
         return empty_state(
@@ -81,7 +81,7 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup | None:
             "majority or by design.",
             NO_REMEDIES,
         )
-    return recommendation_panel(view) or None  # hidden where there is none
+    return recommendation_panel(view)
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
@@ -167,11 +167,6 @@ RECOMMENDATION: Final = Panel(
     draw_recommendation,
     (Body("recommendation", "eh-remedy-advice"),),
     css="",
-    visibility="hidden",
-    json_keys=(
-        "remedies.recommendations.*.*.gain",
-        "remedies.rules.*.*.single.agreement",
-    ),
 )
 BUDGET: Final = Panel(
     "budget_plan",
@@ -273,5 +268,5 @@ VIEW: Final = View(
     finding,
     kpis=lambda _: EMPTY,
     report=remedies_report,
-    json_keys=("remedies.recommendations.*.*.gain",),
+    json_keys=("remedies.recommendations.*.*.gain", "remedies.rules.*.*.single.agreement"),
 )
