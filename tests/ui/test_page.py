@@ -129,7 +129,6 @@ def open_settled_view(page, view: str, wanted: str) -> None:
     assert page.locator(wanted).first.is_visible()
 
 
-@pytest.mark.core
 def test_a_simulated_study_runs_from_the_form_and_a_link_shows_it_to_others(visit):
     page = visit("tab=study")
     use_simulated(page, "From the form")
