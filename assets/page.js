@@ -274,7 +274,7 @@
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", opening) : opening();
 
   // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
-  let early = "", openingStudy = true;
+  let early = "", openingStudy = true, hiding = 0;
   const chooseView = (view) => { if (openingStudy) early = view; };
   const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
   // The address names a study as soon as it is chosen, also while its results are still being drawn;
@@ -283,6 +283,8 @@
     openingStudy = true;
     staleNote(true);
     document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old"));
+    clearTimeout(hiding);
+    hiding = setTimeout(() => document.querySelectorAll(".eh-old").forEach(part => part.classList.remove("eh-old")), 30000);   // never hidden for good
     const url = new URL(location.href), named = url.searchParams.get("study");
     if (!study || named === study) return;
     if (named) return remember({study});
