@@ -13,7 +13,7 @@ class Threat(NamedTuple):
     """One line of the attack list."""
 
     inputs: str
-    """What one input is."""
+    """Kind of input, as printed in the table."""
     tests: tuple[str, ...]
     """Files and tests with `attempt` for this threat."""
 

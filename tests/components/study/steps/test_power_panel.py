@@ -1,4 +1,4 @@
-"""What can this study tell: key figures, the curve, and purchases that change the study."""
+"""The panel on the precision of a study: key figures, the curve, and purchases."""
 
 from __future__ import annotations
 
