@@ -23,6 +23,7 @@ from studies.domain import USABLE_STATUSES
 from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study
 from studies.store.store import Store
+from studies.store.study_versions import StudyVersion
 
 Value = TypeVar("Value")
 
@@ -40,9 +41,18 @@ class FilteredStudy:
         """Results that the panels of one drawing share (`memo.share_in_drawing`)."""
         return {}
 
+    @cached_property
+    def version(self) -> StudyVersion:
+        """The version of the study that this object shows; its judgements are at least as new."""
+        return self.store.version(self.name)
+
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of the study."""
-        return self.store.memoised(self.name, what, work)
+        """The result of `work`, computed once per version of the study.
+
+        It is kept under the version that this object read first. Otherwise a reply that arrives in
+        between would leave numbers of the old judgements in the cache of the new version.
+        """
+        return self.store.memoised(self.name, what, work, self.version)
 
     @cached_property
     def study(self) -> Study:
@@ -51,6 +61,7 @@ class FilteredStudy:
     @cached_property
     def stored_frame(self) -> pd.DataFrame:
         """Every judgement of the study, with each person as a separate judge."""
+        _ = self.version  # read first, so that it is not newer than the judgements
         return self.store.frame(self.name)
 
     @cached_property
