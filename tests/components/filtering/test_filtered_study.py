@@ -11,7 +11,9 @@ from tests.studies.small_items import ask, item, judged
 
 
 def save(store: Store, comparisons: int) -> None:
-    asks = [ask(f"{n}{order}", f"q{n}", order) for n in range(comparisons) for order in ("xy", "yx")]
+    asks = [
+        ask(f"{n}{order}", f"q{n}", order) for n in range(comparisons) for order in ("xy", "yx")
+    ]
     store.save_study(
         Study(name="one", data=DataSpec(source="a")),
         [item(f"q{n}") for n in range(comparisons)],

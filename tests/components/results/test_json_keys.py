@@ -213,6 +213,7 @@ STORES = ("checks", "scores", "games", "graded", "creation", "pictures", "judged
 @pytest.mark.extra
 def test_every_key_exists_in_the_json(request, recorded):
     found_in = [recorded(name)[1] for name in ("small", PAIRS_STUDY, OPTIONS_STUDY, "PRD")]
+    found_in.append({"judge": summarise(recorded(PAIRS_STUDY)[0], PAIRS_STUDY, "judge")})
     for fixture in STORES:
         store = request.getfixturevalue(fixture)
         for line in store.studies():

@@ -18,6 +18,7 @@ from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import SHARED_VIEWS, offered_views, render_panels
 from components.share.report import report_html
 from judges.planning.plan import make_plan, save_plan
+from metrics.summary.measured_study import read_stored_study
 from studies.exchange.export import write_export
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
@@ -51,6 +52,7 @@ def store(module_store: Store) -> Store:
     rotated = "options: rotations\ncriteria_order: rotations\n"
     run_study(module_store, folder, "rubrics", "rubric", rotated)
     run_study(module_store, folder, "mixed", "score-scale, brief-letters", "options: crossed\n")
+    run_study(module_store, folder, "repeated", "score-scale", "repeats: 3\n")
     return module_store
 
 
@@ -70,6 +72,13 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
     assert says(html, "offered", "first") and "Place 3" in html
     crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
+
+
+def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
+    html = str(panels.order_tables(load_scores(FilteredStudy(store, "repeated"))))
+    section = read_stored_study(store.path, "repeated").summarise([], quick=True)["point_repeats"]
+    found = section["sim"]["score-scale"]["deviation"]
+    assert found["value"] > 0 and f"{found['value']:.2f}".lstrip("0") in html
 
 
 def test_pairs_and_scores_in_one_study(store: Store) -> None:
