@@ -26,7 +26,7 @@ from components.run.run_facts import KEY_REASONS, RunFacts
 from components.run.status_html import start_button_text
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
 from metrics.position.position_measures import consistency
-from metrics.win_rates.win_rates import NO_VERDICT_STATUSES, outcome_rows
+from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
 from studies import settings
 from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere

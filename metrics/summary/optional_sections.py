@@ -12,15 +12,18 @@ import pandas as pd
 from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
-from metrics.labels.criteria_order import criteria_order_section
 from metrics.labels.criterion_agreement import criterion_agreement_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.option_order import option_order_section
 from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
-from metrics.labels.score_contradictions import score_contradictions_section
-from metrics.labels.score_distribution import point_repeats_section, score_distribution_section
+from metrics.labels.scores.criteria_order import criteria_order_section
+from metrics.labels.scores.score_contradictions import score_contradictions_section
+from metrics.labels.scores.score_distribution import (
+    point_repeats_section,
+    score_distribution_section,
+)
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
 from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score

@@ -13,7 +13,7 @@ from components.filtering.filters import Filter, machine_rows, short_names
 from components.html.format import NARROW_SPACE, interval, number, share
 from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, no_difference_badge, wrap
-from components.html.table import Table, TableCell, name_of_row
+from components.html.tables.table import Table, TableCell, name_of_row
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.protocols.grade_heatmap import (

@@ -29,8 +29,8 @@ from components.html.markup import (
     link,
 )
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
-from components.html.range_table import range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.range_table import range_table
+from components.html.tables.table import TableCell, TableRow
 from components.results.cards.accuracy_table import show_accuracies
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures

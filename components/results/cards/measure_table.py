@@ -9,8 +9,8 @@ from typing import Final
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link
 from components.html.panel import Axis, forest_html, legend_key
-from components.html.range_table import range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.range_table import range_table
+from components.html.tables.table import TableCell, TableRow
 from components.inspect.url_selection import FAILURES
 from components.results.cards.report_card import ReportCard
 from metrics.agreement.pairwise_agreement import PEOPLE

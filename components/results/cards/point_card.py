@@ -8,10 +8,10 @@ from typing import Final
 
 import pandas as pd
 
-from components.html.forest_cells import Axis
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
-from components.html.value_table import (
+from components.html.tables.forest_cells import Axis
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -23,12 +23,12 @@ from components.html.value_table import (
 )
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
-from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
-from metrics.labels.score_agreement import ScoreAgreement, score_agreement
-from metrics.labels.score_distribution import ScoreDistribution, score_distributions
+from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
+from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
+from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
 from metrics.labels.true_pass_rate import refusal_reason
 from studies.domain import Estimate
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.forest_cells import fit_share_axis
 from components.html.format import NARROW_SPACE, count, interval, number
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, link
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.range_table import axis_cell, difference_track, range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.range_table import axis_cell, difference_track, range_table
+from components.html.tables.table import TableCell, TableRow
 from components.results.contrasts.computed import (
     MeasureContrast,
     PairedSides,

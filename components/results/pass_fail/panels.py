@@ -10,7 +10,7 @@ from components.html.format import NARROW_SPACE, count, decimal, interval, numbe
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,

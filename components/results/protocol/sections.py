@@ -15,7 +15,7 @@ from components.filtering.filters import combine_text
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.markup import Markup, escape, fill, inline_markup
-from components.html.value_table import ColumnHead, value_table
+from components.html.tables.value_table import ColumnHead, value_table
 from judges.rendering.prompt import load_prompt, parse_prompt
 from metrics.estimation.row_selection import people_mask, select_rows
 from studies.domain import USABLE_STATUSES

@@ -8,11 +8,11 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
-from components.html.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.value_table import (
+from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,

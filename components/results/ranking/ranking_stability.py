@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final, Literal
 
-from components.results.bias.sentences import join_names
+from components.html.format import join_names
 from components.results.ranking.computed import Ranking
 from metrics.ratings.bradley_terry import Leaderboard
 

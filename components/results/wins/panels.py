@@ -12,10 +12,10 @@ from components.filtering.raters import Raters
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import count, number, share
-from components.html.level_stacks import level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
-from components.html.value_table import (
+from components.html.tables.level_stacks import level_legend, level_table
+from components.html.tables.value_table import (
     PERCENT,
     ColumnHead,
     count_cell,

@@ -17,7 +17,7 @@ from judges.planning.eligibility import why_skipped
 from judges.planning.forecast import Forecast, forecast_asks
 from judges.planning.plan import Plan, PlannedAsk, asks_of, plan_sha
 from judges.planning.plan_checks import showings_for
-from metrics.estimation.power import design_effect, detectable_share
+from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study

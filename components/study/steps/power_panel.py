@@ -25,7 +25,7 @@ from components.study.steps.planned_study import PlannedStudy, comparisons_per_q
 from components.study.steps.purchase_options import purchases_html
 from components.study.steps.width_curve import curve_html
 from judges.planning.plan import Plan
-from metrics.estimation.power import design_effect, detectable_share
+from metrics.estimation.planning.power import design_effect, detectable_share
 from metrics.win_rates.planned_width import detectable_win_rate
 from studies.spec.keys import DATA
 from studies.spec.presentations import resolve_contestants

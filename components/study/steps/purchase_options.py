@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from components.html.format import count, dollars, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
-from components.html.table import Table, TableCell, TableRow
+from components.html.tables.table import Table, TableCell, TableRow
 from components.study.file.controls import form_button
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
 from judges.planning.eligibility import why_skipped
 from judges.rendering.prompt import Prompt
 from judges.rendering.prompt_library import LibraryPrompt
-from metrics.estimation.variance_components import ITEM, REPEAT
+from metrics.estimation.planning.variance_components import ITEM, REPEAT
 from metrics.win_rates.planned_width import JUDGE, ORDER, PROMPT, PlannedWidth, variance_sources
 from studies.domain import Item
 from studies.spec.keys import DATA, STUDY

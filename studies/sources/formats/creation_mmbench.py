@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.join import answer_column, join_answers, join_key
 
 MAX_LITERAL_CHARS: Final = 200_000

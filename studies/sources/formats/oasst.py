@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 
 RANKING_JUDGE: Final = "oasst"
 """Judge name of the merged ranking of several unnamed volunteers."""

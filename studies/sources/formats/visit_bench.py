@@ -15,7 +15,8 @@ from typing import Final
 from studies.domain import REFERENCE, AnswerCheck
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, is_table_file, read_table, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.join import JoinKey, join_answers, join_key
 
 CHECK_JUDGE: Final = "visit-bench"

@@ -12,10 +12,10 @@ from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import count, number, share
-from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import Kpi, empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.level_stacks import LevelRow, level_legend, level_table
+from components.html.tables.value_table import (
     PERCENT,
     POINTS,
     SCORE,

@@ -20,7 +20,7 @@ from components.html import scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
-from components.html.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
+from components.html.tables.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.paper_tables import GRADE_PROMPTS
 from components.results.protocol.sections import protocol_rows
 from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, grade_heatmap_cells

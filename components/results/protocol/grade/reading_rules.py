@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, percent, share
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,

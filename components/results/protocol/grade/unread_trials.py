@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     SCORE,
     ColumnHead,
     count_cell,

@@ -16,7 +16,7 @@ from components.html.format import number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     ROUND_PERCENT,
     ColumnHead,
     NumberStyle,

@@ -7,15 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.html.csv_table import CsvCell, CsvTable, estimates_table
-from components.html.forest_cells import (
-    RATING_STEPS,
-    Axis,
-    axis_html,
-    fit_axis,
-    forest_html,
-    value_html,
-)
 from components.html.format import (
     DASH,
     NARROW_SPACE,
@@ -36,7 +27,16 @@ from components.html.pieces import (
     panel_html,
     wrap,
 )
-from components.html.table import Cells, Table, TableCell
+from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.tables.forest_cells import (
+    RATING_STEPS,
+    Axis,
+    axis_html,
+    fit_axis,
+    forest_html,
+    value_html,
+)
+from components.html.tables.table import Cells, Table, TableCell
 from studies.domain import Estimate
 
 
