@@ -116,8 +116,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
         return
     for judge, names in snapshot.missing_parameters:
         text = (
-            f"{judge} refuses the setting {names}, so calls are sent without it. The replies to "
-            "these calls are marked and stored under separate keys."
+            f"{judge} refuses the setting {names}, so calls are sent without it. Their replies "
+            "are marked, and stored apart from replies with this setting."
         )
         yield notice_html("calm", f"Calls are sent without {names}.", text)
     if facts.running and facts.paused and snapshot.reason:
@@ -178,7 +178,7 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     asks = sum(wait.asks for wait in waits)
     left = duration(max(1, round(one.seconds)))
     told = f"{count(asks, 'call')} continue" if asks else "calls continue"
-    then = f"with at most {one.allowed_in_flight} at once"
+    then = f"with at most {one.allowed_in_flight} calls at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = (
         f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. "

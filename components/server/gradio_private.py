@@ -476,7 +476,7 @@ PRIVATE_NAMES: Final = (
     ),
     PrivateName(
         "Blocks.launch(_frontend)",
-        "start without a request to the own page, which may take longer on a busy machine",
+        "start without a request to its own page, which may time out on a busy machine",
         "On a busy machine the app may end at its start.",
         _names("_frontend"),
         lambda package, _: "_frontend" in package.Blocks.launch.__code__.co_varnames,

@@ -157,7 +157,7 @@ def _verification_summary(store: Store, study: str) -> Markup:
     parts = [
         f"{count(len(checks), 'answer')} verified",
         f"{count(sum(check.follows for check in checks))} follow the instruction",
-        f"{count(faults.total())} do not follow it (because of the answer: "
+        f"{count(faults.total())} do not follow the instruction (because of the answer: "
         f"{count(faults['answer'])}, because of the caption: {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flagged as harmful",
     ]

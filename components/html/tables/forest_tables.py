@@ -100,7 +100,7 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
         f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     )
-    return panel_html("The embedded judge on the probe set", subtitle, body, keys=keys)
+    return panel_html("Evenhand's built-in judge on the probe set", subtitle, body, keys=keys)
 
 
 def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
@@ -248,7 +248,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else "this gap is too small to become significant with more battles"
+        else "too small a gap to become significant with a realistic number of battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed

@@ -168,7 +168,7 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
         label,
         count(significant),
         unit,
-        "by a sign test over items, p < .05 after Holm's adjustment",
+        "preference found by a sign test over items, p < .05 after Holm's adjustment",
     )
 
 

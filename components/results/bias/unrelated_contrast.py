@@ -155,7 +155,9 @@ def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     heads = ("Without", "With", f"Difference, adjusted 95{NARROW_SPACE}% CI", "Chosen")
     rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
     table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
-    note = f"The other study is {other}. Grades are compared on the items of both studies."
+    note = (
+        f"The other study is {other}. Grades are compared on the items that both studies contain."
+    )
     return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
 
 

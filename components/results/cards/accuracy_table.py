@@ -19,7 +19,9 @@ _NAMES: Final = {
     "orders_merged": "Both orders merged",
     "unusable_as_tie": "Ties and unusable replies count half",
 }
-_OWN_RULE: Final = "this page: each readable verdict counts alone; a tie counts as wrong"
+_OWN_RULE: Final = (
+    "Evenhand's definition: each readable verdict counts separately; a tie counts as wrong"
+)
 
 
 def show_accuracies(card: ReportCard) -> Markup:

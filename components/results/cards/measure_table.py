@@ -169,7 +169,9 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         text = f"win rate that this judge gives {', '.join(names)} against other models"
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
-        lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
+        lines.append(
+            _share_measure("Answers by its own model family", text, own, people=people.value)
+        )
     lines.append(
         _share_measure(
             "Unusable replies",
@@ -220,7 +222,7 @@ def _term_text(term: Estimate) -> str:
         return ""
     size = number(term.value, 2, signed=True)
     return (
-        f"; all judges together: answers of the judge's own maker gain {size} "
+        f"; with all judges pooled, an answer by a model of the judge's own maker gains {size} "
         f"{interval(term, 2)} logits"
     )
 

@@ -141,14 +141,22 @@ class PointCard:
         if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
             return "Change the prompt's verdict format first, so that replies can be read."
         if self._labels == 0:
-            return "Label some answers, or let people judge them in Vote, to measure its errors."
+            return (
+                "Label some answers, or let people judge them on the Vote tab, to measure the "
+                "judge's errors."
+            )
         if self.passing is not None and refusal_reason(self.passing.rates):
-            return "Use another judge or prompt: this one does not tell good from bad reliably."
+            return (
+                "Use another judge or prompt: this one does not separate good answers from bad "
+                "ones reliably."
+            )
         if self._order_matters:
-            return "Judge in every order and combine the verdicts: see Remedies."
+            return (
+                "Judge each answer in every order and combine the verdicts: see the view Remedies."
+            )
         bias = self.agreement.bias if self.agreement else None
         if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
-            return "Subtract the mean difference from its scores: see Remedies."
+            return "Subtract the mean difference from the judge's scores: see the view Remedies."
         if self._labels < FEW_LABELS:
             return f"Label more answers: {count(self._labels)} labels give wide intervals."
         if self.passing is not None:
@@ -201,7 +209,7 @@ class PointCard:
         if self.agreement is not None:
             found += [
                 ("Distance to the label", "mean absolute difference", self.agreement.mae, SCORE),
-                ("Too high by", "mean of score − label", self.agreement.bias, SHIFT),
+                ("Score above the label by", "mean of score − label", self.agreement.bias, SHIFT),
                 ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
             ]
         for what, effect in (("option", self.order), ("criteria", self._criteria_effect)):

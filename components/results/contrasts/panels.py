@@ -42,7 +42,7 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
         return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
     if not lines:
-        return "Nothing to compare.", "No measure of this group has a value for both sides."
+        return "Nothing to compare.", "No measure of this group has a value for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
     if len(pair.rivals) > 2:
@@ -198,7 +198,11 @@ def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
 
 def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     reasons = [f"{one.label} ({one.measure.empty})" for one, _ in lines]
-    return f"Not compared: {'; '.join(reasons)}." if reasons else "This group contains no measures."
+    return (
+        f"Not compared: {'; '.join(reasons)}."
+        if reasons
+        else "This study has no measure of this group."
+    )
 
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
@@ -246,7 +250,7 @@ def _points_text(line: Contrast) -> str:
 
 def _why_no_categories(lines: Sequence[MeasureContrast]) -> str:
     notes = {f"{one.label}: {one.measure.empty}." for one, _ in lines}
-    return " ".join(sorted(notes)) or "The items that both sides judged have no category."
+    return " ".join(sorted(notes)) or "The items that both A and B judged have no category."
 
 
 def family_subtitle(pair: PairedSides) -> str:

@@ -116,9 +116,9 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        f"Evidence that may be checked at any time: {'; '.join(parts)}. From an e-value of "
-        f"{E_VALUE_THRESHOLD} on, a run may be stopped because of a pair chosen in advance "
-        f"(error at most 5{NARROW_SPACE}%)."
+        f"Evidence for the leads, valid at any time of a run: {'; '.join(parts)}. For one pair "
+        "of models chosen in advance, a run may be stopped once the e-value reaches "
+        f"{E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
 

@@ -19,8 +19,8 @@ from metrics.ratings.bradley_terry import Leaderboard
 Answer = Literal["Yes", "No", "In part", "Not known"]
 HOLD_RULE: Final = (
     "A difference of two ratings is significant if its interval, adjusted for all pairs of "
-    "models (max-t), excludes 0. The answer is “no” if the two orders rank a pair of models in "
-    "opposite ways and both differences are significant."
+    "models (max-t), excludes 0. The ranking does not hold if the two orders rank a pair of "
+    "models in opposite ways and both differences are significant."
 )
 
 

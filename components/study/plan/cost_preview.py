@@ -197,7 +197,11 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     found = detectable_share(counted)
     label = "Detectable first-position share"
     if found is None:
-        return Kpi(label, DASH, note=f"{count(items, 'item')} are too few to detect any preference")
+        return Kpi(
+            label,
+            DASH,
+            note=f"{count(items, 'item')} are too few to detect any preference for a position",
+        )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
         f"80{NARROW_SPACE}% power, correlation {ASSUMED_CORRELATION} assumed"

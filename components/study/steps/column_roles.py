@@ -23,7 +23,8 @@ _MAX_ANSWERS: Final = 6
 
 
 def roles_html(preview: StudyPreview) -> Markup:
-    """The menus; empty for a known format, or a table with one answer or verdict in a row."""
+    """HTML menus for the meaning of the columns; empty for a known format, and for a table with one
+    answer or verdict per row."""
     table = table_to_map(preview)
     if table is None or not has_roles(preview):
         return EMPTY

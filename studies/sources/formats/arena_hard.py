@@ -154,4 +154,6 @@ def _answer_text(row: Row, where: str) -> str:
     if isinstance(choices, list) and choices:
         turn = choices[0]["turns"][0]
         return text_of(turn.get("content") if isinstance(turn, Mapping) else turn)
-    raise SourceError(f"{where}: no answer: expected 'messages' or 'choices'")
+    raise SourceError(
+        f"{where}: no answer: expected 'messages' or 'choices'; correct the row or remove it"
+    )

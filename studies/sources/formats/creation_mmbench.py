@@ -210,8 +210,8 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
         value = None
     if not isinstance(value, dict):
         raise SourceError(
-            f"{where}: column 'criteria': expected a dict such as "
-            f"{{'subjective requirement': '…'}}, found {text[:80]!r}"
+            f"{where}: column 'criteria': expected a dict such as {{'subjective requirement': "
+            f"'…'}}, found {text[:80]!r}; correct the row or remove it"
         )
     return value
 
@@ -264,7 +264,7 @@ def _image_source(text: str, where: str) -> str:
     if len(text) > 1000 or text.startswith("/") or ".." in text:
         raise SourceError(
             f"{where}: column 'image': expected base64, an https:// address or a path inside the "
-            f"file's folder, found {text[:60]!r}"
+            f"file's folder, found {text[:60]!r}; correct the row or remove it"
         )
     return text
 

@@ -120,9 +120,9 @@ def contradictions_table(view: ScoresView) -> Markup:
 
 CIRCULAR_TIP: Final = (
     "Three answers to one question of which each wins against the next in a circle.\nExpected: "
-    "winners of each pair of models exchanged at random between items"
+    "the share if the winners of each pair of models were exchanged at random between items"
 )
-NO_TRIPLES: Final = "no three answers to one item were all compared with a winner"
+NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 
 
 def _triple_cells(judge: str, found: IntransitiveTriples | None) -> list[Markup]:

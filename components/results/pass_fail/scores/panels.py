@@ -44,8 +44,8 @@ SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
 """Most arrangements that the heatmap shows."""
 ONE_ORDER: Final = (
-    "Options and criteria were listed in one order only. To measure the effect of "
-    "their order, set options to rotations or criteria_order to rotations."
+    "Options and criteria were listed in one order only. To measure the effect of their order, "
+    "set `options: rotations` or `criteria_order: rotations` in the study file."
 )
 
 

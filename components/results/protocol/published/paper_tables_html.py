@@ -241,7 +241,7 @@ def _alignment_table() -> Markup:
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
         f"items. The paper states that a judge always gains from seeing the images; in {worse} "
-        f"of {cells} cells the judge does not."
+        f"of {cells} cells of the table the judge does not gain."
     )
     return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)
 

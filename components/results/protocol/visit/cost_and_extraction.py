@@ -216,7 +216,7 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
         ColumnHead("Verdict by the rule"),
         ColumnHead("Verdict by extraction"),
         ColumnHead("No verdict"),
-        ColumnHead("No verdict counts as"),
+        ColumnHead("Replies without a verdict count as"),
         ColumnHead("Failed", tip="calls that returned no reply; they are left out"),
     ]
     summary = fill(
