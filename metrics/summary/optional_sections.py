@@ -26,7 +26,7 @@ from metrics.labels.scores.score_distribution import (
 )
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
-from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
+from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
 from metrics.protocols.creation_alignment_table import alignment_table
 from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
@@ -69,8 +69,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),
-        "contradictions": grade_heatmap.contradiction_share(rows),
-        "unrelated_share": grade_heatmap.unrelated_share(rows),
+        "contradictions": grade_table.contradiction_share(rows),
+        "unrelated_share": grade_table.unrelated_share(rows),
         **_gradelab_scores(rows),
     }
     return {name: got for name, got in found.items() if got.value is not None}

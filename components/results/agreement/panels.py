@@ -111,7 +111,7 @@ def _judges_sentence(data: Agreement) -> str:
     two = data.closest_pair
     what = rater_noun(data)
     if two is None:
-        return f"The {what} have no verdicts on common comparisons yet."
+        return f"The {what} have not judged the same comparisons yet."
     a, b, got = two
     if len(data.judges) == 2:
         return f"{a} and {b} agree in {share(got.share.value, 0)} of verdicts."

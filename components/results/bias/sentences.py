@@ -170,20 +170,21 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     which = "all" if most == len(rows) else number_word(most)
-    effect = f"For {which} of them, the order decides most pairs." if most else ""
-    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows))
+    what = row_noun([(row.judge, row.prompt) for row in rows])
+    effect = f"For {which} of these {what}s, the order decides most pairs." if most else ""
+    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), what)
     effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
     return f"{_preference_sentence(rows)}. {effect}", lead
 
 
-def _noise_sentence(unclear: int) -> str:
+def _noise_sentence(unclear: int, what: str) -> str:
     """Sentence on the number of rows that flip most pairs without repeats to compare with; empty
     for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} of them {verb} on most pairs when swapped; "
+        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when swapped; "
         "without repeats in the same order, this may be noise."
     )
 

@@ -16,13 +16,13 @@ from components.html.pieces import empty_state, no_difference_badge, wrap
 from components.html.tables.table import Table, TableCell, name_of_row
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.protocols.grade_heatmap import (
+from metrics.protocols.grade_score import grade_measure
+from metrics.protocols.grade_table import (
     UNRELATED_ABSENT,
     UNRELATED_PRESENT,
     mark_unrelated,
     unrelated_share,
 )
-from metrics.protocols.grade_score import grade_measure
 from studies.domain import Estimate
 from studies.spec.study import Study
 from studies.store.store import Store

@@ -112,8 +112,9 @@ class PointCard:
             return f"{start}; no score has a label."
         bias = self.agreement.bias
         return (
-            f"{start}; it is {number(self.agreement.mae.value, 2)} away from the label on average "
-            f"(mean difference {number(bias.value, 2, signed=True)} {interval(bias, 2)})."
+            f"{start}; its scores are {number(self.agreement.mae.value, 2)} away from the labels "
+            f"on average (mean difference {number(bias.value, 2, signed=True)} "
+            f"{interval(bias, 2)})."
         )
 
     @property

@@ -16,7 +16,7 @@ CODE = {
     "Everywhere": "assets/page.js",
     "Run": "assets/page.js",
     "Inspect": "components/inspect",
-    "Vote": "components/vote/ballot_html.py",
+    "Vote": "components/vote",
 }
 NAMES = {"←": "ArrowLeft", "→": "ArrowRight", "↓": "ArrowDown", "Esc": "Escape"}
 MOST_WORDS = 25

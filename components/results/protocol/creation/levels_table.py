@@ -79,7 +79,7 @@ def show_creation_table(
         tasks = item_tasks(filtered)
         if not any(tasks.values()):
             return empty_state(
-                "The items have no task.", "Set `meta.task` of each item to its task."
+                "No item names its task.", "Set `meta.task` of each item to its task."
             )
         rows = add_item_column(rows, "task", tasks)
     return _group_matrix(filtered, rows, column, cell)

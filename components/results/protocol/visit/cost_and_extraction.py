@@ -261,7 +261,10 @@ def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -
         else ""
     )
     if not judge and extracted:
-        start = f"**{count(extracted)}** verdicts come from replies that no rule could read. "
+        start = (
+            f"**{count(extracted)}** verdicts were extracted from replies that no parsing rule "
+            "could read. "
+        )
     if not judge and not extracted:
         start = "No extraction judge is set. "
     failed = sum(one.failed for one in found)

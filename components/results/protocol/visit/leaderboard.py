@@ -175,7 +175,8 @@ def show_skills(filtered: FilteredStudy) -> Markup:
     sizes = sizes[[bool(skill) for skill in sizes.index]]
     if sizes.empty:
         return empty_state(
-            "The items have no skill.", "Set the `category` of each item to its skill."
+            "No item names the skill that it tests.",
+            "Set the `category` of each item to its skill.",
         )
     combine, unreadable = filtered.rule
     whole = {n: e for n, e in win_rate(rows, combine, unreadable).items() if e.n}

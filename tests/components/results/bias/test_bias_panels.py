@@ -120,8 +120,8 @@ def test_the_finding_counts_what_the_rows_are(judged):
     # One of two judges has a preferred slot, and for that one all pairs flip.
     title, _ = bias_finding(bias_from_frame(judged.frame(NAME)))
     assert (
-        title
-        == "One of two judges prefers a position. For one of them, the order decides most pairs."
+        title == "One of two judges prefers a position. "
+        "For one of these judges, the order decides most pairs."
     )
 
 
