@@ -15,7 +15,7 @@ from typing import Any, Final
 import plotly
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.markup import Markup, fill, join, json_script, program_file
+from components.html.markup import ASSETS, Markup, fill, join, json_script, program_file
 from components.share.report_sections import SECTIONS, ReportFigures
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
@@ -23,7 +23,6 @@ from studies.errors import write_error
 from studies.people.verifications import current_checks
 from studies.store.store import Store
 
-ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 _CONTENT_POLICY: Final = Markup(
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
