@@ -43,7 +43,8 @@ from components.results.bias.sentences import (
     low_consistency_warning,
     random_consistency,
 )
-from components.results.cards.report_card import SEED, ReportCard
+from components.results.cards.card_measures import SEED
+from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.contrasts.panels import contrast_finding
 from components.results.contrasts.tab import find_pair
