@@ -231,7 +231,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
         return [*shown, run_tab.show_study_pill(engine, name)]
 
     def show_run_and_size(name: str) -> list[Any]:
-        """A study that was begun in the form has its size once its run has started."""
+        """Outputs that show the run and the size of a study; the size of a study that was begun in
+        the form is known once its run has started."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
     def show_study(name: str, requested: dict[str, str]) -> list[Any]:
