@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from components.server.stub_files import skip_stub_files
 from studies.store.store import Store
 from tests.attacks.attack_log import each_mode  # noqa: F401 - a fixture of several folders
 from tests.samples import ALL, examples
@@ -57,6 +58,13 @@ def records() -> Path:
     if not path.is_dir():
         pytest.skip(f"NO REAL RECORDS at {path}: set EVENHAND_RECORDS to their folder")
     return path
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Import Gradio, with the first test that uses it, as app.py does: without its type stubs."""
+    with skip_stub_files():
+        yield
 
 
 def pytest_collection_finish() -> None:
