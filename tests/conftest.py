@@ -62,15 +62,13 @@ def records() -> Path:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Import Gradio, with the first test that uses it, as app.py does: without its type stubs."""
+    """Import Gradio, with the first test that uses it, as app.py does: without its type stubs.
+    Modules and collected tests stay for the whole session: no garbage collection looks at them."""
+    gc.disable()
     with skip_stub_files():
         yield
-
-
-def pytest_collection_finish() -> None:
-    """Leave modules and collected tests out of every later garbage collection."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -93,8 +93,8 @@ def write_report(store: Store, study: str, path: Path) -> int:
 def report_html(store: Store, study: str) -> Markup:
     """The whole report as HTML."""
     view = FilteredStudy(store, study)
-    page = _ReportFigures()
-    body = join(section(view, page) for section in SECTIONS)
+    page = ReportFigures()
+    body = report_sections(view, page)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
         "<!DOCTYPE html>\n"
@@ -120,6 +120,11 @@ def report_html(store: Store, study: str) -> Markup:
     )
 
 
+def report_sections(view: FilteredStudy, page: ReportFigures) -> Markup:
+    """The sections of the report from top to bottom; their charts are added to `page`."""
+    return join(section(view, page) for section in SECTIONS)
+
+
 def report_metrics(view: FilteredStudy) -> dict[str, Any]:
     """The numbers that `python -m metrics --json` prints for this study."""
     combine, unreadable = view.rule
@@ -135,7 +140,7 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
     )
 
 
-class _ReportFigures:
+class ReportFigures:
     """The figures of a report; each becomes a JSON block that the script in the file draws."""
 
     def __init__(self) -> None:
@@ -157,7 +162,7 @@ class _ReportFigures:
 # ----------------------------------------------------------------------------------- sections
 
 
-def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     first, last = report_facts.reply_dates(view.store, view.name)
     made = time.strftime("%Y-%m-%d", time.gmtime())
     when = first if first == last else f"{first} to {last}"
@@ -201,14 +206,14 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
 
 
-def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _views_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     """The views' own parts of the report, panel by panel."""
     only_points = has_only_points(view)
     shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
     return join(part for one in shown for part in _view_parts(one, view, page))
 
 
-def _view_parts(one: View, view: FilteredStudy, page: _ReportFigures) -> Iterator[Markup]:
+def _view_parts(one: View, view: FilteredStudy, page: ReportFigures) -> Iterator[Markup]:
     if one.report:
         yield one.report(view)
     controls = one.initial_values(view)
@@ -222,7 +227,7 @@ def _view_parts(one: View, view: FilteredStudy, page: _ReportFigures) -> Iterato
             yield panel_html(made.title, made.subtitle, body)
 
 
-def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: _ReportFigures) -> Markup:
+def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) -> Markup:
     """A panel as the page draws it; empty if the page hides it."""
     if drawn.get(panel.frame_name) is False:
         return EMPTY
@@ -233,7 +238,7 @@ def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: _ReportFigures)
     return wrap(fill('<section class="eh-panel">{}</section>', body))
 
 
-def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     if has_only_points(view):
         return EMPTY
     made = []
@@ -247,7 +252,7 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     return join(made)
 
 
-def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     only_points = has_only_points(view)
     words = _points_method(view) if only_points else paper_text.methods_paragraph(view)
     text = wrap(fill("<p>{}</p>", words))
@@ -279,7 +284,7 @@ def _points_method(view: FilteredStudy) -> str:
     )
 
 
-def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     """Report section on unusable replies, and on the cost by judge."""
     store, name = view.store, view.name
     bad = cost_queries.failure_counts(store, name)
@@ -316,11 +321,11 @@ def _recorded_text(value: float, words: Callable[[float], str]) -> str:
     return words(value) if value else "not recorded"
 
 
-def _injection_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _injection_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     return injection_section(view)
 
 
-def _study_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _study_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     drawers = [_text_drawer("study.yaml", dump_study(view.study))]
     for prompt in report_facts.prompt_records(view.store, view.name):
         title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
@@ -333,7 +338,7 @@ def _study_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     )
 
 
-def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
+def _data_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
     note = f"{len(view.frame):,} judgements of {view.name}."
     if simulated:
@@ -358,7 +363,7 @@ REPORTED_VIEWS: Final = (
     remedies_tab.VIEW,
     cards_tab.VIEW,
 )
-SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], Markup], ...]] = (
+SECTIONS: Final[tuple[Callable[[FilteredStudy, ReportFigures], Markup], ...]] = (
     _title_section,
     _views_section,
     _tables_section,
