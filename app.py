@@ -15,6 +15,11 @@ from typing import Any
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+from components.server.stub_files import skip_stub_files
+
+with skip_stub_files():
+    import gradio  # noqa: F401 - before the modules that use it
+
 from starlette.middleware import Middleware
 
 from components.layout.theme import appearance_settings

@@ -299,13 +299,12 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         return [demo_studies.PAIRS_STUDY, *open_reply(demo_studies.PAIRS_STUDY, event)]
 
     shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
-    opened = [
-        mark.select(open_marked, [study, results.request_text], shown, **QUIET)
-        for mark in results.clickable
-    ]
+    # One event for all marks: Gradio's script compares every component with every event.
+    marked = [mark.select for mark in results.clickable]
+    opened = [gr.on(marked, open_marked, [study, results.request_text], shown, **QUIET)]
     if page.interactive:
         marks, table = page.interactive.run.marks, page.interactive.home.table
-        opened += [mark.select(open_reply, study, shown, **QUIET) for mark in marks]
+        opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)

@@ -56,7 +56,7 @@ def report_html(store: Store, study: str) -> Markup:
     """The whole report as HTML."""
     view = FilteredStudy(store, study)
     page = ReportFigures()
-    body = join(section(view, page) for section in SECTIONS)
+    body = report_sections(view, page)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
         "<!DOCTYPE html>\n"
@@ -80,6 +80,11 @@ def report_html(store: Store, study: str) -> Markup:
         program_file(ASSETS / "page.js"),
         _DRAW_SCRIPT,
     )
+
+
+def report_sections(view: FilteredStudy, page: ReportFigures) -> Markup:
+    """The sections of the report from top to bottom; their charts are added to `page`."""
+    return join(section(view, page) for section in SECTIONS)
 
 
 def report_metrics(view: FilteredStudy) -> dict[str, Any]:

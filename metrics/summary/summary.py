@@ -25,7 +25,7 @@ from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
 from metrics.summary.contrast_families import contrast_families
-from metrics.summary.optional_sections import OPTIONAL_SECTIONS
+from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.win_rates import counting_rules, win_rates
@@ -126,7 +126,7 @@ def _pooled_summary(
         "position_pooled": _pooled_position(judged),
     }
     for name, part in OPTIONAL_SECTIONS.items():
-        value = part(frame)
+        value = part(frame if name in WITH_PEOPLE else judged)
         if value:
             result[name] = to_plain_data(value)
     result |= {
