@@ -55,8 +55,8 @@ from components.results.ranking.ranking_stability import compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.wins.sentences import wins_finding
 from metrics.agreement.judge_as_annotator import judges_as_annotators
-from metrics.estimation.intervals import simultaneous_interval
 from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.row_selection import select_pairs
 from metrics.labels.label_sections import PassFailResult
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates

@@ -23,8 +23,8 @@ from components.results.bias.option_tests import (
     load_option_rows,
     order_test_family,
 )
-from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 

@@ -15,7 +15,7 @@ from components.results.bias.option_tests import (
 )
 from components.results.cards.card_measures import CardMeasures
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import simultaneous_interval
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from studies.domain import Estimate
 from studies.frames.frame import SEP
 
