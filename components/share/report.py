@@ -19,7 +19,7 @@ import plotly
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
-from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
+from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script, program_file
 from components.html.panel import (
     brand_html,
@@ -234,8 +234,6 @@ def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: _ReportFigures)
 
 
 def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    if has_only_points(view):
-        return EMPTY
     made = []
     for table in paper_text.paper_tables(view).values():
         copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
@@ -248,35 +246,11 @@ def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
 
 
 def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    only_points = has_only_points(view)
-    words = _points_method(view) if only_points else paper_text.methods_paragraph(view)
-    text = wrap(fill("<p>{}</p>", words))
+    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
     command = _text_drawer(
         "Command that computes the same numbers", paper_text.metrics_command(view)
     )
     return panel_html("Method", "text generated from the study and its replies", text + command)
-
-
-def _points_method(view: FilteredStudy) -> str:
-    """Methods text for a study whose judges pass, fail or score single answers."""
-    rows = view.machines
-    usable = len(rows) - view.failed
-    start = (
-        f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
-        f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(usable)} had a readable verdict; the other replies are not counted in any rate. "
-        f"Intervals are 95{NARROW_SPACE}% and treat items as clusters."
-    )
-    if not has_pass_fail(view):
-        return (
-            f"{start} Arrangements (orders of options and criteria) are compared on the same "
-            "answers."
-        )
-    return (
-        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
-        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
-        "assumes equal error rates on labelled and unlabelled answers."
-    )
 
 
 def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:

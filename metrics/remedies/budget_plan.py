@@ -148,7 +148,8 @@ def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Optio
     for option in options:
         if steps and not _follows(study, option, steps[-1]):
             continue
-        better = advised.get(_single_cell(study, option))
+        cell = _single_cell(study, option)
+        better = advised.get(cell) if cell is not None else None
         if better is not None and better.cost <= option.cost + SAME_PRICE:
             option = better
         while steps and steps[-1].cost >= option.cost - SAME_PRICE:

@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, panel_heading, wrap
-from components.results.pass_fail.scores import agreement_tables, panels
+from components.results.pass_fail.scores import agreement_tables, panels, score_paper_tables
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import (
     Body,
@@ -119,6 +119,7 @@ MATRIX: Final = Panel(
     MATRIX_TITLE,
     heading_changes=True,
     report=report_matrix,
+    table=score_paper_tables.criteria_order_table,
     json_keys=("score_distribution.*.*.arrangements.*.shares.*",),
 )
 ORDER: Final = Panel(
@@ -128,6 +129,7 @@ ORDER: Final = Panel(
     ORDER_TITLE,
     how=HOW_ORDER,
     report=report_order,
+    table=score_paper_tables.score_order_table,
     json_keys=(
         "option_order.*.*.changed",
         "criteria_order.*.*",
@@ -141,6 +143,7 @@ LABELS: Final = Panel(
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
     report=report_labels,
+    table=score_paper_tables.score_agreement_table,
     json_keys=(
         "scores.*.*.mae",
         "scores.*.*.bias",
