@@ -51,7 +51,8 @@ def draw_matrix(filtered: FilteredStudy) -> Drawn:
     arranged = count(len(view.shown.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     return Drawn(
-        {"score_matrix": panels.arrangement_matrix(view)}, panel_heading(MATRIX_TITLE, subtitle)
+        {"score_matrix": panels.arrangement_matrix(view) + panels.expected_levels_table(view)},
+        panel_heading(MATRIX_TITLE, subtitle),
     )
 
 
@@ -90,7 +91,9 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
         f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "
         "by item"
     )
-    return ReportPanel(MATRIX_TITLE, subtitle, panels.arrangement_matrix(view) + wrap(texts))
+    levels = panels.expected_levels_table(view)
+    content = panels.arrangement_matrix(view) + levels + wrap(texts)
+    return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
 def report_order(filtered: FilteredStudy) -> ReportPanel | None:
@@ -120,7 +123,10 @@ MATRIX: Final = Panel(
     heading_changes=True,
     report=report_matrix,
     table=score_paper_tables.criteria_order_table,
-    json_keys=("score_distribution.*.*.arrangements.*.shares.*",),
+    json_keys=(
+        "score_distribution.*.*.arrangements.*.shares.*",
+        "score_distribution.*.*.criteria.*.expected",
+    ),
 )
 ORDER: Final = Panel(
     "score_order",
