@@ -16,6 +16,7 @@ from components.home.study_list import examples_html, studies_html
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import finding_html, notice_html, wrap
 from components.layout.header import Header
+from components.layout.loading_screen import LEAD, TITLE
 from components.layout.widgets import ClickableHTML
 from components.run import tab as run_tab
 from components.server.gradio_private import click_data
@@ -104,11 +105,7 @@ def build() -> HomeTab:
     with gr.Row(elem_classes="eh-hero"):
         with gr.Column(scale=5):
             ClickableHTML(
-                finding_html(
-                    "Is your LLM judge even-handed?",
-                    "Evenhand asks a judge the same question twice, changing only the order of the "
-                    "answers, and shows how often and which way its verdict changes.",
-                ),
+                finding_html(TITLE, LEAD),
                 elem_id="eh-home-title",
             )
             again = gr.Button(

@@ -20,7 +20,7 @@ from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
 from components.html.format import count, dollars, duration, tokens
-from components.html.markup import EMPTY, Markup, fill, join, json_script, program_file
+from components.html.markup import ASSETS, EMPTY, Markup, fill, join, json_script, program_file
 from components.html.panel import (
     brand_html,
     data_note,
@@ -59,7 +59,6 @@ from studies.spec.study import dump_study
 from studies.store.queries import cost_queries
 from studies.store.store import Store
 
-ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 _CONTENT_POLICY: Final = Markup(
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:"
