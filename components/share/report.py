@@ -40,12 +40,10 @@ from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
 from components.results.cards import tab as cards_tab
 from components.results.injection.report_section import injection_section
-from components.results.pass_fail import panels as pass_fail_view
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_pass_fail, load_pass_fail
-from components.results.pass_fail.scores import panels as scores_view
+from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.scores.computed import has_only_points, load_scores
+from components.results.pass_fail.scores.computed import has_only_points
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, View
@@ -165,7 +163,7 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
     elif has_only_points(view):
-        title, lead = _points_finding(view)
+        title, lead = _points_tab(view).finding(view)
     else:
         title, lead = bias_finding(load_bias(view))
     return (
@@ -181,10 +179,9 @@ def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
     )
 
 
-def _points_finding(view: FilteredStudy) -> tuple[str, str]:
-    if has_pass_fail(view):
-        return pass_fail_view.pass_fail_finding(load_pass_fail(view))
-    return scores_view.scores_finding(load_scores(view))
+def _points_tab(view: FilteredStudy) -> View:
+    """The view whose headline the report of a study of single answers has."""
+    return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 
 def _title_kpis(view: FilteredStudy) -> Markup:
@@ -193,9 +190,8 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     if view.has_only_people:
         return EMPTY
     if has_only_points(view):
-        if has_pass_fail(view):
-            return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
-        return scores_view.scores_kpis(load_scores(view))
+        figures = _points_tab(view).kpis
+        return figures(view) if figures else EMPTY
     bias, label = load_bias(view), accuracy_label(view)
     return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
 
