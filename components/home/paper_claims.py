@@ -28,6 +28,7 @@ from components.results.protocol.paper_tables import (
 )
 from components.study.plan import demo_studies
 from metrics.estimation.intervals import wilson_bounds
+from metrics.position.order_tables import build_order_tables, pool_order_tables
 from metrics.position.position_measures import consistency
 from metrics.protocols.grade_score import RANDOM_GRADE
 from metrics.remedies.decision_rules import both_orders_agree, single_call
@@ -74,15 +75,17 @@ class RecordedRates:
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
     """Rates of all judges and prompts of a frame, pooled."""
+    tables = build_order_tables(frame, ("judge", "prompt"))
+    table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
     known = grid.select(grid.truth != 0)
-    pooled = [(both_orders_agree(verdicts), single_call(verdicts)) for verdicts in known.verdicts]
-    decided = np.concatenate([both.decided for both, _ in pooled])
-    right = np.concatenate([both.right(known.truth) for both, _ in pooled])
-    one = np.concatenate([call.right(known.truth) for _, call in pooled])
+    rules = [(both_orders_agree(cell), single_call(cell)) for cell in known.verdicts]
+    decided = np.concatenate([both.decided for both, _ in rules])
+    right = np.concatenate([both.right(known.truth) for both, _ in rules])
+    one = np.concatenate([call.right(known.truth) for _, call in rules])
     return RecordedRates(
         float(np.nanmean(one)),
-        float(np.nanmean(decided)),
+        int(table.counts[0, 0] + table.counts[2, 2]) / max(1, table.pairs),
         float(np.nansum(right) / np.nansum(decided)),
     )
 

@@ -18,6 +18,7 @@ from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names
 from studies.frames.frame import TIE
 from studies.store.store import Store
+from tests.page_words import says
 
 MAX_WORDS = 30
 
@@ -76,6 +77,6 @@ def test_a_store_without_the_demo_cites_the_papers_only(store):
 def test_printed_counts_are_those_of_the_tables(demo):
     unrelated = by_question(demo, "unrelated option")
     assert "31 of 40" in unrelated.printed and "15 of 80" in unrelated.doubt
-    assert "3 of the table's 16" in by_question(demo, "see the images").ours
+    assert says(by_question(demo, "see the images").ours, "3 of", "16")
     assert "8 of 8" in by_question(demo, "two orders").printed
     assert "4 of 10" in by_question(demo, "warning").printed

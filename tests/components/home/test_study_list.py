@@ -117,7 +117,9 @@ def test_a_row_has_one_menu_with_its_actions(store):
 def test_a_row_is_found_by_its_name_its_judge_and_its_state(store):
     plan_study(store, "Mine & yours")
     found = re.findall(r'data-find="([^"]+)"', studies_html(store, []))
-    assert [unescape(one) for one in found] == ["Mine & yours fair Ready: 6 calls"]
+    assert [unescape(one) for one in found] == [
+        f"Mine & yours fair {state_of(store, 'Mine & yours').text}"
+    ]
 
 
 def test_a_question_can_be_cancelled_and_names_what_is_lost(store):
