@@ -290,15 +290,15 @@
 
   // The view that a visitor chose for a study stays, also when it was chosen while the study was being opened:
   // the server's answer resets the switch. Until then nothing is drawn, for the other controls are those of the study before.
-  let chosen = null, openedStudy = null, openingStudy = true, hiding = 0;
-  const chooseView = (view) => { chosen = {study: openedStudy, view}; };
+  let viewChoice = null, openedStudy = null, openingStudy = true, hiding = 0;
+  const chooseView = (view) => { viewChoice = {study: openedStudy, view}; };
   const opensStudy = () => openingStudy;
   const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
   // The address names a study as soon as it is chosen, also while its results are still being drawn;
   // the numbers of the study before must not stand under its name.
   const startOpening = (study) => {
     openingStudy = true;
-    if (chosen) chosen = openedStudy === null ? {...chosen, study} : chosen.study === study ? chosen : null;
+    if (viewChoice) viewChoice = openedStudy === null ? {...viewChoice, study} : viewChoice.study === study ? viewChoice : null;
     openedStudy = study;
     staleNote(true);
     document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old"));
@@ -315,14 +315,14 @@
   // True if another view was chosen than the one the study opens with: its switch is pressed, which draws it.
   const settleView = (view) => {
     openingStudy = false;
-    const wanted = chosen && chosen.study === openedStudy ? chosen.view : view;
+    const wanted = viewChoice && viewChoice.study === openedStudy ? viewChoice.view : view;
     if (wanted === view || !viewLabel(wanted)) return false;
     pressView(wanted);
     return true;
   };
   // The switch may still show the value from before the answer: it is pressed until the page has taken the view.
   const pressView = (view, tries = 40) => {
-    if (chosen?.view !== view || openingStudy || evenhand.held?.[0] === view) return;
+    if (viewChoice?.view !== view || openingStudy || evenhand.held?.[0] === view) return;
     const label = viewLabel(view);
     if (label && !label.querySelector("input")?.checked) label.click();
     if (tries) setTimeout(() => pressView(view, tries - 1), 50);
@@ -765,6 +765,8 @@
   evenhand.title = (pill) => {
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
     document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
+    const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
+    if (done && results) results.dataset.partial = `Partial: ${done[1]}\u202f%`; else delete results?.dataset.partial;
   };
   document.addEventListener("keydown", (event) => {
     if (event.key !== "p" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

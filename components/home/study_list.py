@@ -75,9 +75,10 @@ def studies_html(
 ) -> Markup:
     """HTML of the list of studies; in the row of the study `asked`, it asks for a new name or
     whether to delete."""
+    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # one's own first
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
-        for line in store.studies()
+        for line in lines
     ]
     if not rows:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
@@ -133,7 +134,7 @@ def _name_html(line: StudySummary, state: StudyState, question: Question) -> Mar
 
 
 def _click(act: str, name: str, tab: str = "") -> dict[str, object]:
-    words = {"open": "Open", "rename": "Rename", "duplicate": "Duplicate", "delete": "Delete"}
+    words = {"delete now": "Delete", "show": "Cancel the change of"}
     told = f"{words.get(act, act.capitalize())} {name}"
     return {"data-select": json.dumps({"do": act, "study": name, "tab": tab}), "aria-label": told}
 

@@ -136,12 +136,14 @@ def build() -> HomeTab:
     with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns eh-doors"):
         for name, *texts in DOORS:
             with gr.Column(elem_classes="eh-panel"):
-                uploads[name] = _build_door(name, *texts)
+                title, text, formats, words = texts
+                _describe_door(title, text, formats)
                 if name == "verdicts":
                     judge = gr.Textbox(
                         "", label="Name of the judge, if the file does not contain it", max_lines=1,
                         placeholder="gpt-4", elem_id="eh-door-judge",
                     )  # fmt: skip
+                uploads[name] = _build_upload(name, words)
     with gr.Column(elem_classes="eh-panel"):
         with gr.Row(elem_classes="eh-panel-head", elem_id="eh-home-head"):
             ClickableHTML(panel_heading("My studies", "a click opens one"))
@@ -149,8 +151,8 @@ def build() -> HomeTab:
             new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
         studies = _clickable_list("eh-home-studies")
     examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
-    claims = ClickableHTML(elem_id="eh-home-claims")
     table = ClickableHTML(elem_id="eh-first-visit")
+    claims = ClickableHTML(elem_id="eh-home-claims")
     return HomeTab(
         finding,
         again,
@@ -167,17 +169,23 @@ def build() -> HomeTab:
     )
 
 
-def _build_door(name: str, title: str, text: str, formats: str, words: str) -> gr.UploadButton:
+def _describe_door(title: str, text: str, formats: str) -> None:
     ClickableHTML(
         wrap(fill("<h2>{}</h2><p>{}</p><p class='eh-small eh-mute'>{}</p>", title, text, formats))
     )
-    return gr.UploadButton(
-        words,
-        file_count="multiple",
-        file_types=UPLOAD_SUFFIXES,
-        elem_classes="eh-fit",
-        elem_id=f"eh-door-{name}",
-    )
+
+
+def _build_upload(name: str, words: str) -> gr.UploadButton:
+    with gr.Row(elem_classes="eh-drop"):
+        button = gr.UploadButton(
+            words,
+            file_count="multiple",
+            file_types=UPLOAD_SUFFIXES,
+            elem_classes="eh-fit",
+            elem_id=f"eh-door-{name}",
+        )
+        ClickableHTML(wrap(Markup('<p class="eh-small eh-mute">or drop it here</p>')))
+    return button
 
 
 def _clickable_list(elem_id: str) -> gr.HTML:

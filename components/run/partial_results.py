@@ -14,7 +14,7 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
     if not facts.running or not facts.done:
         return EMPTY
     body = fill(
-        '<div class="eh-step"><p><b>{}</b> {}</p>'
+        '<div class="eh-todo"><p><b>{}</b> {}</p>'
         '<button type="button" class="eh-btn" data-tab="results">Open partial results</button>'
         "</div>",
         f"Partial: {count(facts.done)} of {count(facts.planned)}.",

@@ -107,7 +107,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
     first = _rate_or_changed_kpi(facts, picture)
     numbers = [first, _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
     strip = kpi_strip([*numbers, _first_slot_kpi(facts, picture)])
-    return strip + stopping_note(picture) + _large_study_note(facts)
+    return strip + (EMPTY if facts.complete else stopping_note(picture)) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:

@@ -60,7 +60,7 @@ def _flips_html(bias: Bias) -> Markup:
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     subtitle = f"{count(flips)} of {count(pairs, 'comparison')} changed when swapped"
     told = fill('<p class="eh-small">{}</p>', f"{_direction(rows)}{_precision(bias)}")
-    return panel_html("Which way it flips", subtitle, swap_chart(bias) + told)
+    return panel_html("Which way it flips", subtitle, swap_chart(bias, legend_only=True) + told)
 
 
 def _direction(rows: list[FlipLean]) -> str:
@@ -127,7 +127,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
 def _next_html(steps: list[NextStep]) -> Markup:
     rows = join(
         fill(
-            '<div class="eh-step"><div><b>{}</b><div class="d">{}</div></div>'
+            '<div class="eh-todo"><div><b>{}</b><div class="d">{}</div></div>'
             "<button{}>{}</button></div>",
             step.title,
             step.text,
