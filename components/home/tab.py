@@ -17,6 +17,7 @@ from components.home.study_list import SEARCH_FIELD, examples_html, studies_html
 from components.html.markup import EMPTY, Markup, fill
 from components.html.pieces import finding_html, notice_html, panel_heading, wrap
 from components.layout.header import Header
+from components.layout.loading_screen import LEAD, TITLE
 from components.layout.widgets import ClickableHTML
 from components.run import tab as run_tab
 from components.server.gradio_private import click_data
@@ -69,8 +70,8 @@ DOORS: Final = (
     (
         "labels",
         "Check my pass-fail judge",
-        "Open a table with verdicts and labels; see how often the judge is right, and the true "
-        "pass rate.",
+        "Open a table with verdicts and labels; see how often the judge is right, and the pass "
+        "rate corrected for its errors.",
         "a table with the two columns verdict and label is enough",
         "Choose a file",
     ),
@@ -106,11 +107,7 @@ def build() -> HomeTab:
     with gr.Row(elem_classes="eh-hero"):
         with gr.Column(scale=5):
             ClickableHTML(
-                finding_html(
-                    "Is your LLM judge even-handed?",
-                    "Evenhand asks a judge the same question twice, changing only the order of the "
-                    "answers, and shows how often and which way its verdict changes.",
-                ),
+                finding_html(TITLE, LEAD),
                 elem_id="eh-home-title",
             )
             again = gr.Button(
