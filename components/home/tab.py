@@ -335,9 +335,8 @@ def _bind_studies(
         return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]
 
     inputs = [study.yaml, study.view, study.tested]
-    for part in (tab.studies, tab.examples, tab.claims):
-        event = part.select(act, inputs, outputs, **QUIET)
-        event.then(None, None, None, **REMEMBER_TAB)
+    lists = [part.select for part in (tab.studies, tab.examples, tab.claims)]
+    gr.on(lists, act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
 
     def begin(view: FormState, tested: Any) -> list[Any]:
         return open_form(START_YAML, view, tested)
