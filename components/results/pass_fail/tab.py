@@ -10,6 +10,7 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
 from components.results.pass_fail import label_tables, panels, pass_fail_report
 from components.results.pass_fail.computed import load_pass_fail
+from components.results.pass_fail.wrong_verdicts import wrong_verdicts_html
 from components.results.view.result_view import (
     Body,
     Drawn,
@@ -135,6 +136,16 @@ ORDER: Final = Panel(
     table=label_tables.pass_order_table,
     json_keys=("option_order.*.*",),
 )
+WRONG: Final = Panel(
+    "wrong",
+    wrong_verdicts_html,
+    (Body("wrong", "eh-pass-wrong", clickable=True),),
+    "Wrong verdicts",
+    "questions whose label contradicts the verdict; the surest verdicts first where their "
+    "probabilities are known",
+    visibility="hidden",
+    json_keys=("pass_fail.*.*.confusion.*",),
+)
 PARTS_PANEL: Final = Panel(
     "pass_parts",
     draw_parts,
@@ -147,7 +158,7 @@ PARTS_PANEL: Final = Panel(
 )
 VIEW: Final = View(
     NAME,
-    (PanelGroup((AREAS, RATES)), PARTS_PANEL, JUDGES, ORDER),
+    (PanelGroup((AREAS, RATES)), WRONG, PARTS_PANEL, JUDGES, ORDER),
     finding,
     kpis,
     json_keys=(
