@@ -27,6 +27,7 @@ from components.results.controls.mark_selection import mark_selection
 from components.results.controls.page_scripts import draw_script
 from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
 from components.results.overview import tab as overview_tab
+from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import render_view, study_finding
@@ -143,7 +144,11 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
         if engine:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
-            live = LiveStudies(store, lambda name: study_finding(store, name))
+            live = LiveStudies(
+                store,
+                lambda name: study_finding(store, name),
+                lambda name: run_outcome_html(store, name),
+            )
             interactive = InteractiveTabs(
                 home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote
             )
@@ -257,13 +262,14 @@ def _bind_view(page: PageParts, store: Store) -> None:
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
     outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
+    settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
     top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
-    ).then(**drawn, js=f"(...v) => evenhand.blind || ({draw_script(results)})(...v)").then(
+    ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
         None, top.study, None, js="(study) => evenhand.shown(study)"
     )
-    page.on_results.select(**drawn, js=draw_script(results, opening=True))
+    page.on_results.select(**drawn, js=draw_script(results))
     if interactive:
         sized = [*run_outputs, top.note]
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)

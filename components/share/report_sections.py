@@ -9,7 +9,7 @@ from typing import Any, Final
 from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.raters import accuracy_label
-from components.html.format import NARROW_SPACE, count, dollars, duration, tokens
+from components.html.format import count, dollars, duration, tokens
 from components.html.markup import EMPTY, Markup, fill, join, json_script
 from components.html.panel import (
     brand_html,
@@ -30,12 +30,10 @@ from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
 from components.results.cards import tab as cards_tab
 from components.results.injection.report_section import injection_section
-from components.results.pass_fail import panels as pass_fail_view
 from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_pass_fail, load_pass_fail
-from components.results.pass_fail.scores import panels as scores_view
+from components.results.pass_fail.computed import has_pass_fail
 from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.scores.computed import has_only_points, load_scores
+from components.results.pass_fail.scores.computed import has_only_points
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.result_view import Panel, View
@@ -73,7 +71,7 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
     elif has_only_points(view):
-        title, lead = _points_finding(view)
+        title, lead = _points_tab(view).finding(view)
     else:
         title, lead = bias_finding(load_bias(view))
     return (
@@ -89,10 +87,9 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     )
 
 
-def _points_finding(view: FilteredStudy) -> tuple[str, str]:
-    if has_pass_fail(view):
-        return pass_fail_view.pass_fail_finding(load_pass_fail(view))
-    return scores_view.scores_finding(load_scores(view))
+def _points_tab(view: FilteredStudy) -> View:
+    """The view whose headline the report of a study of single answers has."""
+    return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 
 def _title_kpis(view: FilteredStudy) -> Markup:
@@ -101,9 +98,8 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     if view.has_only_people:
         return EMPTY
     if has_only_points(view):
-        if has_pass_fail(view):
-            return pass_fail_view.pass_fail_kpis(load_pass_fail(view))
-        return scores_view.scores_kpis(load_scores(view))
+        figures = _points_tab(view).kpis
+        return figures(view) if figures else EMPTY
     bias, label = load_bias(view), accuracy_label(view)
     return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
 
@@ -141,8 +137,6 @@ def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) 
 
 
 def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    if has_only_points(view):
-        return EMPTY
     made = []
     for table in paper_text.paper_tables(view).values():
         copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
@@ -155,35 +149,11 @@ def _tables_section(view: FilteredStudy, page: ReportFigures) -> Markup:
 
 
 def _method_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    only_points = has_only_points(view)
-    words = _points_method(view) if only_points else paper_text.methods_paragraph(view)
-    text = wrap(fill("<p>{}</p>", words))
+    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
     command = _text_drawer(
         "Command that computes the same numbers", paper_text.metrics_command(view)
     )
     return panel_html("Method", "text generated from the study and its replies", text + command)
-
-
-def _points_method(view: FilteredStudy) -> str:
-    """Methods text for a study whose judges pass, fail or score single answers."""
-    rows = view.machines
-    usable = len(rows) - view.failed
-    start = (
-        f"{count(rows['judge'].nunique(), 'judge')} judged single answers to "
-        f"{count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
-        f"{count(usable)} had a readable verdict; the other replies are not counted in any rate. "
-        f"Intervals are 95{NARROW_SPACE}% and treat items as clusters."
-    )
-    if not has_pass_fail(view):
-        return (
-            f"{start} Arrangements (orders of options and criteria) are compared on the same "
-            "answers."
-        )
-    return (
-        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
-        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
-        "assumes equal error rates on labelled and unlabelled answers."
-    )
 
 
 def _replies_section(view: FilteredStudy, page: ReportFigures) -> Markup:

@@ -241,7 +241,9 @@ def _toggle_prompt(
     name = str(entry["prompt"])
     others = [one for one in sheet.prompts if one != name]
     chosen = [*others, name] if entry.get("on") else others
-    return _put_unless_default(sheet, STUDY.prompts.path, chosen), replace(view, prompt=name)
+    panel = "" if entry.get("close") else view.panel
+    made = _put_unless_default(sheet, STUDY.prompts.path, chosen)
+    return made, replace(view, prompt=name, panel=panel)
 
 
 def _show_prompt(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:

@@ -85,11 +85,18 @@ def draw_people(filtered_study: FilteredStudy) -> Markup:
     )
 
 
+def has_known_winners(filtered_study: FilteredStudy) -> bool:
+    """Whether remedies can be compared: pairs with a known better answer, or with people's
+    votes."""
+    rows = filtered_study.machines
+    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
+    return known and bool((rows["options"] == 2).any())
+
+
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
     """Strip with the recommended remedy; hidden if no better answer is known."""
     rows = filtered_study.machines
-    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
-    if not known or not (rows["options"] == 2).any():
+    if not has_known_winners(filtered_study):
         return None
     sentence = GENERAL_ADVICE
     if len(rows) <= MAX_ADVICE_ROWS:

@@ -263,11 +263,16 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """Estimates of the rules in a pilot for each judge, with the judge's first prompt; and the
-    prices and tokens of the pilot."""
+    """Estimates of the rules in a pilot for each judge, with the first prompt of its study file,
+    which is the one in use; and the prices and tokens of the pilot."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}
-    cells = {judge: study.index(judge) for judge in judges}
+    used = "".join(pilot.study.prompts[:1])
+    cells = {judge: _first_known(study.index(judge, used), study.index(judge)) for judge in judges}
     tables = {judge: study.judge_table(cell) for judge, cell in cells.items() if cell is not None}
     return tables, inputs
+
+
+def _first_known(*cells: int | None) -> int | None:
+    return next((cell for cell in cells if cell is not None), None)

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from judges.judge_errors import PromptError
-from judges.models.interface import JudgeCall, JudgeReply
+from judges.models.interface import JudgeCall, JudgeReply, ReplyToken
 from judges.models.simulation.simulated_grading import (
     draw_logit,
     is_graded,
@@ -41,6 +41,7 @@ from judges.models.simulation.simulated_scores import (
 )
 from judges.rendering.messages import PromptInputs
 from studies.domain import BY_DESIGN, Usage
+from studies.frames.arrangement import parse_arrangement
 from studies.frames.truth import best_answers, better_answer
 
 
@@ -61,6 +62,8 @@ class SimulatedModel:
         if rng.random() < float_setting(settings, "unreadable_rate"):
             text = "Both answers have their merits, and I would rather not choose."
             return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+        if call.prompt.rubric and call.parameters.get("logprobs"):
+            return _write_level_probabilities(call, usage, rng)
         if call.prompt.options and call.parameters.get("logprobs"):
             return _write_option_probabilities(call, usage, rng)
         if call.prompt.verdict in SCORING_FORMATS:
@@ -146,6 +149,26 @@ def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Rando
     logprobs = _draw_logprobs(chosen, names, rng)
     return JudgeReply(
         chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
+    )
+
+
+def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
+    """Write a rubric, one line for each criterion, with the probabilities of all levels at each
+    level."""
+    names = list(point_names(call).values())
+    tokens = []
+    for place, criterion in enumerate(parse_arrangement(call.inputs.labels).criteria):
+        chosen = draw_point_name(call, call.judge.simulation, rng, place)
+        levels = _draw_logprobs(chosen, names, rng)
+        tokens += [ReplyToken(f"{criterion}:", ()), ReplyToken(f" {chosen}", levels)]
+        tokens.append(ReplyToken("\n", (("\n", 0.0),)))
+    return JudgeReply(
+        "".join(token.text for token in tokens),
+        finish="stop",
+        usage=usage,
+        model="simulated",
+        top_logprobs=tokens[-1].candidates,
+        tokens=tuple(tokens),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 
 from metrics.estimation.intervals import mean_estimate, proportion, unknown_estimate
 from metrics.labels.option_order import Cell, cells_of
-from metrics.labels.point_table import ANSWER, chosen_options, point_table
+from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, point_table
 from studies.domain import Estimate
 
 NO_REPEATS_NOTE: Final = "no answer was judged twice in the same arrangement"
@@ -58,6 +58,8 @@ class ScoreDistribution:
     """exp(entropy) of the values: how many would give this spread if all were equally frequent."""
     expected: ExpectedScores | None = None
     """Scores expected from the probabilities of the options; None where none were read."""
+    expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
+    """Criterion of a rubric -> its expected level, where probabilities of the levels were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,17 @@ def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistributio
     )
     counts = chosen["score"].value_counts(normalize=True).to_numpy()
     effective = math.exp(-float((counts * np.log(counts)).sum()))
+    by_criterion = {
+        str(name): _expected_scores(own)
+        for name, own in chosen[chosen["criterion"] != NO_CRITERION].groupby("criterion", sort=True)
+    }
     return ScoreDistribution(
-        values, arrangements, _mean_score(table), effective, _expected_scores(table)
+        values,
+        arrangements,
+        _mean_score(table),
+        effective,
+        _expected_scores(table),
+        {name: one for name, one in by_criterion.items() if one is not None},
     )
 
 
@@ -134,6 +145,7 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
                 if found.expected
                 else {}
             ),
+            **({"criteria": _criteria_values(found)} if found.expected_levels else {}),
             "arrangements": {
                 one.name: {
                     "mean": one.mean,
@@ -143,6 +155,13 @@ def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
             },
         }
     return nested
+
+
+def _criteria_values(found: ScoreDistribution) -> dict[str, Any]:
+    return {
+        name: {"expected": one.mean, "expected_spread": one.spread}
+        for name, one in found.expected_levels.items()
+    }
 
 
 def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:

@@ -14,6 +14,7 @@ from components.vote.vote_controls import PAIR_BUTTONS
 ROOT = Path(__file__).resolve().parents[3]
 CODE = {
     "Everywhere": "assets/page.js",
+    "Home": "components/home",
     "Run": "assets/page.js",
     "Inspect": "components/inspect",
     "Vote": "components/vote",

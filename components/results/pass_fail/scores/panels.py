@@ -141,6 +141,28 @@ def arrangement_matrix(view: ScoresView) -> Markup:
     )
 
 
+def expected_levels_table(view: ScoresView) -> Markup:
+    """HTML table of the expected level of each criterion, from the probabilities of its levels;
+    empty without them."""
+    levels = view.shown.expected_levels if view.shown else {}
+    if not levels:
+        return EMPTY
+    heads = [
+        ColumnHead("Criterion", numeric=False),
+        ColumnHead(f"Expected level, 95{NARROW_SPACE}% CI"),
+        ColumnHead("Spread within a verdict"),
+    ]
+    rows = [
+        [
+            name_cell(name),
+            value_cell(one.mean, SCORE, who=name, n=True),
+            value_cell(one.spread, SCORE, who=name),
+        ]
+        for name, one in levels.items()
+    ]
+    return wrap(value_table(heads, rows, label="Expected level by criterion"))
+
+
 def order_tables(view: ScoresView) -> Markup:
     """HTML on the effects of the order of options and criteria, with intervals."""
     cell = view.cell or ("", "")
