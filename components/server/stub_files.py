@@ -20,7 +20,7 @@ def skip_stub_files() -> Iterator[None]:
             raise OSError("its stub is not compared")
         return find(value)  # type: ignore[arg-type]
 
-    inspect.getfile = find_file
+    inspect.getfile = find_file  # type: ignore[assignment]
     try:
         yield
     finally:

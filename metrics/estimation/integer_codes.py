@@ -37,7 +37,7 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
     pandas already stores them in the smallest integer type.
     """
     if _is_categorical(column):
-        return column.array.codes, 1, len(column.dtype.categories) + 1
+        return column.array.codes, 1, len(column.array.categories) + 1
     codes, values = pd.factorize(column, use_na_sentinel=False)
     return codes, 0, len(values)
 
