@@ -122,10 +122,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                (
-                    f"± {number(100 * half)} points is wide; the Study tab shows what more would "
-                    "give"
-                ),
+                f"± {number(100 * half)} points is wide; the Study tab shows what narrows it",
                 "Study",
                 {"data-tab": "study"},
             )
