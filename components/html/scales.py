@@ -61,31 +61,78 @@ class ColourScale:
         return "\u2013".join(ends)
 
 
-CONSISTENCY_SCALE: Final = ColourScale("Consistency", "b", 1, 0.25, ("100 % even-handed", "25 %"))
-ENTROPY_SCALE: Final = ColourScale("Entropy", "b", 1, 0.4, ("1.00 even", "0.40"), 2, 1, "of 1")
+CONSISTENCY_SCALE: Final = ColourScale(
+    "Consistency", "b", 1, 0.25, ("no colour: 100 % consistent", "full colour: 25 % or less")
+)
+ENTROPY_SCALE: Final = ColourScale(
+    "Entropy", "b", 1, 0.4, ("no colour: 1, even", "full colour: 0.40 or less"), 2, 1, "of 1"
+)
 ENTROPY_BAND_SCALE: Final = ColourScale(
-    "Entropy", "b", 1, 0.4, ("within chance", "10 times the chance band"), 2, 1, "of 1"
+    "Entropy",
+    "b",
+    1,
+    0.4,
+    ("no colour: within chance", "full colour: 10 widths of the chance band below 1"),
+    2,
+    1,
+    "of 1",
 )
 """Colour scale for entropy: colours show its distance from the band expected without a position
 effect, in widths of that band."""
-GRADE_SCALE: Final = ColourScale("Grade", "b", 1, 0.4, ("1.00 even-handed", "0.40"), 2, 1, "of 1")
-KAPPA_SCALE: Final = ColourScale("Kappa", "b", 1, 0, ("1 full agreement", "0"), 2, 1, "")
-AGREEMENT_SCALE: Final = ColourScale("Agreement", "b", 1, 0.28, ("100 % full agreement", "28 %"))
+GRADE_SCALE: Final = ColourScale(
+    "Grade", "b", 1, 0.4, ("no colour: 1, even-handed", "full colour: 0.40 or less"), 2, 1, "of 1"
+)
+KAPPA_SCALE: Final = ColourScale(
+    "Kappa", "b", 1, 0, ("no colour: 1, full agreement", "full colour: 0 or less"), 2, 1, ""
+)
+AGREEMENT_SCALE: Final = ColourScale(
+    "Agreement", "b", 1, 0.28, ("no colour: 100 % agreement", "full colour: 28 % or less")
+)
 FIRST_SHARE_SCALE: Final = ColourScale(
-    "First-position share", "f", 0.5, 1, ("always second", "always first")
+    "First-position share",
+    "f",
+    0.5,
+    1,
+    ("0 %: always second", "100 %: always first; no colour: 50 %"),
 )
 LEAN_SCALE: Final = ColourScale(
-    "Lean", "f", 0, 1, ("\u2212100 toward second", "+100 toward first"), signed=True
+    "Lean",
+    "f",
+    0,
+    1,
+    ("\u2212100: all pairs flip toward second", "+100: all toward first; no colour: 0"),
+    signed=True,
 )
 POSITION_TERM_SCALE: Final = ColourScale(
-    "Position term", "f", 0, 2, ("\u22122 toward second", "+2 toward first"), 1, 1, "logit", True
+    "Position term",
+    "f",
+    0,
+    2,
+    ("\u22122 or less: toward second", "+2 or more: toward first; no colour: 0"),
+    1,
+    1,
+    "logit",
+    True,
 )
 CHOICE_SCALE: Final = ColourScale(
-    "Choice", "b", 1, 0.25, ("1.00 the same answer", "0.25"), 2, 1, "of 1"
+    "Choice",
+    "b",
+    1,
+    0.25,
+    ("no colour: 1, always the same answer", "full colour: 0.25 or less"),
+    2,
+    1,
+    "of 1",
 )
-ACCURACY_SCALE: Final = ColourScale("Accuracy", "b", 1, 0.28, ("100 % right", "28 %"))
+ACCURACY_SCALE: Final = ColourScale(
+    "Accuracy", "b", 1, 0.28, ("no colour: 100 % right", "full colour: 28 % or less")
+)
 WINS_SCALE: Final = ColourScale(
-    "Wins", "w", 0.5, 1, ("50 %", "100 % of battles won by the row's model; no colour below 50 %")
+    "Wins",
+    "w",
+    0.5,
+    1,
+    ("no colour: 50 % or less", "full colour: the row's model wins 100 % of battles"),
 )
 
 
@@ -93,5 +140,5 @@ def even_share_scale(options: int) -> ColourScale:
     """Colour scale for a position's share among N equal options: 1/N has no colour, higher and
     lower values have."""
     even = 1 / options
-    ends = (f"{number(100 * even)} % even", "100 %")
+    ends = (f"no colour: {number(100 * even)} %, an even share", "full colour: 100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

@@ -100,7 +100,9 @@ def show_slot_effects(rows: Sequence[OptionModelRow], bias: Bias) -> Markup:
             place = (name, slot_name(slot))
             cells[place] = one
             bounds = interval(effect, 2)
-            cards[place] = [f"Effect {number(effect.value, 2, signed=True)} logits {bounds}"]
+            cards[place] = [
+                f"Effect of the position {number(effect.value, 2, signed=True)} logits {bounds}"
+            ]
             selects[place] = {"judge": row.judge, "prompt": row.prompt, "slot": slot}
     if not cells:
         why = next(

@@ -19,16 +19,16 @@ from metrics.position.order_tests import OrderTest
 
 ENTROPY_BAND_HEAD: Final = "Entropy, and its 95\u202f% range without a position effect"
 PAIR_TEST_NAMES: Final = {
-    "items": "Sign by item",
-    "sign": "Sign by pair",
+    "items": "Sign test by item",
+    "sign": "Sign test by pair",
     "mcnemar": "McNemar",
     "stuart_maxwell": "Stuart–Maxwell",
     "permutation": "Permutation",
 }
 OPTION_TEST_NAMES: Final = {
     "permutation": "Permutation",
-    "place": "Position effects, LR",
-    "label": "Label effects, LR",
+    "place": "Position effects, LR test",
+    "label": "Label effects, LR test",
 }
 
 
@@ -125,7 +125,7 @@ def order_tests_html(
         key: holm_adjust([row.tests[key].p for row in rows], family, error_share) for key in names
     }
     shown = [key for key in names if any(p is not None for p in adjusted[key])]
-    columns: list[TableCell | str] = ["Row", TableCell(unit)]
+    columns: list[TableCell | str] = ["Judge, prompt", TableCell(unit)]
     columns += [TableCell(between)] if between else []
     columns += [TableCell(names[key]) for key in shown]
     lines: list[Cells] = [

@@ -136,14 +136,14 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     """Key figure of the row whose flips prefer one position most, as a share of its pairs."""
-    label = "Most one-sided flips" if len(rows) > 1 else "Net direction of flips"
+    label = "Largest net direction of flips" if len(rows) > 1 else "Net direction of flips"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
     fairness = bias.each("fairness")
     most = max(rows, key=lambda row: abs(fairness[row.judge, row.prompt].value or 0.0))
     lean = fairness[most.judge, most.prompt]
     value = None if lean.value is None else -lean.value
-    unit = "" if not value else "to first" if value > 0 else "to second"
+    unit = "" if not value else "of pairs toward first" if value > 0 else "of pairs toward second"
     negated = Estimate(
         value,
         None if lean.high is None else -lean.high,
@@ -176,7 +176,7 @@ def _most_consistent_kpi(bias: Bias) -> Kpi:
     each = bias.each("consistency")
     best = max(each, key=lambda row: _value_or_minus_one(each[row]))
     note = f"{bias.names[best[0], best[1]]} {interval(each[best], 1, scale=100)}"
-    return Kpi("Most consistent", share(each[best].value, 1), note=note)
+    return Kpi("Highest consistency", share(each[best].value, 1), note=note)
 
 
 def _option_kpis(bias: Bias) -> list[Kpi]:
@@ -188,7 +188,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
     name = bias.names[best[0], best[1]]
     chance_note = f"; chance {chance:.2f}" if chance is not None else ""
     return [
-        Kpi("Best grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
+        Kpi("Highest grade", number(top.value, 2), note=f"{name} {interval(top, 2)}{chance_note}"),
         share_kpi(
             "Same choice in every order",
             bias.whole("consistency"),
@@ -200,7 +200,7 @@ def _option_kpis(bias: Bias) -> list[Kpi]:
             after=f"; even {share(1 / bias.options, 0)}",
         ),
         share_kpi(
-            "Correct", bias.whole("accuracy"), after=f"; chance {share(bias.right_chance, 0)}"
+            "Accuracy", bias.whole("accuracy"), after=f"; chance {share(bias.right_chance, 0)}"
         ),
         _failures_kpi(bias.failures, bias.calls),
     ]
@@ -251,7 +251,7 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
         return "No pair has been judged in both orders yet."
     parts = [f"Flips **{share(flips, 0)}** of pairs"]
     if noise is not None:
-        parts[0] += f" ({share(noise, 0)} on a repeat)"
+        parts[0] += f" ({share(noise, 0)} change on a repeat)"
     first, right = measures["first_share"].value, measures["accuracy"].value
     if first is not None:
         parts.append(f"picks the answer shown first in {share(first, 0)} of verdicts")

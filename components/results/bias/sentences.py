@@ -55,7 +55,8 @@ def flip_sentence(row: FlipLean) -> str:
     if len(directions) == 2 and row.flips_majority and (row.entropy or 0.0) >= EVEN_ENTROPY:
         return (
             f"{rate} of pairs flip: {_category_directions(row.leaning_categories, 'toward')}. "
-            f"**The two directions cancel out: the entropy is {number(row.entropy, 2)}.**"
+            "**The two directions cancel out, so the position entropy is "
+            f"{number(row.entropy, 2)}.**"
         )
     if row.may_be_missing:
         return _missing_sentence(row)
@@ -63,7 +64,7 @@ def flip_sentence(row: FlipLean) -> str:
         if row.leaning_categories:
             leans = _category_directions(row.leaning_categories)
             return (
-                f"**No preference overall**, but a preferred position by category: {leans}. "
+                f"**No preference overall**, but a preferred position in some categories: {leans}. "
                 f"{rate} of pairs flip."
             )
         return f"**No significant preference**{lean_text(row.lean)}; {rate} of pairs flip."
@@ -89,7 +90,7 @@ def _lean_sentence(row: FlipLean, rate: str) -> str:
             f"{row.toward}."
         )
     if row.flips_majority:
-        floor = f" ({share(row.noise, 0)} on a repeat)" if row.noise else ""
+        floor = f" ({share(row.noise, 0)} change on a repeat)" if row.noise else ""
         direction = f"more **toward the answer shown {row.toward}**"
         return f"{rate} of pairs flip{floor}, {direction}: {versus}."
     other = [each for each in row.leaning_categories if each.toward != row.toward]
@@ -171,7 +172,11 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
     most = sum(row.order_decides for row in rows)
     which = "all" if most == len(rows) else number_word(most)
     what = row_noun([(row.judge, row.prompt) for row in rows])
-    effect = f"For {which} of these {what}s, the order decides most pairs." if most else ""
+    effect = (
+        f"For {which} of these {what}s, the order decides the verdict on most pairs."
+        if most
+        else ""
+    )
     effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), what)
     effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
     return f"{_preference_sentence(rows)}. {effect}", lead

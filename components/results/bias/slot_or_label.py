@@ -28,7 +28,7 @@ def show_slot_or_label(bias: Bias) -> Markup:
     if not rows:
         return empty_state("Labels were not crossed.", LABELS_NOT_CROSSED)
     head = fill(
-        '<div class="eh-sl h"><span>Row</span>{}'
+        '<div class="eh-sl h"><span>Judge, prompt</span>{}'
         '<span class="eh-num">First position</span>{}'
         '<span class="eh-num">First label</span><span>Finding</span></div>',
         axis_html(SHARE_AXIS),

@@ -177,7 +177,8 @@ def slots_heading(bias: Bias) -> Markup:
         keys.append(("tie", last))
     keys.append(("even", even))
     subtitle = (
-        f"% of {count(bias.whole('slot 0').n)} verdicts other than ties, 95{NARROW_SPACE}% CI"
+        f"% for each position, of {count(bias.whole('slot 0').n)} verdicts other than ties, "
+        f"95{NARROW_SPACE}% CI"
     )
     subtitle += "; prompts pooled" if bias_view.pools_prompts(bias) else ""
     return panel_heading("Which position is chosen", subtitle, keys)
@@ -203,7 +204,7 @@ def draw_tests(filtered_study: FilteredStudy) -> Markup:
     bias = load_bias(filtered_study)
     if bias.options == 2:
         rows, names = pair_test_rows(bias), PAIR_TEST_NAMES
-        between, unit = "First : second", "Pairs"
+        between, unit = "Flips toward first : second", "Pairs"
     else:
         rows, names = option_test_rows(load_option_rows(filtered_study), bias), OPTION_TEST_NAMES
         between, unit = ENTROPY_BAND_HEAD, "Choices"
@@ -211,8 +212,8 @@ def draw_tests(filtered_study: FilteredStudy) -> Markup:
 
 
 FLIP_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
-    ("first", "toward the first shown"),
-    ("second", "toward the second"),
+    ("first", "flips toward the answer shown first"),
+    ("second", "toward the answer shown second"),
 )
 MATRIX: Final = Panel(
     "matrix",

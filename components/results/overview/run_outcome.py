@@ -60,15 +60,17 @@ def _flips_html(bias: Bias) -> Markup:
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     subtitle = f"{count(flips)} of {count(pairs, 'comparison')} changed when swapped"
     told = fill('<p class="eh-small">{}</p>', f"{_direction(rows)}{_precision(bias)}")
-    return panel_html("Which way it flips", subtitle, swap_chart(bias, legend_only=True) + told)
+    return panel_html(
+        "Which way verdicts flip", subtitle, swap_chart(bias, legend_only=True) + told
+    )
 
 
 def _direction(rows: list[FlipLean]) -> str:
     if len(rows) > 1:
         leaning = sum(row.is_significant for row in rows)
         return (
-            f"{count(leaning)} of {count(len(rows), 'row')} significantly "
-            f"{'prefers' if leaning == 1 else 'prefer'} a position. "
+            f"{count(leaning)} of {count(len(rows), 'combination')} of judge and prompt "
+            f"significantly {'prefers' if leaning == 1 else 'prefer'} a position. "
         )
     p = format_p(rows[0].p)
     return f"Sign test by questions: p {p if p.startswith('<') else f'= {p}'}. "
@@ -90,7 +92,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
     if flips:
         steps.append(
             NextStep(
-                "See which answers flipped",
+                "See which comparisons flipped",
                 f"{count(flips, 'comparison')} with the replies in both orders side by side",
                 f"Open {count(flips)}",
                 {"data-select": json.dumps({"flipped": True})},
@@ -101,8 +103,8 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
             NextStep(
                 "Compare remedies",
                 (
-                    "ways of asking that are right more often, compared on the stored replies "
-                    "without new calls"
+                    "rules that combine several verdicts, compared by how often they are right; "
+                    "no new calls"
                 ),
                 "Remedies",
                 {"data-view": remedies_tab.NAME},

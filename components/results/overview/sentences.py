@@ -31,4 +31,8 @@ def people_sentence(data: Agreement) -> str:
     """Sentence on the judges closest to people, with the agreement of two people if it is known."""
     title, _ = agreement_finding(data)
     pair = data.among_voters.pair.share.value if data.raters.has_people else None
-    return f"{title} Two people: {share(pair, 0)}." if pair is not None and data.judges else title
+    return (
+        f"{title} Two people agree on {share(pair, 0)} of votes."
+        if pair is not None and data.judges
+        else title
+    )

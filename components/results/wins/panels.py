@@ -87,7 +87,8 @@ def show_win_rates(filtered_study: FilteredStudy) -> Markup:
     if missing:
         heads.append(
             ColumnHead(
-                "Bounds", tip="win rate if the model lost all missing verdicts, and if it won all"
+                "Bounds of the win rate, %",
+                tip="win rate if the model lost all missing verdicts, and if it won all",
             )
         )
     lines = [_rate_row(who, rates, counts, bounds, axis, missing) for who in rates]
@@ -215,8 +216,8 @@ def wins_scale(even: float) -> scales.ColourScale:
     if even == 0.5:
         return scales.WINS_SCALE
     ends = (
-        f"{number(100 * even)} % even",
-        "100 % of choices for the model; no colour below an even share",
+        f"no colour: {number(100 * even)} % (an even share) or less",
+        "full colour: the model is chosen in 100 % of verdicts",
     )
     return scales.ColourScale("Wins", "w", even, 1, ends)
 

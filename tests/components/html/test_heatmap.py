@@ -134,7 +134,7 @@ def test_long_names_may_break_between_syllables_but_read_as_before():
 
 
 def test_both_ends_of_the_scale_are_in_words_and_the_hatch_is_explained_if_there_is_one():
-    assert "100\u202f% even-handed" in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
+    assert "no colour: 100\u202f% consistent" in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)
     few = {("a", "b"): Estimate(0.5, n=9, items=3)}
     assert "fewer than 5 items" in matrix_html(["a"], ["b"], few, CONSISTENCY_SCALE)
     assert "fewer than 5 items" not in matrix_html(["a"], ["b"], {}, CONSISTENCY_SCALE)

@@ -39,7 +39,9 @@ from metrics.labels.scores.score_agreement import ScoreAgreement
 from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Estimate
 
-SHARE_SCALE: Final = ColourScale("Share of verdicts", "b", 0, 1, ("0 %", "100 %"))
+SHARE_SCALE: Final = ColourScale(
+    "Share of verdicts", "b", 0, 1, ("no colour: 0 % of verdicts", "full colour: 100 %")
+)
 SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
 """Most arrangements that the heatmap shows."""
@@ -85,11 +87,14 @@ def scores_kpis(view: ScoresView) -> Markup:
     agreement = view.agreement.get(cell)
     kpis = [
         Kpi("Mean score", number(found.mean.value, 2),
-            note=f"{interval(found.mean, 2)}, {number(found.effective_values, 1)} values in use"),
+            note=f"{interval(found.mean, 2)}, effective number of scores "
+            f"{number(found.effective_values, 1)}"),
         *([_expected_kpi(found.expected)] if found.expected else []),
-        *([share_kpi("Changed by option order", order.changed)] if order else []),
-        *([share_kpi("Changed by criteria order", criteria.overall.changed)] if criteria else []),
-        *([share_kpi("Within one step of the label", agreement.within_one)] if agreement else []),
+        *([share_kpi("Scores changed by option order", order.changed)] if order else []),
+        *([share_kpi("Scores changed by criteria order", criteria.overall.changed)]
+          if criteria else []),
+        *([share_kpi("Scores within one step of the label", agreement.within_one)]
+          if agreement else []),
         unusable_replies_kpi(
             view.unusable.get(cell, 0),
             view.unusable.get(cell, 0) + found.mean.n,
@@ -100,7 +105,7 @@ def scores_kpis(view: ScoresView) -> Markup:
 
 
 def _expected_kpi(expected: ExpectedScores) -> Kpi:
-    spread = f"spread within a verdict {number(expected.spread.value, 2)}"
+    spread = f"standard deviation within a reply {number(expected.spread.value, 2)}"
     note = f"{interval(expected.mean, 2)}, {spread}"
     return Kpi("Expected score", number(expected.mean.value, 2), note=note)
 
@@ -150,7 +155,7 @@ def expected_levels_table(view: ScoresView) -> Markup:
     heads = [
         ColumnHead("Criterion", numeric=False),
         ColumnHead(f"Expected level, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Spread within a verdict"),
+        ColumnHead("Standard deviation within a reply"),
     ]
     rows = [
         [
@@ -223,9 +228,9 @@ def places_table(order: OptionOrder) -> Markup:
         return EMPTY
     axis = fit_share_axis([one.share for one in order.places], holds=(0.0,), bounds=(0, 1))
     heads = [
-        ColumnHead("Option offered", numeric=False),
+        ColumnHead("Position of the option", numeric=False),
         ColumnHead(f"Chosen, %, 95{NARROW_SPACE}% CI"),
-        ColumnHead("Expected, %"),
+        ColumnHead("Expected without an order effect, %"),
         ColumnHead("", axis=axis),
     ]
     rows = []
@@ -271,7 +276,10 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
     count_of_places = max((len(places) for places in by_place.values()), default=0)
     heads = [
         ColumnHead("Criterion", numeric=False),
-        *(ColumnHead(f"Place {place + 1}") for place in range(count_of_places)),
+        *(
+            ColumnHead(f"Level at place {place + 1} minus level elsewhere")
+            for place in range(count_of_places)
+        ),
     ]
     rows = [
         [name_cell(name), *(value_cell(one, SHIFT, who=name) for one in places)]
@@ -286,7 +294,15 @@ def score_judges_table(view: ScoresView) -> Markup:
         return EMPTY
     heads = [
         ColumnHead("Judge · prompt", numeric=False),
-        *(ColumnHead(text) for text in ("Mean", "Changed by options", "Bias", "Spearman")),
+        *(
+            ColumnHead(text)
+            for text in (
+                "Mean score",
+                "Changed by option order, %",
+                "Mean of score − label",
+                "Spearman",
+            )
+        ),
     ]
     rows = []
     for cell, one in view.distributions.items():

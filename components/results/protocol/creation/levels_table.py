@@ -30,10 +30,22 @@ from metrics.protocols.creation_table import CreationRow, creation_table
 from studies.domain import Estimate
 
 REWARD_SCALE: Final = scales.ColourScale(
-    "Reward", "r", 0, 50, ("−50 worse", "+50 better than the baseline"), 1, 1, "", signed=True
+    "Reward",
+    "r",
+    0,
+    50,
+    ("−50 or less: worse than the baseline", "+50 or more: better; no colour: 0"),
+    1,
+    1,
+    "",
+    signed=True,
 )
-WIN_RATE_SCALE: Final = scales.ColourScale("Win rate", "w", 0, 0.5, ("0 %", "50 %"))
-VFS_SCALE: Final = scales.ColourScale("VFS", "w", 5, 10, ("5", "10"), 2, 1, "of 10")
+WIN_RATE_SCALE: Final = scales.ColourScale(
+    "Win rate", "w", 0, 0.5, ("no colour: 0 %", "full colour: 50 % or more")
+)
+VFS_SCALE: Final = scales.ColourScale(
+    "VFS", "w", 5, 10, ("no colour: 5 or less", "full colour: 10"), 2, 1, "of 10"
+)
 SPLITS: Final = ("Models", "Categories", "Tasks")
 CELL_SCALES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
     "Reward": ("reward", REWARD_SCALE),

@@ -33,7 +33,7 @@ from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, grade_ce
 from studies.domain import Estimate
 
 CORRECTED_SCALE: Final = scales.ColourScale(
-    "Above chance", "b", 1, 0, ("1.00 perfect", "0 chance"), 2, 1, ""
+    "Above chance", "b", 1, 0, ("no colour: 1", "full colour: 0, chance, or less"), 2, 1, ""
 )
 
 GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
@@ -230,10 +230,13 @@ def grade_finding(cells: Sequence[GradeCell]) -> tuple[str, str]:
     lead += chance_sentence("Grade", best.options)
     if len(known) == 1:
         word = "is" if significant else "is not"
-        return f"{leader} {word} significantly better than chance when options rotate.", lead
+        return (
+            f"With rotated options, the grade of {leader} {word} significantly above chance.",
+            lead,
+        )
     return (
-        f"{len(significant)} of {len(known)} judge-prompt pairs are significantly better than "
-        "chance when options rotate.",
+        f"With rotated options, {len(significant)} of {len(known)} combinations of judge and "
+        "prompt have a grade significantly above chance.",
         lead,
     )
 
@@ -265,14 +268,14 @@ def grade_kpis(cells: Sequence[GradeCell]) -> list[Kpi]:
     corrected = best.corrected
     right = best.accuracy
     return [
-        Kpi("Best grade", number(best.grade.value, 2), note=f"{who} {_bounds_text(best.grade)}"),
+        Kpi("Highest grade", number(best.grade.value, 2), note=f"{who} {_bounds_text(best.grade)}"),
         Kpi(
-            "Above chance",
+            "Grade above chance",
             number(corrected.value, 2),
             note=f"{_bounds_text(corrected)}, chance 0",
         ),
         Kpi(
-            "Right",
+            "Accuracy",
             share(right.value, 0),
             note=f"{_bounds_text(right, 100)}, chance {chance_accuracy_text(best.options)}"
             if right.value is not None

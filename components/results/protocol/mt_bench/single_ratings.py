@@ -36,7 +36,9 @@ from studies.frames.frame import TIE
 
 ARENA_LABELS: Final = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 """Arena-Hard's five labels; A is the answer shown first."""
-RATING_SCALE: Final = scales.ColourScale("Rating", "w", 5, 10, ("5", "10"), 1, 1, "of 10")
+RATING_SCALE: Final = scales.ColourScale(
+    "Rating", "w", 5, 10, ("no colour: 5 or less", "full colour: 10"), 1, 1, "of 10"
+)
 
 
 def load_rating_rows(filtered: FilteredStudy) -> pd.DataFrame:

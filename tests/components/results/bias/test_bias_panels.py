@@ -213,7 +213,9 @@ def test_slots_of_a_first_slot_judge_are_all_first(judged):
 
 def test_order_tests_are_adjusted_and_say_when_there_is_nothing_to_test(judged):
     bias = bias_from_frame(judged.frame(NAME))
-    html = order_tests_html(pair_test_rows(bias), PAIR_TEST_NAMES, "First : second", "Pairs")
+    html = order_tests_html(
+        pair_test_rows(bias), PAIR_TEST_NAMES, "Flips toward first : second", "Pairs"
+    )
     # 40 flips one way: p = 2/2^40, far below .001; the fair judge has no flip at all: p = 1.
     assert html.count("<b>&lt; .001</b>") + html.count("<b>< .001</b>") >= 4
     assert "40 : 0" in html
@@ -249,7 +251,7 @@ def test_the_strip_of_the_bias_view_counts_who_prefers_a_slot(judged):
     html = bias_view.bias_kpis_html(bias_from_frame(judged.frame(NAME)))
     assert says(html, "Judges", "prefer", "position")
     assert re.search(r'<dd class="v">1 <small>of 2</small>', html)
-    assert "+100\u202f% <small>to first</small>" in html
+    assert "+100\u202f% <small>of pairs toward first</small>" in html
 
 
 def test_failures_are_counted_and_can_be_opened(judged):

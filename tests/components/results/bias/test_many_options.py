@@ -106,7 +106,7 @@ def test_what_a_place_is_worth_is_a_share_among_equals():
     first = rows[0].model.share_if_equal[4][0]
     assert first.low < 0.625 < first.high
     html = show_slot_effects(rows, bias_from_frame(frame))
-    assert "25\u202f% even" in html
+    assert "25\u202f%, an even share" in html
     assert "logits" in html
 
 
@@ -120,7 +120,7 @@ def test_slots_of_many_rows_are_pooled_by_judge():
 
 def test_the_strip_of_options_names_the_coin(frame):
     html = bias_kpis_html(bias_from_frame(frame))
-    assert "Best grade" in html
+    assert "Highest grade" in html
     assert "chance 0.57" in html
 
 
