@@ -16,7 +16,7 @@ from metrics.estimation import row_selection
 from studies.domain import BY_DESIGN
 
 NO_VOTES: Final = "No votes by people yet."
-ACCURACY_LABEL: Final = "Correct where the better answer is known"
+ACCURACY_LABEL: Final = "Accuracy where the better answer is known"
 TruthSource = Literal["design", "people", "none"]
 
 
@@ -116,7 +116,7 @@ def truth_source(view: FilteredStudy) -> TruthSource:
 
 def accuracy_label(view: FilteredStudy) -> str:
     """The label of the accuracy measure, which depends on how the better answers are known."""
-    return ACCURACY_LABEL if truth_source(view) == "design" else "Agrees with most people"
+    return ACCURACY_LABEL if truth_source(view) == "design" else "Agreement with most people"
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:

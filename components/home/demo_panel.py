@@ -85,7 +85,10 @@ def squares_html(frame: pd.DataFrame) -> Markup:
         )
         for at, name in enumerate(("one order", "swapped"))
     )
-    keys = [legend_key("first", "picked the first"), legend_key("second", "picked the second")]
+    keys = [
+        legend_key("first", "picked the answer shown first"),
+        legend_key("second", "picked the answer shown second"),
+    ]
     same = sum(pair[0] == pair[1] for pair in orders)
     told = (
         "The same colour in both rows means that only the order decided. This happened in "

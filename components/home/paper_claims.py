@@ -113,14 +113,14 @@ def _unrelated_option() -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does an unrelated option make a judge more even-handed?",
-        f"With an unrelated option the grade is higher in {known.grade_rises} of {known.pairs} "
-        "cells.",
+        f"With an unrelated option the grade is higher for {known.grade_rises} of {known.pairs} "
+        "combinations of model and prompt.",
         f"A random choice scores {random[2]} with two options, {random[3]} with three and "
         f"{random[5]} with five: adding an option changes the scale.",
-        f"The choice score is lower in {known.choice_falls} of the {known.pairs} cells, and "
+        f"The choice score is lower for {known.choice_falls} of these {known.pairs}, and "
         f"{known.above_parts} of {known.cells} grades exceed what their entropy and choice score "
         "allow.",
-        "Open a study that replaces an answer by it",
+        "Open a study with an unrelated option",
         "example",
         "grade-score-probe-unrelated",
     )
@@ -133,12 +133,13 @@ def _warning(store: Store) -> PaperClaim:
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
         "Does a warning against position bias help?",
-        f"Prompt 3 warns the judge. Its entropy is above that of prompt 1 for "
+        f"Prompt 3 warns the judge. The position entropy is higher than with prompt 1 for "
         f"{sum(one > 0 for one in differences)} of {len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
         f"and {share(warned, 0)} if the prompt warns it.",
         f"The authors report differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} between "
-        f"repeats of a run; {within} of the {len(differences)} differences are not larger.",
+        f"repeats of a run; {within} of these {len(differences)} differences in entropy are "
+        "not larger.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,
@@ -176,7 +177,7 @@ def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
         "reference leaves ties out.",
         f"By this rule {LARGER_JUDGE} decides {share(larger.decided, 0)} of its recorded "
         f"comparisons, {SMALL_JUDGE} {share(small.decided, 0)}.",
-        "The rate describes the decided comparisons only. The paper's Elo equation (1) also "
+        "This win rate describes the decided comparisons only. The paper's Elo equation (1) also "
         "prints a sign the wrong way round; its code is right.",
         "Open as a study",
         "example",
@@ -193,8 +194,8 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, assess a new model.",
-        f"At a win rate of {share(0.5, 0)}, this many give ± {whole} points, or ± {decided} if "
-        f"only {share(larger.decided, 0)} are decided, as by {LARGER_JUDGE}.",
+        f"At a win rate of {share(0.5, 0)}, this number of comparisons gives ± {whole} points, "
+        f"or ± {decided} if only {share(larger.decided, 0)} are decided, as by {LARGER_JUDGE}.",
         "This assumes independent comparisons. Several comparisons on one question are not "
         "independent, so the true interval is wider.",
         "Open as a study",
@@ -216,11 +217,12 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Do two orders agree better with people than one?",
-        f"With both orders the error is lower for {better} of {len(pairs)} judges, and "
-        f"Consistency higher for {higher}.",
-        f"{LARGER_JUDGE}: one call is right in {share(larger.right, 0)}. Both orders agree in "
-        f"{share(larger.decided, 0)}, and are then right in {share(larger.right_when_decided, 0)}.",
-        f"The paper prints no intervals. Those of Consistency overlap for "
+        f"With both orders the mean absolute error is lower for {better} of {len(pairs)} judges, "
+        f"and Consistency higher for {higher}.",
+        f"{LARGER_JUDGE}: one call is right in {share(larger.right, 0)} of comparisons. "
+        f"Both orders agree in {share(larger.decided, 0)}, and are then right in "
+        f"{share(larger.right_when_decided, 0)}.",
+        f"The paper prints no intervals. Computed intervals of Consistency overlap for "
         f"{count_overlaps(pairs)} of {len(pairs)} judges; both orders cost twice the calls.",
         "Open the recorded study",
         "open",
@@ -235,7 +237,8 @@ def _seeing_images() -> PaperClaim:
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
         "According to the paper, a judge that sees the images always agrees better with people.",
-        f"In {unhelpful} of the table's {cells} cells, seeing the images does not help.",
+        f"In {unhelpful} of the table's {cells} cells, seeing the images does not improve "
+        "agreement with people.",
         f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "
         f"{count_overlaps(pairs)} of {len(pairs)} cases.",
         "Open as a study",

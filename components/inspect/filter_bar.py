@@ -65,7 +65,7 @@ def _pills(selection: Selection, counts: Mapping[str, int]) -> Iterable[str]:
     yield from _status_pills(selection.status, counts)
     if counts["noise"] or selection.noise:
         wanted = {"noise": not selection.noise}
-        yield _pill("Repeat differs", counts["noise"], wanted, selection.noise)
+        yield _pill("Changes on a repeat", counts["noise"], wanted, selection.noise)
     if counts["suspect"] or selection.suspect == ONLY_SUSPECTS:
         on = selection.suspect == ONLY_SUSPECTS
         yield _pill(

@@ -36,7 +36,7 @@ def list_html(view: InspectView) -> Markup:
     rows = join(_list_row(line, view, several) for line in view.lines)
     orders = max(len(line.verdicts) for line in view.lines)
     picked = "position chosen in the original and the swapped order"
-    title = picked if orders == 2 else "position picked, per order"
+    title = picked if orders == 2 else "position chosen in each order"
     head = fill('<div class="h"><span>{}</span><span>{}</span></div>', title, count(view.total))
     address = {k: v for k, v in view.selection.as_mapping().items() if k != "study"}
     made = attributes({"class": "eh-list", "data-address": json.dumps(address)})

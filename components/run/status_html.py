@@ -132,7 +132,7 @@ def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     if snapshot is None or not facts.running:
         return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)
-    note = f"{count(snapshot.in_flight)} at once"
+    note = f"{count(snapshot.in_flight, 'call')} at once"
     note += f"; {count(waiting)} waiting for a retry" if waiting else ""
     if not snapshot.rate:
         return Kpi("Speed", "–", note=note if snapshot.state == "running" else snapshot.state)

@@ -61,7 +61,7 @@ def test_two_sides_are_picked_and_a_link_shows_them_to_others(visit, study):
     other.wait_for_selector("#eh-contrasts tbody tr")
     until(lambda: other.locator("#eh-left input").input_value() == "first")
     said = other.locator("#eh-contrasts").inner_text()
-    assert "Same as people" in said and "\u221258.3" in said  # 5/12 − 1
+    assert "Agreement with people" in said and "\u221258.3" in said  # 5/12 − 1
 
 
 def test_a_card_reads_prints_on_one_page_and_opens_its_flips(visit, study):

@@ -87,7 +87,7 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
     axis = Axis(chance=0.5)
     head = fill(
         '<div class="eh-fv h"><span>Prompt, labels</span>{}'
-        '<span class="eh-num">Consistency</span><span>What that means</span>'
+        '<span class="eh-num">Consistency</span><span>Finding</span>'
         '<span class="op"></span></div>',
         axis_html(axis),
     )
@@ -171,7 +171,7 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
         TableCell("Rating"),
         TableCell(axis_html(axis), "wide"),
         TableCell("Win rate"),
-        TableCell("Above the next by"),
+        TableCell("Above the next, Elo points"),
         TableCell("Battles"),
     ]
     data = {"data-table": json.dumps(_leaderboard_csv(rows))}

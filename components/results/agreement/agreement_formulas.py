@@ -47,11 +47,11 @@ HOW_COEFFICIENTS: Final = (
     "both, otherwise the pair is a tie; for MAE, the mean of the two scores counts."
 )
 HOW_VOTERS: Final = (
-    "First position: share of decisive votes for the answer shown first, where the order is "
+    "First-position share: share of decisive votes for the answer shown first, where the order is "
     "known; 50 % means no preference between two answers. Same when swapped: share of equal "
     "votes where one person saw the same answers in both orders. Agrees with others: share of "
-    "the other voters on the same pair who agree with this person. Others agree: how often "
-    "these other voters agree with each other. Accuracy: probability of a correct vote, "
+    "the other voters on the same pair who agree with this person. Others agree with each "
+    "other: how often these other voters do. Accuracy: probability of a correct vote, "
     "estimated from the agreement if people err independently (one-coin model).\n\nA voter is "
     "flagged if agreement with the others, or consistency when swapped, is at least "
     f"{100 * flags.MIN_GAP:.0f} points below that of the others (Fisher's exact test). A "

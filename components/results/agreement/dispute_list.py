@@ -25,8 +25,8 @@ KIND_TITLES: Final = {
         "Known to be better",
         "most judges do not prefer the answer known to be better",
     ),
-    JUDGES_SPLIT: ("People prefer", "judges disagree"),
-    PEOPLE_SPLIT: ("People", "people disagree"),
+    JUDGES_SPLIT: ("People prefer", "judges disagree with each other"),
+    PEOPLE_SPLIT: ("People's votes", "people disagree with each other"),
 }
 
 
@@ -45,7 +45,7 @@ def show_disputes(data: Agreement, kind: str) -> tuple[str, str]:
     questions = filtered_study.store.questions(filtered_study.name, {one.item for one in top})
     head = fill(
         '<div class="eh-dl h"><span>Question</span><span>{}</span>'
-        "<span>Judges, all orders</span><span></span></div>",
+        "<span>Judges' verdicts, all orders</span><span></span></div>",
         KIND_TITLES[kind][0],
     )
     rows = join(_dispute_row(one, kind, questions.get(one.item) or one.item) for one in top)

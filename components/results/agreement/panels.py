@@ -24,7 +24,7 @@ COEFFICIENTS: Final = {
     "κ": (
         "kappa",
         scales.KAPPA_SCALE,
-        "Cohen's κ between raters, over the verdicts first, second and tie",
+        "Cohen's κ between two raters; possible verdicts: first, second, tie",
     ),
     "Same verdict": (
         "share",
@@ -34,7 +34,7 @@ COEFFICIENTS: Final = {
     "α": (
         "alpha",
         scales.KAPPA_SCALE,
-        "Krippendorff's α between raters, over the verdicts first, second and tie",
+        "Krippendorff's α between two raters; possible verdicts: first, second, tie",
     ),
     "Without ties": (
         "decisive",
@@ -139,12 +139,12 @@ def show_kpis(data: Agreement) -> Markup:
 def _people_kpis(data: Agreement) -> list[Kpi]:
     ranked = [name for name in data.ranked_judges if _people_share(data, name) is not None]
     if not ranked:
-        return [Kpi("Closest to people", "–", note=NO_VOTES), *_known_answers_kpi(data)]
+        return [Kpi("Highest agreement with people", "–", note=NO_VOTES), *_known_answers_kpi(data)]
     got = data.with_people(ranked[0])
     assert got is not None
     note = f"{ranked[0]} {interval(got.share, 1, scale=100)}, κ {number(got.kappa.value, 2)}"
     pair = data.among_voters.pair.share
-    two = share_kpi("Two people", pair)
+    two = share_kpi("Agreement of two people", pair)
     thin = Kpi(
         "Pairs with one vote",
         count(data.among_voters.single_vote_cases),
@@ -155,9 +155,16 @@ def _people_kpis(data: Agreement) -> list[Kpi]:
     split = []
     if gain is not None and gain.raw.value is not None:
         value = number(100 * gain.raw.value, 1, signed=True)
-        note_text = f"agreement of {ranked[0]} with people {interval(gain.raw, 1, scale=100)}"
+        note_text = (
+            f"change in the agreement of {ranked[0]} with people {interval(gain.raw, 1, scale=100)}"
+        )
         split = [Kpi("Effect of merging both orders", value, "points", note_text)]
-    return [Kpi("Closest to people", share(got.share.value), note=note), two, *split, thin]
+    return [
+        Kpi("Highest agreement with people", share(got.share.value), note=note),
+        two,
+        *split,
+        thin,
+    ]
 
 
 def _known_answers_kpi(data: Agreement) -> list[Kpi]:
@@ -182,7 +189,13 @@ def _judge_kpis(data: Agreement) -> list[Kpi]:
         return []
     a, b, got = two
     note = f"{a} and {b} {interval(got.kappa, 2)}, n {count(got.kappa.n)}"
-    return [Kpi(f"Closest two {rater_noun(data)}", f"κ {number(got.kappa.value, 2)}", note=note)]
+    return [
+        Kpi(
+            f"Highest agreement of two {rater_noun(data)}",
+            f"κ {number(got.kappa.value, 2)}",
+            note=note,
+        )
+    ]
 
 
 # ------------------------------------------------------------------------------ matrix

@@ -32,8 +32,8 @@ from metrics.win_rates.prediction_powered import CorrectedWinRate
 from studies.domain import Estimate
 
 TWO_PEOPLE: Final = "two people"
-PERSON_VS_OTHERS: Final = "a person, the others"
-PERSON_VS_MEAN: Final = "a person, the others' mean"
+PERSON_VS_OTHERS: Final = "a person and the others"
+PERSON_VS_MEAN: Final = "a person and the others' mean"
 ALWAYS_TIE: Final = "always tie"
 LEADING_SHARE: Final = 0.95
 COEFFICIENT_HEADS: Final = (
@@ -43,7 +43,7 @@ COEFFICIENT_HEADS: Final = (
     "κ without ties",
     "Krippendorff's α",
     "MAE",
-    "Within 1, %",
+    "Scores within 1, %",
 )
 
 
@@ -68,7 +68,7 @@ def show_coefficients(data: Agreement) -> Markup:
         ),
     ]
     heads = [
-        TableCell("Compared with people", "nm"),
+        TableCell("Raters compared", "nm"),
         *(TableCell(escape(name)) for name in COEFFICIENT_HEADS),
     ]
     heads.append(TableCell("n", "num n"))
@@ -144,9 +144,9 @@ def show_distances(data: Agreement) -> Markup:
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
         TableCell("Judge", "nm"),
-        TableCell("MAE, one \u2192 both", "num m"),
+        TableCell("MAE, one order \u2192 both", "num m"),
         axis_cell(axis),
-        TableCell("Within 1, %", "num d"),
+        TableCell("Scores within 1, %", "num d"),
     ]
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
@@ -213,8 +213,8 @@ def show_replacements(data: Agreement) -> Markup:
     heads = [
         TableCell("Judge", "nm"),
         axis_cell(axis),
-        TableCell("Judge − person", "num d"),
-        TableCell("Best, %", "num b"),
+        TableCell("Judge − person, points", "num d"),
+        TableCell("Best, % of samples", "num b"),
     ]
     rows = [_replacement_row(one, axis) for one in known]
     sentences = (
@@ -275,7 +275,10 @@ def best_replacement_sentence(
     elif high is not None and high < 0:
         result = "agrees with the other voters **less often than the person it replaces**"
     else:
-        result = "shows no significant difference in agreement from the person it replaces"
+        result = (
+            "does not differ significantly from the person it replaces in agreement with the "
+            "other voters"
+        )
     rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"
     head = f"{who} is the best replacement for a person: it {result} {rates}."
     if len(known) == 1 or first.best is None:

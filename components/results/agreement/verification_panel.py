@@ -46,9 +46,9 @@ from studies.people.verifications import ChecksByItem, current_checks
 CONTESTANT_HEADS: Final = (
     "Verified",
     "Follow the instruction, %",
-    "Answer's fault, %",
-    "Caption's fault, %",
-    "Neither's fault, %",
+    "Answer's fault, % of “no”",
+    "Caption's fault, % of “no”",
+    "Neither's fault, % of “no”",
     "Harmful, %",
 )
 ALL_ANSWERS: Final = "all answers"
@@ -258,7 +258,7 @@ def _judge_table(one: VerificationData) -> Markup:
             TableCell(_value_html(prefers), "num d"),
             TableCell(_value_html(ties, tied), "num m"),
         ]
-        tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50"
+        tip = f"{name}\n{percent(prefers)}\nties {percent(ties)}; chance 50\u202f%"
         rows.append(TableRow(cells, tip=tip, kind="who" if people else ""))
     head = Markup("<h3>Do judges prefer the answer that follows the instruction?</h3>")
     made = range_table(

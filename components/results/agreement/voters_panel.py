@@ -31,11 +31,11 @@ MAX_VOTERS: Final = 300
 """Maximum rows of the table; the export contains all voters."""
 VOTER_HEADS: Final = (
     "Votes",
-    "First position, %",
+    "First-position share, %",
     "Same when swapped, %",
     "Ties, %",
     "Agrees with others, %",
-    "Others agree, %",
+    "Others agree with each other, %",
     "Accuracy, %",
     "Time per vote",
 )
@@ -43,9 +43,9 @@ ALL_VOTES: Final = "All votes, %"
 TWO_PEOPLE: Final = "two people"
 FLAG_LABELS: Final = {
     "apart": "disagrees with the others",
-    "one side": "one position",
+    "one side": "prefers one position",
     "unsteady": "inconsistent",
-    "too fast": "too fast",
+    "too fast": "votes too fast",
 }
 
 
@@ -164,7 +164,7 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         columns["Pairs chosen at random, %"] = data.random_vote_agreement
     if len(columns) == 1:
         return EMPTY
-    heads = [TableCell("Same verdict", "nm"), *(TableCell(escape(name)) for name in columns)]
+    heads = [TableCell("Rater", "nm"), *(TableCell(escape(name)) for name in columns)]
     rows = [
         TableRow(
             [
@@ -179,9 +179,9 @@ def _vote_subsets_table(data: Agreement) -> Markup:
         for rater in columns[ALL_VOTES]
     ]
     made = range_table(
-        heads, rows, "numbers", "Agreement among all votes and among subsets of votes"
+        heads, rows, "numbers", "Agreement with people by all votes and by subsets of votes"
     )
-    head = Markup("<h3>Agreement among subsets of votes</h3>")
+    head = Markup("<h3>Agreement with people, by subset of votes</h3>")
     return wrap(fill('<div class="eh-beside">{}{}</div>', head, made))
 
 

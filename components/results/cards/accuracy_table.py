@@ -33,7 +33,7 @@ def show_accuracies(card: ReportCard) -> Markup:
     own = accuracy_label(card.raters.filtered_study)
     rows = [_row(own, accuracy(card.planned_rows), _OWN_RULE)]
     rows += [_row(_NAMES[name], got, PRINTED_BY[name]) for name, got in found.items()]
-    table = plain_table(("Accuracy", "%", "95 % CI", "n", "Printed by"), rows)
+    table = plain_table(("Definition", "Accuracy, %", "95 % CI", "n", "Source"), rows)
     return fill("<section><h3>Accuracy as defined in papers</h3>{}</section>", table)
 
 

@@ -155,7 +155,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         known = measures["accuracy"]
         lines.append(
             _share_measure(
-                "Right where the better answer is known",
+                "Accuracy where the better answer is known",
                 "% of verdicts for the answer that is better by design; a tie counts as wrong",
                 known,
                 even,
@@ -166,16 +166,16 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         lines.append(_longer_measure(card))
     own, people, names = card.own_family
     if names:
-        text = f"win rate that this judge gives {', '.join(names)} against other models"
+        text = f"win rate, %, that this judge gives {', '.join(names)} against other models"
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
         lines.append(
-            _share_measure("Answers by its own model family", text, own, people=people.value)
+            _share_measure("Win rate of its own model family", text, own, people=people.value)
         )
     lines.append(
         _share_measure(
             "Unusable replies",
-            "replies that are unreadable, empty or failed; never counted as ties",
+            "% of replies that are unreadable, empty or failed; never counted as ties",
             card.unreadable,
         )
     )
@@ -185,7 +185,7 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
 def _longer_measure(card: ReportCard) -> CardMeasure:
     rest = [e.value for name, e in card.longer_shares.items() if name != card.rater]
     return _share_measure(
-        "Picks the longer answer",
+        "Share for the longer answer",
         "% of verdicts for the longer answer (by characters), ties left out",
         card.longer_shares.get(card.rater, Estimate(None)),
         0.5,
@@ -213,7 +213,9 @@ def _excess_text(excess: Estimate) -> str:
     if excess.value is None:
         return ""
     size = number(100 * excess.value, 1, signed=True)
-    return f"; {size} points {interval(excess, 1, scale=100)} compared with the other judges"
+    return (
+        f"; {size} points {interval(excess, 1, scale=100)} compared with judges of other families"
+    )
 
 
 def _term_text(term: Estimate) -> str:
@@ -222,8 +224,8 @@ def _term_text(term: Estimate) -> str:
         return ""
     size = number(term.value, 2, signed=True)
     return (
-        f"; with all judges pooled, an answer by a model of the judge's own maker gains {size} "
-        f"{interval(term, 2)} logits"
+        f"; with all judges pooled, an answer of the judge's own family gains {size} "
+        f"{interval(term, 2)} logits (log-odds of winning)"
     )
 
 
@@ -234,7 +236,7 @@ def _consistency_description(card: ReportCard) -> str:
     if chance is not None:
         swapped += f"; a random judge with the same position shares has {share(chance, 0)}"
     repeats = f"{share(noise, 0)} of verdicts change on a repeat"
-    floor = "repeats not measured" if noise is None else repeats
+    floor = "changes on a repeat not measured" if noise is None else repeats
     return f"{swapped}; {floor}"
 
 

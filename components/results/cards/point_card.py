@@ -130,7 +130,7 @@ class PointCard:
             return "Options and criteria were listed in one order, so order effects are unknown."
         noise = self.order.noise_floor if self.order else None
         known = noise is not None and noise.value is not None
-        floor = f" ({share(noise.value, 0)} when repeated)" if noise and known else ""
+        floor = f" ({share(noise.value, 0)} change when repeated)" if noise and known else ""
         return f"{' and '.join(parts)}{floor}."
 
     @property
@@ -190,44 +190,65 @@ class PointCard:
         if self.passing is not None:
             rates = self.passing.rates
             found += [
-                ("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT),
-                ("Fails bad answers", "specificity, %", rates.specificity, PERCENT),
+                ("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT),
+                ("Bad answers failed", "specificity, %", rates.specificity, PERCENT),
                 ("Agreement with labels", _base_text(rates.base_rate), rates.agreement, PERCENT),
                 ("κ with labels", "agreement beyond chance; 0 is chance", rates.kappa, SCORE),
-                ("Observed pass rate", "% of all verdicts", rates.observed_pass_rate, PERCENT),
-                ("True pass rate", "corrected for its errors, %", self.passing.true_pass_rate,
+                ("Observed pass rate", "% of all verdicts that are a pass",
+                 rates.observed_pass_rate, PERCENT),
+                ("True pass rate", "% of answers, corrected for the judge's errors",
+                 self.passing.true_pass_rate,
                  PERCENT),
             ]  # fmt: skip
         elif self.scores is not None:
-            used = f"{number(self.scores.effective_values, 1)} values in use"
+            used = f"effective number of scores {number(self.scores.effective_values, 1)}"
             found.append(("Mean score", used, self.scores.mean, SCORE))
             if self.scores.expected is not None:
                 found += [
-                    ("Expected score", "from probabilities", self.scores.expected.mean, SCORE),
-                    ("Spread of the expected score", "standard deviation within a verdict",
+                    ("Expected score", "mean of the options, weighted by probability",
+                     self.scores.expected.mean, SCORE),
+                    ("Spread of the expected score", "mean standard deviation within a reply",
                      self.scores.expected.spread, SCORE),
                 ]  # fmt: skip
         if self.agreement is not None:
             found += [
-                ("Distance to the label", "mean absolute difference", self.agreement.mae, SCORE),
-                ("Score above the label by", "mean of score − label", self.agreement.bias, SHIFT),
+                (
+                    "Distance to the label",
+                    "mean absolute difference, scale points",
+                    self.agreement.mae,
+                    SCORE,
+                ),
+                (
+                    "Mean of score − label",
+                    "scale points; above 0: too high",
+                    self.agreement.bias,
+                    SHIFT,
+                ),
                 ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
             ]
         for what, effect in (("option", self.order), ("criteria", self._criteria_effect)):
             if effect is not None:
                 label = f"Changed by {what} order"
-                found.append((label, "% of answers", effect.changed, PERCENT))
+                words = "% of answers whose verdict changes"
+                found.append((label, words, effect.changed, PERCENT))
         if self.order is not None:
-            note = f"% of verdicts; {share(self.order.expected_first.value, 0)} expected"
-            found.append(("Option offered first", note, self.order.first_place, PERCENT))
+            even = share(self.order.expected_first.value, 0)
+            note = f"% of verdicts; {even} expected without an order effect"
+            found.append(
+                ("Share of the option offered first", note, self.order.first_place, PERCENT)
+            )
             repeated = "% of verdicts changed when repeated in the same order"
             found.append(("Noise floor", repeated, self.order.noise_floor, PERCENT))
-        found.append(("Unusable replies", "never counted as a verdict, %", self.unusable, PERCENT))
+        found.append(
+            ("Unusable replies", "% of replies; never counted as a verdict", self.unusable, PERCENT)
+        )
         return found
 
 
 def _base_text(base: Estimate) -> str:
-    return f"%; always “pass”: {share(base.value, 0)}" if base.value is not None else "%"
+    text = "% of verdicts equal to the label"
+    always = f"; a judge that always passes: {share(base.value, 0)}"
+    return text if base.value is None else text + always
 
 
 def _excludes_zero(estimate: Estimate) -> bool:

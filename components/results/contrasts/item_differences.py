@@ -79,7 +79,7 @@ def show_items(pair: PairedSides, compared: ComparedMeasure) -> Markup:
     )
     whole = all(one.whole for one in top)  # one number format for the whole list
     rows = join(_item_row(one, pair, questions, categories, whole) for one in top)
-    none = "" if top else Markup('<p class="eh-small">Both sides are equal on every item.</p>')
+    none = "" if top else Markup('<p class="eh-small">A and B have equal values on every item.</p>')
     return wrap(
         difference_histogram(items, pair), fill('<div class="eh-dl-box">{}{}</div>', rows, none)
     )
@@ -101,11 +101,11 @@ def _item_row(
         score = fill(
             '<b>{}</b> <span class="eh-mute">: {}</span>', number(one.left), number(one.right)
         )
-        tip = f"of {count(one.left_n)}"
+        tip = f"out of {count(one.left_n)} for A and for B"
     else:
         ends = [share(a / n, 0) for a, n in ((one.left, one.left_n), (one.right, one.right_n))]
         score = fill('<b>{}</b> <span class="eh-mute">: {}</span>', ends[0], ends[1])
-        tip = f"of {count(one.left_n)} and {count(one.right_n)}"
+        tip = f"out of {count(one.left_n)} for A, {count(one.right_n)} for B"
     question = " ".join((questions.get(one.item) or one.item).split())[:160]
     return fill(
         '<div class="eh-dl items"><div><span class="q" dir="auto">{}</span>'
@@ -127,7 +127,7 @@ def difference_histogram(items: Sequence[ItemDifference], pair: PairedSides) -> 
     each = sizes.pop() if len(sizes) == 1 and all(one.whole for one in items) else 0
     if each and 2 * each + 1 <= MAX_BARS:
         values = [round(one.left - one.right) for one in items]
-        unit, scale = f"of {count(each)} each", 1
+        unit, scale = f"out of {count(each)} for each", 1
     else:
         values = [round(10 * one.gap) for one in items]
         unit, scale = "in points", 10

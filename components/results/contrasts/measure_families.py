@@ -70,7 +70,9 @@ TIES: Final = ComparedMeasure(
     "Ties", "% of all verdicts that are ties", position_measures.TIE_RATE, {"slot": -1}
 )
 ENTROPY: Final = ComparedMeasure(
-    "Entropy of positions", "100 means no preferred position", position_measures.SLOT_ENTROPY
+    "Entropy of positions",
+    "entropy of the chosen position, × 100; 100 means no preferred position",
+    position_measures.SLOT_ENTROPY,
 )
 POSITION_TERM: Final = ComparedMeasure(
     "Position term",
@@ -84,39 +86,46 @@ NOISE_FLOOR: Final = ComparedMeasure(
     {"noise": True},
 )
 KNOWN_ACCURACY: Final = ComparedMeasure(
-    "Right where the better answer is known",
+    "Accuracy where the better answer is known",
     "% of verdicts for the answer that is better by design; a tie counts as wrong",
     position_measures.ACCURACY,
 )
 SAME_AS_PEOPLE: Final = ComparedMeasure(
-    "Same as people",
+    "Agreement with people",
     "% of verdicts equal to the people's majority, ties included",
     contrast_families.AGREEMENT,
     PEOPLE_SELECTION,
 )
 DECISIVE_AGREEMENT: Final = ComparedMeasure(
-    "Same as people, without ties",
+    "Agreement with people, without ties",
     "% of verdicts equal to the people's majority where neither is a tie",
     contrast_families.DECISIVE_AGREEMENT,
     PEOPLE_SELECTION,
 )
 KAPPA_WITH_PEOPLE: Final = ComparedMeasure(
-    "κ with people, × 100", "0 is chance", contrast_families.KAPPA, PEOPLE_SELECTION
+    "κ with people, × 100",
+    "agreement with the people's majority beyond chance; 0 is chance",
+    contrast_families.KAPPA,
+    PEOPLE_SELECTION,
 )
 LONGER_PREFERENCE: Final = ComparedMeasure(
-    "Picks the longer", "% of verdicts for the longer answer, ties left out", LONGER_SHARE
+    "Share for the longer answer",
+    "% of verdicts for the longer answer, ties left out",
+    LONGER_SHARE,
 )
 
 POINT_MEASURES: Final = (
     ComparedMeasure("Pass rate", "% of single answers that pass", PASS_RATE),
     ComparedMeasure(
-        "Same as the label", "% of pass/fail verdicts equal to the label", RIGHT_BY_LABEL
+        "Agreement with labels", "% of pass/fail verdicts equal to the label", RIGHT_BY_LABEL
     ),
     ComparedMeasure(
         "Mean score, % of the scale", "0 is the lowest option, 100 the highest", MEAN_LEVEL
     ),
     ComparedMeasure(
-        "Within one step of the label", "% of scores at most one step from the label", NEAR_LABEL
+        "Scores within one step of the label",
+        "% of scores at most one step from the label",
+        NEAR_LABEL,
     ),
 )
 SINGLE_ANSWERS: Final = "Single answers"

@@ -80,7 +80,9 @@ def _consistency_sentence(pair: PairedSides, line: Contrast, lines: dict[str, Co
         head = f"{more} is {number(abs(gap))} points more consistent than {less}"
     lean = lines.get(FLIP_LEAN.label)
     return (
-        f"{head}; they favour opposite positions." if lean and _lean_opposite(lean) else f"{head}."
+        f"{head}; the two favour opposite positions."
+        if lean and _lean_opposite(lean)
+        else f"{head}."
     )
 
 

@@ -130,7 +130,11 @@ def suspects_notice(filtered_study: FilteredStudy) -> Markup:
     """HTML notice above the numbers: how many suspects there are, and a win rate with and without
     them."""
     text = suspects_text(filtered_study)
-    return notice_html("warn", *text, Action("Read them", SUSPECTS_SELECTION)) if text else EMPTY
+    return (
+        notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))
+        if text
+        else EMPTY
+    )
 
 
 def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
@@ -143,7 +147,7 @@ def suspects_text(filtered_study: FilteredStudy) -> tuple[str, str] | None:
     verb = "is" if found.texts == 1 else "are"
     title = f"{many} {verb} excluded." if left_out else f"{many}."
     rows = f"{count(found.judgements)} of {count(found.of, 'judgement')}"
-    state = "are not counted" if left_out else "were shown text addressed to the judge"
+    state = "are not counted" if left_out else "include text addressed to the judge"
     sentences = [f"{rows} {state}."]
     sentences.append(_shift_sentence(found.largest_shift, left_out))
     if found.echo_count:

@@ -27,7 +27,7 @@ from studies.texts.injection import RULE_DESCRIPTIONS, find_suspects
 MAX_ROWS: Final = 20
 """Maximum rows per measure: models, or judges with their prompts."""
 SECTION_TITLE: Final = "Injection suspects"
-COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First position chosen", FIRST_SHARE))
+COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First-position share", FIRST_SHARE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,10 @@ def injection_section(filtered_study: FilteredStudy) -> Markup:
         f"texts addressed to the judge; numbers include them unless stated otherwise; "
         f"95{NARROW_SPACE}% CI",
         notice_html("warn", *text)
-        + plain_table(("Rule", "A text that", "Texts"), found)
-        + plain_table(("Measure", "Of", "With these texts", "Without these texts"), numbers),
+        + plain_table(("Rule", "Matches a text that", "Number of texts"), found)
+        + plain_table(
+            ("Measure", "Model or judge", "With these texts", "Without these texts"), numbers
+        ),
     )
 
 

@@ -88,18 +88,18 @@ def pass_fail_kpis(view: PassFailView) -> Markup:
         return EMPTY
     rates = found.rates
     base = rates.base_rate.value
-    always = "" if base is None else f"; always “pass”: {share(base)}"
+    always = "" if base is None else f"; a judge that always passes: {share(base)}"
     changed = view.order.get(view.cell or ("", ""))
     kpis = [
         share_kpi("True pass rate", found.true_pass_rate),
-        share_kpi("Observed", rates.observed_pass_rate),
+        share_kpi("Observed pass rate", rates.observed_pass_rate),
         Kpi(
             "Agreement with labels",
             share(rates.agreement.value),
             note=f"κ {number(rates.kappa.value, 2)}{always}" if base is not None else
             rates.agreement.note,
         ),
-        *([share_kpi("Changed by option order", changed.changed)] if changed else []),
+        *([share_kpi("Verdicts changed by option order", changed.changed)] if changed else []),
         unusable_replies_kpi(
             rates.unusable, rates.unusable + rates.observed_pass_rate.n, "never counted as a fail"
         ),
@@ -172,16 +172,16 @@ def rates_table(view: PassFailView) -> Markup:
     rates = found.rates
     base = share(rates.base_rate.value, 0)
     rows = [
-        _rate_row("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
-        _rate_row("Fails bad answers", "specificity, %", rates.specificity, PERCENT, 0.5),
+        _rate_row("Good answers passed", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
+        _rate_row("Bad answers failed", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
-            "Passed answers that are good",
+            "Good answers among those passed",
             f"precision: % of passed answers that are good; {base} of all answers are good",
             rates.precision,
             PERCENT,
             rates.base_rate.value,
         ),
-        _rate_row("Better than chance by", "Youden's J: sensitivity + specificity − 1; below 0.2 "
+        _rate_row("Youden's J", "sensitivity + specificity − 1; 0 is chance; below 0.2 "
             "the pass rate is not corrected",
                   rates.youden, SCORE, 0.0),
     ]  # fmt: skip
@@ -203,7 +203,7 @@ def _reliability_table(view: PassFailView) -> Markup:
         return EMPTY  # one verdict per answer without probabilities: precision says the same
     axis = Axis()
     heads = [
-        ColumnHead("Probability of a pass", numeric=False),
+        ColumnHead("Judge's probability of a pass", numeric=False),
         ColumnHead("Good answers, %"),
         ColumnHead("", axis=axis),
     ]
@@ -234,7 +234,16 @@ def judges_table(view: PassFailView) -> Markup:
         return EMPTY
     heads = [
         ColumnHead("Judge · prompt", numeric=False),
-        *(ColumnHead(text) for text in ("Sensitivity", "Specificity", "κ", "Observed", "True")),
+        *(
+            ColumnHead(text)
+            for text in (
+                "Sensitivity, %",
+                "Specificity, %",
+                "κ",
+                "Observed pass rate, %",
+                "True pass rate, %",
+            )
+        ),
     ]
     rows = [
         [
@@ -257,7 +266,10 @@ def parts_table(view: PassFailView) -> Markup | None:
     judge, prompt = view.cell
     heads = [
         ColumnHead("Model or category", numeric=False),
-        *(ColumnHead(text) for text in ("Sensitivity", "Specificity", "κ", "Observed")),
+        *(
+            ColumnHead(text)
+            for text in ("Sensitivity, %", "Specificity, %", "κ", "Observed pass rate, %")
+        ),
         ColumnHead("False passes"),
         ColumnHead("False fails"),
     ]
@@ -302,8 +314,8 @@ def order_panel(view: PassFailView) -> Markup:
             else []
         ),
         *(
-            f"With the options in the order {name.replace(' ', ', ')}, the pass rate differs "
-            f"by {decimal(shift, 3)} from the other order."
+            f"With the options in the order {name.replace(' ', ', ')}, the pass rate minus "
+            f"that in the other order is {decimal(shift, 3)}."
             for name, shift in found.shift.items()
         ),
     ]

@@ -23,7 +23,9 @@ from components.results.view.result_view import (
 NAME: Final = "Pass or fail"
 AREAS_TITLE: Final = "Where the judge is wrong"
 PARTS_TITLE: Final = "By model and category"
-PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; click a name to read its replies"
+PARTS_SUBTITLE: Final = (
+    f"rates in %, errors as counts; 95{NARROW_SPACE}% CI by item; click a name to read its replies"
+)
 RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
@@ -120,7 +122,7 @@ JUDGES: Final = Panel(
     draw_judges,
     (Body("judges", "eh-pass-judges", clickable=True),),
     "All judges",
-    f"%, 95{NARROW_SPACE}% CI by item",
+    f"rates in %, 95{NARROW_SPACE}% CI by item",
     visibility="hidden",
     json_keys=(
         "pass_fail.*.*.true_pass_rate",
@@ -141,8 +143,8 @@ WRONG: Final = Panel(
     wrong_verdicts_html,
     (Body("wrong", "eh-pass-wrong", clickable=True),),
     "Wrong verdicts",
-    "questions whose label contradicts the verdict; the surest verdicts first where their "
-    "probabilities are known",
+    "answers whose label contradicts the verdict; the most probable verdicts first, where "
+    "probabilities are stored",
     visibility="hidden",
     json_keys=("pass_fail.*.*.confusion.*",),
 )

@@ -9,10 +9,9 @@ HOW_COMPUTED: Final = {
         "After each battle, in plan order, the rating of model a against b changes by `4 (S − E)`. "
         "S is the result (win 1, tie ½, loss 0); `E = 1/(1 + 10^((Rb − Ra)/400))` is the result "
         "expected from the ratings Ra and Rb; all ratings start at 1000. Intervals: 200 bootstrap "
-        "draws of "
-        "the items. “Over orders”: 95\u202f% range over other orders of the same items. Win rate "
-        "against the "
-        "reference: wins / head-to-heads other than ties, Wilson interval at the effective n. "
+        "draws of the items. “Elo over other orders”: 95\u202f% range over other orders of the "
+        "same items. Win rate against the reference: wins / head-to-heads other than ties, Wilson "
+        "interval at the effective n. "
         "Ranking shows Bradley–Terry ratings, which do not depend on the order of the items."
     ),
     "cost": (
@@ -80,8 +79,8 @@ HOW_COMPUTED: Final = {
     ),
     "conflicts": (
         "A pair is in conflict if its two games have different results: different winners, or "
-        "a win and a tie. “First both times” means that the position shown first won both "
-        "games, although the answers were swapped."
+        "a win and a tie. “First position won both” means that the answer shown first "
+        "won both games, although the answers were swapped."
     ),
     "single": (
         "The mean over items of each model's mean rating; interval: Student's t, items as clusters."

@@ -206,18 +206,18 @@ CHOICE_SCORE_RULE: Final = ProtocolRule(
 POOLED_ORDERS_RULE: Final = ProtocolRule(
     "Two orders of an item",
     "both verdicts are pooled (paper and authors' code)",
-    "The two verdicts are not averaged per item; unusable replies are left out of the "
+    "Not used: the mean of an item's two verdicts. Unusable replies are left out of the "
     "denominators.",
 )
 POOLED_ITEMS_RULE: Final = ProtocolRule(
     "Consistency over several models",
     "items of all models are pooled (reproduces the paper's values)",
-    "The mean of the models' values does not reproduce the paper's table.",
+    "The mean of the models' consistencies differs from the values printed in the paper.",
 )
 NO_IMAGES_RULE: Final = ProtocolRule(
     "Input of the factuality judge",
     "this judge gets no images (as in the authors' code)",
-    "This judge gets the criteria, and the ground truth of items that have one.",
+    "This judge gets the criteria, and the ground truth if the item has one.",
 )
 
 
@@ -243,7 +243,7 @@ def _games_rule(filtered: FilteredStudy) -> ProtocolRule:
 def rules_table(rules: Sequence[ProtocolRule]) -> Markup:
     """HTML table of rules in use, their alternatives, and whether the published numbers used the
     same rule."""
-    titles = ("Rule", "Active", "Alternatives", "")
+    titles = ("Rule", "In use", "Alternatives and notes", "")
     heads = [ColumnHead(text, numeric=False) for text in titles]
     rows = [
         [

@@ -208,7 +208,8 @@ LABELS: Final = PanelGroup(
             "five_labels",
             protocol_ratings.show_label_counts,
             "Five labels as given",
-            "A = the answer shown first; without position bias, the counts are symmetric",
+            "A = the answer shown first; without position bias, A and B are chosen equally often "
+            "at each margin",
             json_keys=("levels.*.*",),
         ),
     ),

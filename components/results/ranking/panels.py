@@ -116,9 +116,9 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        f"Evidence for the leads, valid at any time of a run: {'; '.join(parts)}. For one pair "
-        "of models chosen in advance, a run may be stopped once the e-value reaches "
-        f"{E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
+        "Evidence against a win share of 50\u202f% on the items, valid at any time of a run: "
+        f"{'; '.join(parts)}. For one pair of models chosen in advance, a run may be stopped once "
+        f"the e-value reaches {E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
 
@@ -145,7 +145,7 @@ def order_comparison_html(ranking: Ranking) -> Markup:
     head = fill(
         '<div class="eh-ord h"><span>Model</span><span class="eh-num">1st order</span>'
         '<span class="eh-num">2nd order</span><span class="eh-num">Both</span>{}'
-        '<span class="eh-num">Rating, both</span></div>',
+        '<span class="eh-num">Rating, both orders</span></div>',
         axis_html(axis),
     )
     return wrap(head, body)
@@ -276,7 +276,7 @@ def convergence_badge(ranking: Ranking) -> Markup:
     )
     return wrap(
         fill(
-            '<span class="eh-badge s-unreadable"{}><i>≠</i>Not converged yet</span> '
+            '<span class="eh-badge s-unreadable"{}><i>≠</i>Elo not converged yet</span> '
             '<span class="eh-small">{}</span>',
             tip,
             text,
@@ -301,8 +301,8 @@ def _outside_band_text(curve: EloResult) -> str:
     curves = "the curve of" if len(names) == 1 else "the curves of"
     ends = "ends" if len(names) == 1 else "end"
     return (
-        f"the band is over shuffled orders; {curves} {join_names(names)}, drawn in plan order, "
-        f"{ends} outside the band"
+        f"the band is the range over shuffled orders; {curves} {join_names(names)}, drawn in plan "
+        f"order, {ends} outside the band"
     )
 
 

@@ -77,7 +77,7 @@ def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
     values = f"{first.name} {_text(ranking, first)}, {second.name} {_text(ranking, second)}"
     lead = f"{ranking.basis.capitalize()} by {cell[0]} ({cell[1]}): {values}."
     if second.lead is not None and (second.lead.low or 0.0) > 0:
-        return f"{first.name} is ahead of {second.name}.", lead
+        return f"{first.name} is significantly ahead of {second.name}.", lead
     return f"No significant difference between {first.name} and {second.name}.", lead
 
 
@@ -124,7 +124,7 @@ def _table(cell: Cell, ranking: PointRanking) -> Markup:
         ColumnHead("Rank"),
         *([ColumnHead("True pass rate, %")] if passes else []),
         ColumnHead("Observed pass rate, %" if passes else "Mean score"),
-        ColumnHead("Behind the first, points" if passes else "Behind the first"),
+        ColumnHead("Behind the first, points" if passes else "Behind the first, scale points"),
         ColumnHead("", axis=axis),
     ]
     rows = [_row(cell, ranking, one, style, axis) for one in ranking.models]

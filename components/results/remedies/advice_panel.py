@@ -38,7 +38,7 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
         )
     if advice.chosen is None:
         reason = (
-            "its verdicts from one call are not significantly better than random ones"
+            "the agreement of one call is not significantly above chance"
             if advice.coin
             else "no rule has a significantly higher agreement than one call"
         )
@@ -51,7 +51,8 @@ def remedy_finding(view: RemedyView) -> tuple[str, str]:
     lead = ""
     if advice.chosen.rule.id != "agree" and agree.difference is not None:
         value = round(agree.difference.value or 0.0, 3)
-        gain = f"{'loses' if value < 0 else 'gains'} {points(abs(value)).lstrip('+')} points"
+        verb, size = "loses" if value < 0 else "gains", points(abs(value)).lstrip("+")
+        gain = f"{verb} {size} points of agreement"
         lead = (
             "The usual rule, which decides only if both orders agree, needs 2 calls and "
             f"{gain if value else 'gains nothing'}."
@@ -66,11 +67,15 @@ def recommendation_panel(view: RemedyView) -> Markup:
     if advice is None or advice.chosen is None:
         return EMPTY
     rules = [advice.chosen.rule]
-    figures = [_gain_figure(f"Recommended at {calls_text(advice.chosen.rule)}", advice.chosen)]
+    figures = [
+        _gain_figure(
+            f"Gain of the recommended rule, {calls_text(advice.chosen.rule)}", advice.chosen
+        )
+    ]
     if view.next_price is not None:
         rule = view.next_price.rule
         rules.append(rule)
-        more = "With more judges" if len(rule.members) > 1 else "With more calls"
+        more = "Gain with more judges" if len(rule.members) > 1 else "Gain with more calls"
         figures.append(_gain_figure(f"{more}, {calls_text(rule)}", view.next_price, name=True))
     single = view.table[0].agreement
     chance = f"{interval_text(single)}, n {count(single.n)}; chance: 50{NARROW_SPACE}%"

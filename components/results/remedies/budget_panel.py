@@ -101,7 +101,11 @@ def _agreement(step: PlanStep) -> str:
 
 def _table(plan: BudgetPlan, budget: float) -> Markup:
     """HTML table from few comparisons and expensive rules to many and cheap ones."""
-    first, second = ("$ per", "1,000") if plan.currency == "dollars" else ("Calls", "each")
+    first, second = (
+        ("$ per 1,000", "comparisons")
+        if plan.currency == "dollars"
+        else ("Calls per", "comparison")
+    )
     heads = fill(
         '<th class="l">If you need</th><th class="l">Best rule</th><th>{}<br>{}</th>'
         "<th>Expected agreement,<br>95 % CI</th><th>Gain over the<br>line below, points</th>",
@@ -158,7 +162,7 @@ def _notes(view: RemedyView, plan: BudgetPlan) -> list[str]:
         step = _price_step(view, plan.unpriced)
         notes.append(f"Left out, as no price is known: {named}. {step}")
     if plan.currency == "dollars" and any(step.cost == 0 for step in plan.steps):
-        notes.append("A local judge costs nothing, so it can judge any number of comparisons.")
+        notes.append("A local judge costs nothing, so any budget pays for all comparisons.")
     return notes
 
 

@@ -163,7 +163,7 @@ class RemedyView:
         elif not any(len(line.rule.members) > 1 for line in self.table):
             found["Juries"] = (
                 "the other judges agree significantly more often with the known answers than "
-                "this judge"
+                "this judge; use one of them instead"
             )
         return found
 

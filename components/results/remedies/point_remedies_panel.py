@@ -31,8 +31,8 @@ MAX_TABLES: Final = 6
 """Most judges and prompts with a table; a filter shows the others."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
-    f"every rule against one call, on the same labelled answers; 95{NARROW_SPACE}% CI by item, "
-    "widened for the number of rules"
+    f"agreement with the labels, or distance to them, of every rule and of one call; "
+    f"95{NARROW_SPACE}% CI by item, widened for the number of rules"
 )
 NO_LABELS_TITLE: Final = "Remedies for single answers need labels."
 NO_LABELS: Final = (
@@ -42,7 +42,7 @@ NO_LABELS: Final = (
 SHIFT: Final = NumberStyle(2, signed=True)
 SHIFT_POINTS: Final = NumberStyle(1, 100, signed=True)
 RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "single": ("One call", "one order of the options; the baseline"),
+    "single": ("One call", "one order of the options; the other rules are compared with this one"),
     "arrangements": ("All orders, combined", "the majority, or the mean score, of all orders"),
     "expected": ("One call, expected score", "the mean of the options, weighted by probability"),
     "expected-arrangements": (
@@ -89,13 +89,17 @@ def point_remedies_finding(filtered: FilteredStudy) -> tuple[str, str]:
     now = (
         f"One call agrees with {share(single.value, 0)} {interval(single, 0, scale=100)} of labels"
         if remedies.kind == "pass"
-        else f"One call is {number(single.value, 2)} {interval(single, 2)} away from the label"
+        else f"The score of one call is {number(single.value, 2)} {interval(single, 2)} away from "
+        "the label on average"
     )
     advice = remedies.advice
     if advice is None:
         if len(remedies.rules) == 1:
             return f"No remedy can be computed for {judge} yet.", f"{now}. The reasons are below."
-        return f"No remedy helps {judge} here.", f"{now}; no rule is significantly better."
+        return (
+            f"No remedy helps {judge} here.",
+            f"{now}; no rule comes significantly closer to the labels.",
+        )
     title, _ = RULE_WORDS[advice.rule]
     gain = advice.gain
     amount = (
@@ -149,8 +153,12 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
     heads = [
         ColumnHead("Rule", numeric=False),
         ColumnHead("Calls"),
-        ColumnHead("Agreement with labels, %" if passes else "Distance to the label"),
-        ColumnHead("Gain over one call, points" if passes else "Distance to the label reduced by"),
+        ColumnHead(
+            "Agreement with labels, %" if passes else "Mean distance to the label, scale points"
+        ),
+        ColumnHead(
+            "Gain over one call, points" if passes else "Reduction of this distance, scale points"
+        ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]
     rows = [_row(found, one, style, change, axis if gains else None) for one in found.rules]

@@ -38,7 +38,7 @@ def patterns_panel(view: RemedyView) -> Markup:
     body = join(_pattern_row(*row) for row in rows)
     table = fill(
         '<table class="eh-rules tight"><thead><tr><th class="l">In the two orders {} gave</th>'
-        "<th>Cases</th><th>One call</th><th>Added up</th><th>Must agree</th></tr></thead>"
+        "<th>Comparisons</th><th>One call</th><th>Added up</th><th>Must agree</th></tr></thead>"
         "<tbody>{}</tbody></table>",
         view.judge,
         body,
@@ -83,7 +83,7 @@ def other_judges_panel(view: RemedyView) -> Markup:
     offer = EMPTY
     name = best.rule.members[0][0]
     if best.difference is not None and (best.difference.low or 0) > 0:
-        title = f"{name} with one call: {points(best.difference.value)} points"
+        title = f"{name} with one call: {points(best.difference.value)} points of agreement"
         text = f"{interval_text(best.difference)}, against one call of {view.judge}."
         show = button(f"Show remedies for {name}", {"show": name})
         offer = fill('<div class="eh-empty"><b>{}</b>{}<br>{}</div>', title, text, show)

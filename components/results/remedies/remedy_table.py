@@ -54,7 +54,7 @@ def rules_table(view: RemedyView) -> Markup:
 
 PEOPLE_PART: Final = "Rules that use votes of people (intervals not adjusted)"
 FEWER_PART: Final = "Rules measured on fewer comparisons (intervals not adjusted)"
-MISSING_PART: Final = "Not computed from the stored replies"
+MISSING_PART: Final = "Rules that the stored replies do not allow"
 PILOT_PART: Final = "Rules from pilots, measured on the pilot's comparisons"
 
 
@@ -94,7 +94,7 @@ def _columns(view: RemedyView) -> int:
 PUBLISHED: Final = {
     "agree": "published: +0.7 to +4.7 points on MT-Bench, −1.5 to −11.1 on LLMBar (arXiv "
     "2604.23178)",
-    "graded": "published: small judges from 56.7 to 73.1 % (arXiv 2503.03064)",
+    "graded": "published: accuracy of small judges raised from 56.7 to 73.1 % (arXiv 2503.03064)",
     "calibrated": "published method: PriDe (arXiv 2309.03882)",
     "jury-both": "published: nine judges carry about two effective votes (arXiv 2605.29800)",
 }

@@ -45,11 +45,13 @@ NO_REMEDIES: Final = (
     "No comparison with usable replies in both orders has a known better answer (by design, label "
     "or people). Ask people in the Vote tab."
 )
-BUDGET_SUBTITLE: Final = "best rule of any judge in this study that the budget pays for"
+BUDGET_SUBTITLE: Final = (
+    "rule with the highest agreement that the budget pays for, over all judges of this study"
+)
 KEYS: Final = fill(
     '<div class="eh"><div class="eh-row eh-keys"><span class="eh-key"><i class="dot"></i>'
-    'best at its price, joined</span><span class="eh-key"><i class="ring"></i>other rules, '
-    "numbered as in the table</span></div></div>"
+    'highest agreement up to its price, joined</span><span class="eh-key"><i class="ring"></i>'
+    "other rules, numbered as in the table</span></div></div>"
 )
 
 
@@ -120,7 +122,7 @@ def draw_risk(filtered: FilteredStudy) -> Drawn:
     if view.cell is None:
         return Drawn({"risk": EMPTY}, EMPTY)
     _, caption = view.curve
-    heading = panel_heading(RISK_TITLE, f"% right when decided; {caption}")
+    heading = panel_heading(RISK_TITLE, f"% of decided comparisons that are right; {caption}")
     return Drawn({"risk": wrapped(risk_chart(view))}, heading)
 
 
@@ -147,7 +149,10 @@ def _left_out(view: RemedyView) -> str:
             f"{judge} ({prompt}), which has both orders on less than half of the comparisons"
         )
     left = f"; left out: {', '.join(parts)}" if parts else ""
-    return f"intervals of the differences are widened for all rules{left}"
+    return (
+        "calls and tokens per comparison, dollars per 1,000 comparisons; intervals of the "
+        f"differences are widened for all rules{left}"
+    )
 
 
 def draw_lower(filtered: FilteredStudy) -> Markup:

@@ -20,7 +20,13 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     ),
     "Accuracy": "Same verdict",
     "Entropy of slots": "Entropy of positions",
-    "Right on known answers": "Right where the better answer is known",
+    "Right on known answers": "Accuracy where the better answer is known",
+    "Right where the better answer is known": "Accuracy where the better answer is known",
+    "Same as people": "Agreement with people",
+    "Same as people, without ties": "Agreement with people, without ties",
+    "Picks the longer": "Share for the longer answer",
+    "Same as the label": "Agreement with labels",
+    "Within one step of the label": "Scores within one step of the label",
 }
 """Former text of a choice -> its present text, so that older addresses still work."""
 

@@ -156,7 +156,7 @@ def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
     times, bounds = _odds_text(odds)
     text = f"Twice the length multiplies the odds of winning by **{times}** {bounds}".rstrip()
     if persons is not None and persons.odds_ratio.value is not None:
-        text += f", for people by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
+        text += f", in people's votes by {' '.join(_odds_text(persons.odds_ratio))}".rstrip()
     return f"{text}. This describes the verdicts; length need not be the cause."
 
 
@@ -209,8 +209,8 @@ def show_length_controlled(filtered_study: FilteredStudy) -> Markup:
     heads = [
         ColumnHead(f"Against {opponent}", numeric=False),
         ColumnHead("Win rate, %"),
-        ColumnHead("Length held equal, %"),
-        ColumnHead("Change"),
+        ColumnHead("Win rate with length held equal, %"),
+        ColumnHead("Change, points"),
     ]
     return value_table(heads, lines, label="Length-controlled win rates")
 

@@ -95,10 +95,10 @@ def show_jury(filtered_study: FilteredStudy) -> Markup:
         return EMPTY
     result, votes = got
     heads = [
-        ColumnHead("Jury", numeric=False),
+        ColumnHead("Model, judged by the jury", numeric=False),
         ColumnHead("Win rate, %", tip="jury.win_rate"),
         ColumnHead(
-            "Bounds, %",
+            "Bounds of the win rate, %",
             tip="jury.bounds: win rate if all undecided cases were lost, and if all were won",
         ),
     ]
@@ -149,7 +149,7 @@ def show_tie_models(filtered_study: FilteredStudy) -> Markup:
     heads = [ColumnHead("Model, with ties as an outcome", numeric=False)]
     heads += [
         ColumnHead(
-            f"{name}, logits",
+            f"Strength by {name}, logits",
             tip="Davidson and Rao–Kupper have different scales: compare only the order of the "
             f"models. In the JSON: tie_models.{key}",
         )

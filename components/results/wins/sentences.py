@@ -74,11 +74,11 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     other models that are."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
-        return f"No model is significantly above an even share: {title}."
-    verb = "is" if len(above) == 1 else "are"
+        return f"{title}: no model wins significantly more than an even share of verdicts."
+    verb = "wins" if len(above) == 1 else "win"
     return (
-        f"{title}, not significantly above an even share; {join_names(above)} {verb} "
-        "significantly above it."
+        f"{title}, not significantly more than an even share; {join_names(above)} {verb} "
+        "significantly more."
     )
 
 
@@ -170,7 +170,7 @@ def _people_kpi(filtered_study: FilteredStudy) -> list[Kpi]:
         return []
     who, got = largest_gap(known)
     note = f"{who} {interval(got, scale=100)}"
-    return [Kpi("Largest difference to people", _points_text(got), "points", note)]
+    return [Kpi("Largest difference to people's win rates", _points_text(got), "points", note)]
 
 
 def _length_kpi(filtered_study: FilteredStudy) -> list[Kpi]:

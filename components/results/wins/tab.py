@@ -227,7 +227,7 @@ JURY: Final = Panel(
     draw_jury,
     (Body("jury", "eh-jury"), Body("tie_models", "eh-tie-models")),
     "Jury and tie models",
-    "other ways to count",
+    "win rates by the majority of judges, and strengths from models with ties as an outcome",
     how=HOW_JURY,
     visibility="shown",
     json_keys=(

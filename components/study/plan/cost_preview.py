@@ -164,7 +164,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     """HTML row of key figures: calls, tokens, dollars and minutes of the plan that Run would
     use."""
     study = plan.study
-    again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise)} asked twice"
+    again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise, 'repeat')}"
     again = again if numbers.noise else "no repeats"
     if numbers.stored:
         again = f"new; {count(numbers.stored)} of {count(numbers.asks)} are stored"
@@ -172,7 +172,7 @@ def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
     sent, back = tokens(numbers.prompt_tokens), tokens(numbers.completion_tokens)
     if numbers.cached_tokens:
         sent += f" (about {tokens(numbers.cached_tokens)} cached)"
-    part = f", from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
+    part = f", estimated from {count(numbers.sampled_asks)} calls" if numbers.sampled_asks else ""
     return kpi_strip(
         [
             Kpi("Calls", count(numbers.new), note=again),
@@ -195,7 +195,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     per_item = max((numbers.asks - numbers.noise) / rows / max(items, 1), 1.0)
     counted = items * per_item / design_effect(per_item, ASSUMED_CORRELATION)
     found = detectable_share(counted)
-    label = "Detectable first-position share"
+    label = "Smallest detectable first-position share"
     if found is None:
         return Kpi(
             label,
@@ -206,7 +206,7 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
         f"80{NARROW_SPACE}% power, correlation {ASSUMED_CORRELATION} assumed"
     )
-    return Kpi(label, share(found, 0), f"from {share(0.5, 0)}", note)
+    return Kpi(label, share(found, 0), f"against {share(0.5, 0)}", note)
 
 
 def _dollars_kpi(study: Study, numbers: ForecastByJudge) -> Kpi:

@@ -51,7 +51,7 @@ class PlannedStudy:
     @property
     def quantity(self) -> str:
         """The share whose interval is planned."""
-        return "win rate" if self.compares_pairs else "share of 50 %"
+        return "win rate" if self.compares_pairs else "share near 50 %"
 
     @cached_property
     def size(self) -> StudySize:

@@ -153,7 +153,9 @@ def _direction_kpi(comparisons: float) -> Kpi:
     label = "Preference for a position"
     if found is None:
         return Kpi(
-            label, "not visible", note=f"about {count(round(flips))} flips are too few to show one"
+            label,
+            "not detectable",
+            note=f"about {count(round(flips))} flips are too few to detect one",
         )
     high = round(100 * found)
     return Kpi(

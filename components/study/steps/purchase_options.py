@@ -80,7 +80,7 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
         planned.numbers.asks // judges,
         planned.width(judges=judges + 1),
         {"do": "add judge"},
-        "at the price of the present judges",
+        "calls at the price of the present judges",
         assumed=planned.measured is None,
     )
 
@@ -162,7 +162,8 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     now = planned.width().half
     best = best_option(options, now)
     head: list[TableCell | str] = [
-        TableCell("If you add", "nm"), "More calls", "Cost", _column_title(planned), "Gain",
+        TableCell("If you add", "nm"), "More calls", "Cost", _column_title(planned),
+        "Change, points",
         TableCell(Markup('<span class="eh-vh">Add</span>'), "bt"),
     ]  # fmt: skip
     rows = [_option_row(planned, option, now, option is best) for option in options]
@@ -186,13 +187,16 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
 
 
 def _column_title(planned: PlannedStudy) -> str:
-    return "Win rate known to" if planned.compares_pairs else "Share known to"
+    return "Win rate known to, points" if planned.compares_pairs else "Share known to, points"
 
 
 def _sources_title(planned: PlannedStudy) -> str:
     if planned.measured is None:
-        return "before the first replies the sources of uncertainty are assumed, not measured"
-    return f"sources of the uncertainty of the {planned.quantity}, % of its variance"
+        return (
+            "until there are replies, the variance due to questions, judges and repeats is "
+            "assumed, not measured"
+        )
+    return f"sources of the variance of the {planned.quantity}, %"
 
 
 def _sources_bar(planned: PlannedStudy) -> Markup:
@@ -225,17 +229,18 @@ def _sources_bar(planned: PlannedStudy) -> Markup:
 
 def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
     if best is None:
-        return fill("{}", "No addition has a measured gain yet.")
+        return fill("{}", "The effect of these additions on the interval is not measured yet.")
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
     first = fill("<b>{}</b> ", f"Add {noun[best.facet]} first.")
     if planned.measured is None:
         return (
             first
-            + "The gain of more questions is certain; other gains become known with the first run."
+            + "More questions narrow the interval; the effect of other additions becomes known "
+            "with the first run."
         )
     parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])
-    words = f"{share(parts[largest], 0)} of the uncertainty comes from {_SOURCES[largest][1]}."
+    words = f"{share(parts[largest], 0)} of the variance comes from {_SOURCES[largest][1]}."
     return first + words
 
 

@@ -137,7 +137,7 @@ def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
         if orders == 2
         else (count(asked, "comparison"))
     )
-    return f"{made} + {count(numbers.noise)} asked twice" if numbers.noise else made
+    return f"{made} + {count(numbers.noise, 'repeat')}" if numbers.noise else made
 
 
 def _checks(plan: Plan, numbers: ForecastByJudge) -> list[str]:

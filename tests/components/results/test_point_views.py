@@ -145,7 +145,7 @@ def test_remedies_of_points_are_compared_with_labels(store: Store) -> None:
 def test_cards_speak_of_good_and_bad_answers(store: Store) -> None:
     card = str(draw(store, "passes", "Report cards", card="keen")["card"])
     assert says(card, "passes", "good answers", "bad ones", "true pass rate", "observed")
-    assert "Passes good answers" in card and says(card, "Changed", "option order")
+    assert "Good answers passed" in card and says(card, "Changed", "option order")
     score = str(draw(store, "scores", "Report cards")["card"])
     assert says(score, "mean score") and says(score, "order", "options")
 

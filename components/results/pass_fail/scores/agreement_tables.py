@@ -31,9 +31,12 @@ def agreement_table(view: ScoresView) -> Markup:
     found, expected = view.agreement.get(cell), view.expected.get(cell)
     if found is None:
         return notice_html("calm", NO_LABELS)
-    heads = [ColumnHead("Measure", numeric=False), ColumnHead(f"Score, 95{NARROW_SPACE}% CI")]
+    heads = [
+        ColumnHead("Measure", numeric=False),
+        ColumnHead(f"Value for the score, 95{NARROW_SPACE}% CI"),
+    ]
     if expected is not None:
-        heads.append(ColumnHead("Expected score"))
+        heads.append(ColumnHead("Value for the expected score"))
     rows = [
         [
             name_cell(label, note=note),
@@ -57,7 +60,10 @@ def _criteria_table(view: ScoresView) -> Markup:
         return EMPTY
     heads = [
         ColumnHead("Criterion", numeric=False),
-        *(ColumnHead(text) for text in ("Distance", "Too high by", "Within one, %", "Spearman")),
+        *(
+            ColumnHead(text)
+            for text in ("Mean distance", "Mean of score − label", "Within one step, %", "Spearman")
+        ),
     ]
     rows = [
         [
@@ -73,9 +79,9 @@ def _criteria_table(view: ScoresView) -> Markup:
 
 
 AGREEMENT_ROWS: Final = (
-    ("mae", "Distance", "mean absolute difference between score and label", SCORE),
-    ("bias", "Too high by", "mean of score − label", SHIFT),
-    ("within_one", "Within one", "% of scores at most one step from the label", PERCENT),
+    ("mae", "Mean distance", "mean absolute difference between score and label", SCORE),
+    ("bias", "Mean of score − label", "above 0: scores are too high", SHIFT),
+    ("within_one", "Within one step", "% of scores at most one step from the label", PERCENT),
     ("spearman", "Spearman", "rank correlation", SCORE),
     ("kendall", "Kendall τ-b", "rank correlation with ties", SCORE),
     ("quadratic_kappa", "Quadratic κ", "agreement beyond chance", SCORE),
@@ -99,11 +105,11 @@ def contradictions_table(view: ScoresView) -> Markup:
         return EMPTY
     heads = [
         ColumnHead("Judge", numeric=False),
-        ColumnHead("Contradicted, %"),
-        ColumnHead("Equal scores"),
-        ColumnHead("Ties"),
+        ColumnHead("Pairs contradicted, %"),
+        ColumnHead("Pairs with equal scores"),
+        ColumnHead("Tied comparisons"),
         ColumnHead("Circular triples, %", tip=CIRCULAR_TIP),
-        ColumnHead("Expected by chance, %"),
+        ColumnHead("Circular triples by chance, %"),
     ]
     rows = [
         [

@@ -82,8 +82,8 @@ def show_alignment(found: AlignmentTable | None) -> Markup:
             "MAE, both orders", tip="mean |judge − people|, with the mean of the judge's two orders"
         ),
         ColumnHead("Within one level, %", axis=axis),
-        ColumnHead("One order"),
-        ColumnHead("Both orders"),
+        ColumnHead("One order, %"),
+        ColumnHead("Both orders, %"),
     ]
     pairs = list(dict.fromkeys((row.judge, row.sees) for row in overall))
     lines = [_judge_row(judge, sees, overall, axis) for judge, sees in pairs]
@@ -156,15 +156,15 @@ def _gains_table(found: AlignmentTable) -> Markup:
     if not found.contrasts:
         return EMPTY
     heads = [
-        ColumnHead("On the same items", numeric=False),
+        ColumnHead("Judge, on the same items", numeric=False),
         ColumnHead("", numeric=False),
         ColumnHead(
-            "MAE",
+            "Difference in MAE",
             tip="difference of the mean absolute error; below 0, the side before the minus sign is "
             "closer to people",
         ),
         ColumnHead(
-            "Consistency, points",
+            "Difference in Consistency, points",
             tip="difference of the share within one level; above 0, the side before the minus sign "
             "is closer to people",
         ),

@@ -145,9 +145,9 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Pairs"),
-        ColumnHead("Games agree"),
-        ColumnHead("First both times"),
-        ColumnHead("Second both times"),
+        ColumnHead("Pairs whose games agree"),
+        ColumnHead("First position won both"),
+        ColumnHead("Second position won both"),
         ColumnHead("One tie, one win"),
         ColumnHead("Dropped", tip="pairs with no usable verdict in at least one game"),
     ]

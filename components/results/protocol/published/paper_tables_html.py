@@ -53,8 +53,8 @@ def show_published_grades(part: str) -> Markup:
     scale = GRADE_SCALES[part]
     halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
     corners = Markup(
-        '<span class="eh-fk"></span><span>above its upper bound</span>'
-        '<span class="eh-fk two"></span><span>above both entropy and choice</span>'
+        '<span class="eh-fk"></span><span>grade above its largest possible value</span>'
+        '<span class="eh-fk two"></span><span>grade above both entropy and choice</span>'
     )
     both = fill('<div class="eh-halves">{}</div>', halves)
     return wrap(
@@ -101,15 +101,15 @@ def doubt_notice() -> Markup:
         f"score; {found.above_parts} of {found.cells} printed grades are larger than these two "
         f"allow, most of all {short_model(model)} with {short_prompt(prompt)}: "
         f"{number(worst.grade, 2)} where {number(worst.max_grade, 2)} is the limit. "
-        f"{found.above_both} grades are larger than both. "
+        f"{found.above_both} grades are larger than both scores. "
         "One of the tables adds an unrelated option to every item. With one more option, grades "
         f"are not comparable with the other table: they are higher in {found.grade_rises} of "
         f"{found.pairs} cells, and choice scores are lower in {found.choice_falls}. "
-        f"{found.leaders} different models are best, depending on prompt and table. "
+        f"{found.leaders} different models have the highest grade, depending on prompt and table. "
         "The authors report differences of 0.05 to 0.12 between repeats, and put items with "
         "different numbers of options together."
     )
-    return notice_html("warn", "Not a reliable standard.", text)
+    return notice_html("warn", "These published grades are not a reliable standard.", text)
 
 
 def _doubtful_list() -> Markup:
@@ -129,12 +129,12 @@ def _doubtful_list() -> Markup:
         ColumnHead("Model", numeric=False),
         ColumnHead("Prompt", numeric=False),
         ColumnHead("Unrelated option", numeric=False),
-        ColumnHead("Printed"),
-        ColumnHead("Upper bound"),
+        ColumnHead("Printed grade"),
+        ColumnHead("Largest possible grade"),
         ColumnHead("Excess"),
     ]
     body = value_table(heads, rows, label="Published grades above the largest possible value")
-    title = f"Show the {len(rows)} cells"
+    title = f"Show the {len(rows)} grades above their largest possible value"
     return fill('<details class="eh-how"><summary>{}</summary>{}</details>', title, body)
 
 

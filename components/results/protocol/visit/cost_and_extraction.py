@@ -137,8 +137,8 @@ def show_cost(found: Sequence[HeadToHeadSpending]) -> Markup:
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Head-to-heads"),
         ColumnHead("Calls per head-to-head"),
-        ColumnHead("Tokens in per call"),
-        ColumnHead("Tokens out per call"),
+        ColumnHead("Input tokens per call"),
+        ColumnHead("Output tokens per call"),
         ColumnHead("Dollars per head-to-head"),
         ColumnHead(f"Dollars to judge a new model ({NEW_MODEL_GAMES} head-to-heads)"),
     ]
@@ -213,11 +213,11 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
         ColumnHead("Calls"),
-        ColumnHead("Verdict by the rule"),
-        ColumnHead("Verdict by extraction"),
-        ColumnHead("No verdict"),
-        ColumnHead("Replies without a verdict count as"),
-        ColumnHead("Failed", tip="calls that returned no reply; they are left out"),
+        ColumnHead("Verdicts by the parsing rule"),
+        ColumnHead("Verdicts by extraction"),
+        ColumnHead("Replies without a verdict"),
+        ColumnHead("Such replies count as"),
+        ColumnHead("Failed calls", tip="calls that returned no reply; they are left out"),
     ]
     summary = fill(
         '<p class="eh-small">{}</p>', inline_markup(extraction_sentence(filtered, found))
@@ -299,7 +299,7 @@ def visit_kpis(
         top = max(met, key=lambda row: row.against_reference.value or 0.0)
         won = top.against_reference
         note = f"{top.model} {PERCENT.bounds(won)}, n {count(won.n)} without ties"
-        kpis.append(Kpi("Against the reference", share(won.value), note=note))
+        kpis.append(Kpi("Highest win rate against the reference", share(won.value), note=note))
     priced = [one for one in spent if one.cost.dollars.value is not None]
     if priced:
         cheap = min(priced, key=lambda one: one.cost.dollars.value or 0.0)
@@ -312,5 +312,7 @@ def visit_kpis(
         price = f"${each.value:.4f}" if each.value else "free"
         kpis.append(Kpi("Cost of a head-to-head", price, note=note if each.value else cheap.judge))
     extracted = sum(one.extracted for one in found)
-    kpis.append(Kpi("Verdicts by extraction", count(extracted), note="found by a second judge"))
+    kpis.append(
+        Kpi("Verdicts by extraction", count(extracted), note="found by the extraction judge")
+    )
     return kpis

@@ -89,12 +89,12 @@ def show_elo_leaderboard(rows: Sequence[VisitLeaderboardRow], kind: str = "") ->
         ColumnHead("Elo"),
         ColumnHead("", axis=axis),
         ColumnHead(
-            "Over orders",
+            "Elo over other orders",
             tip="range that contains 95 % of the Elo ratings over other orders of the items; "
             "not a confidence interval",
         ),
         ColumnHead(
-            "# matches",
+            "Head-to-heads",
             tip="number of head-to-heads, ties included; the two orders are combined by the "
             "counting rule in use",
         ),

@@ -73,7 +73,7 @@ def test_no_preference_is_not_said_before_a_look_at_the_slices():
         )
     )
     told = flip_sentence(sliced)
-    assert says(told, "**No", "by category", "writing", "coding")
+    assert says(told, "**No", "in some categories", "writing", "coding")
     # Most pairs flip, the entropy looks even: opposite leans cancel, and the sentence says so.
     hidden = lean(
         flips=25,
@@ -121,7 +121,7 @@ def test_the_finding_counts_what_the_rows_are(judged):
     title, _ = bias_finding(bias_from_frame(judged.frame(NAME)))
     assert (
         title == "One of two judges prefers a position. "
-        "For one of these judges, the order decides most pairs."
+        "For one of these judges, the order decides the verdict on most pairs."
     )
 
 

@@ -51,7 +51,7 @@ def test_the_sheet_holds_words_measures_places_cost_and_flips(voted):
     assert "more items" in said
     assert says(html, 'data-tip="Rule: comparisons', "orders &lt; 20")
     assert says(said, "position shares", "0")
-    assert says(said, "repeats not", "measured")
+    assert says(said, "changes on a repeat", "not measured")
     assert says(said, "6", "toward", "0 toward", "6")
     # 12 replies at 100 + 20 tokens, 1.5 seconds and 0.002 dollars each.
     assert "1,200 + 240" in said
@@ -139,7 +139,7 @@ def test_many_options_have_as_many_places(judged_options):
     said = text(html)
     assert html.count('class="eh-bar"') == 3
     assert says(said, "differ between", "orders")
-    assert "Picks the longer answer" not in said
+    assert "Share for the longer answer" not in said
     assert "third" in said
 
 

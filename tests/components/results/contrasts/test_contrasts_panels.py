@@ -132,7 +132,7 @@ def test_people_are_the_yardstick_where_there_are_any(store):
     six_items().save(store)
     pair = find_pair(FilteredStudy(store, "voted"), "good", "first")
     lines = {one.label: line for one, line in known_differences(pair.family("Quality"))}
-    assert lines["Same as people"].raw.value == pytest.approx(1 - 5 / 12)
+    assert lines["Agreement with people"].raw.value == pytest.approx(1 - 5 / 12)
 
 
 def test_a_judge_is_compared_with_itself_under_two_prompts(store):

@@ -113,7 +113,7 @@ def test_the_tab_draws_the_view(store: Store) -> None:
     updates = tab.view_updates(pass_fail_tab.NAME, made)
     assert len(updates) == len(tab.view_outputs(pass_fail_tab.NAME))
     shown = " ".join(str(part) for part in updates)
-    assert "κ 0.58" in shown and "always “pass”: 50.0" in shown
+    assert "κ 0.58" in shown and "always passes: 50.0" in shown
     assert says(shown, "never counted", "fail")
 
 

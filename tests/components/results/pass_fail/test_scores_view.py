@@ -73,7 +73,7 @@ def test_the_heatmap_has_one_row_per_arrangement(store: Store) -> None:
 def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
     html = str(panels.order_tables(load_scores(FilteredStudy(store, "rubrics"))))
     assert says(html, "order", "options") and says(html, "order", "criteria")
-    assert says(html, "offered", "first") and "Place 3" in html
+    assert says(html, "offered", "first") and "Level at place 3" in html
     crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
 
@@ -105,7 +105,7 @@ def test_pairs_and_scores_in_one_study(store: Store) -> None:
     assert pass_fail_tab.NAME not in offered
     view = load_scores(whole)
     assert view.contradictions["sim"].share.n > 0
-    assert "Contradicted" in str(agreement_tables.contradictions_table(view))
+    assert "Pairs contradicted" in str(agreement_tables.contradictions_table(view))
     assert offered_views(FilteredStudy(store, "rubrics")) == [scores_tab.NAME, *SHARED_VIEWS]
 
 

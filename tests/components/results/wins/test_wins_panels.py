@@ -147,7 +147,7 @@ def test_equal_lengths_say_nothing():
 
 def test_raw_and_length_held_equal_stand_side_by_side(won):
     html = wins_length.show_length_controlled(fair(won))
-    assert "Against x" in html and "Length held equal" in html
+    assert "Against x" in html and "length held equal" in html
     assert "43.2</b>" in html  # y's raw rate: 16 of 37
 
 

@@ -63,7 +63,7 @@ def test_strip_and_button_name_the_same_number():
     assert numbers.asks - numbers.noise == 24
     assert run_button_text(numbers) == f"Run {numbers.asks} calls, free"
     assert f">{numbers.asks}</dd>" in plan_kpis(plan, numbers)
-    assert f"24 + {numbers.noise} asked twice" in plan_kpis(plan, numbers)
+    assert f"24 + {numbers.noise} repeat" in plan_kpis(plan, numbers)
 
 
 def test_a_large_plan_is_worked_out_from_items_spread_over_the_slice(monkeypatch):
