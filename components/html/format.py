@@ -160,7 +160,7 @@ def lean_text(lean: Estimate | None) -> str:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)
     ends = sorted(100 * sign * end for end in (lean.low, lean.high))
-    size = f"{number(100 * sign * lean.value, 1)} points to {toward}"
+    size = f"{number(100 * sign * lean.value, 1)} points toward {toward}"
     return f" ({size} [{number(ends[0], 1)}, {number(ends[1], 1)}])"
 
 

@@ -47,10 +47,10 @@ def filter_bar(view: InspectView) -> Markup:
 
 
 CHECKED_WORDS: Final = {
-    "pass_good": "Good, passed",
+    "pass_good": "Good answers passed",
     "pass_bad": "False passes",
     "fail_good": "False fails",
-    "fail_bad": "Bad, failed",
+    "fail_bad": "Bad answers failed",
 }
 """Names of the cells of the pass/fail confusion matrix (values of `Selection.checked`)."""
 

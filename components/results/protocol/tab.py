@@ -298,7 +298,8 @@ REDUNDANCY: Final = Panel(
         Body("scatter", "eh-scatter", chart_height=1, clickable=True),
     ),
     "Redundancy: correlation with other benchmarks",
-    f"over the models with a score in this study and in the benchmark; {CI_TEXT} over models",
+    "correlation of scores over the models that both this study and the benchmark contain; "
+    f"{CI_TEXT} over models",
     controls=(
         Control("correlation", "Correlation", tuple(protocol_redundancy.CORRELATION_SCALES)),
         Control("scores", "Scores", kind="session"),

@@ -107,7 +107,9 @@ def board_heading(ranking: Ranking, rule: str = "") -> Markup:
     if not ranking.board:
         return panel_heading("Leaderboard")
     items = ranking.board.items
-    subtitle = f"Bradley–Terry on the Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
+    subtitle = (
+        f"Bradley–Terry ratings on the Elo scale, ties as half a win; 95{NARROW_SPACE}% CI over "
+    )
     keys: list[tuple[LegendMark, str]] = []
     if ranking.board and panels.people_ratings(ranking.board, ranking):
         who = f"judge {ranking.judges[0]}" if len(ranking.judges) == 1 else "judges"
@@ -121,14 +123,14 @@ def elo_heading(ranking: Ranking) -> Markup:
     band = f"band: 95{NARROW_SPACE}% of {ranking.orders} shuffled orders"
     return panel_heading(
         "Elo after each battle",
-        f"battles in plan order; {band}; K-factor 4",
-        [("limit", "Bradley–Terry, the limit")],
+        f"ratings after battles in plan order; {band}; K-factor 4",
+        [("limit", "Bradley–Terry rating, the limit")],
     )
 
 
 ORDER_KEYS: Final[tuple[tuple[LegendMark, str], ...]] = (
     ("ring", "one order alone"),
-    ("dot", "both"),
+    ("dot", "both orders"),
 )
 BOARD: Final = Panel(
     "board",

@@ -20,6 +20,7 @@ RENAMED_CHOICES: Final[Mapping[str, str]] = {
     ),
     "Accuracy": "Same verdict",
     "Entropy of slots": "Entropy of positions",
+    "Right": "Accuracy",
     "Right on known answers": "Accuracy where the better answer is known",
     "Right where the better answer is known": "Accuracy where the better answer is known",
     "Same as people": "Agreement with people",

@@ -214,7 +214,8 @@ PRECISION: Final = Panel(
     draw_precision,
     (Body("precision", "eh-precision"),),
     "How to narrow the interval",
-    "by how much additional items, judges, prompts or repeats would narrow the interval",
+    "by how much twice the items, judges, prompts or repeats would narrow the interval of the "
+    "highest win rate",
     how=HOW_PRECISION,
     visibility="shown",
     json_keys=(

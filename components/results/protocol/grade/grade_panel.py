@@ -41,7 +41,7 @@ GRADE_MEASURES: Final[dict[str, tuple[str, scales.ColourScale]]] = {
     "Entropy": ("entropy", scales.ENTROPY_SCALE),
     "Choice": ("choice", scales.CHOICE_SCALE),
     "Above chance": ("corrected", CORRECTED_SCALE),
-    "Right": ("accuracy", scales.ACCURACY_SCALE),
+    "Accuracy": ("accuracy", scales.ACCURACY_SCALE),
 }
 _CI: Final = f"95{NARROW_SPACE}% CI"
 MEASURE_SUBTITLES: Final = {
@@ -54,7 +54,7 @@ MEASURE_SUBTITLES: Final = {
         "(grade − chance) / (1 − chance); not comparable between different numbers of options N; "
         f"{_CI}"
     ),
-    "Right": f"% of choices equal to the answer that people ranked best; a consistent judge can "
+    "Accuracy": f"% of choices equal to the answer that people ranked best; a consistent judge can "
     f"be wrong; {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
@@ -79,7 +79,7 @@ def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
 @cache
 def chance_score(measure: str, options: int) -> float | None:
     """Expected score of random choices among `options` options; None if unknown."""
-    if measure == "Right":
+    if measure == "Accuracy":
         return 1 / options
     if measure == "Above chance":
         return 0.0

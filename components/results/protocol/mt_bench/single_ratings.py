@@ -154,10 +154,10 @@ def _weighted_ratings(filtered: FilteredStudy) -> Markup:
     if not plain:
         return EMPTY
     heads = [
-        ColumnHead("Rating", numeric=False),
-        ColumnHead("Each verdict once"),
+        ColumnHead("Model", numeric=False),
+        ColumnHead("Rating, each verdict once"),
         ColumnHead(
-            f">> counts {STRONG_WINS} times",
+            f"Rating, >> counted {STRONG_WINS} times",
             tip="Arena-Hard's code counts each >> (much better) several times, although it is "
             "one observation",
         ),

@@ -178,12 +178,12 @@ def _descriptions_table() -> Markup:
         found.setdefault(row.model, {})[row.description] = (row.vfs, row.reward)
     heads = [
         ColumnHead("Model given descriptions", numeric=False),
-        ColumnHead("VFS, generic"),
-        ColumnHead("VFS, query-specific"),
-        ColumnHead("Change"),
-        ColumnHead("Reward, generic"),
-        ColumnHead("Reward, query-specific"),
-        ColumnHead("Change"),
+        ColumnHead("VFS, generic description"),
+        ColumnHead("VFS, description for the question"),
+        ColumnHead("Change in VFS"),
+        ColumnHead("Reward, generic description"),
+        ColumnHead("Reward, description for the question"),
+        ColumnHead("Change in Reward"),
     ]
     lines = []
     for model, by_kind in found.items():
@@ -223,8 +223,8 @@ def _alignment_table() -> Markup:
         ColumnHead("MAE, one order"),
         ColumnHead("MAE, both orders"),
         ColumnHead("Within one level, %", axis=axis),
-        ColumnHead("One order"),
-        ColumnHead("Both orders"),
+        ColumnHead("One order, %"),
+        ColumnHead("Both orders, %"),
     ]
     ranked = sorted(
         by_judge.items(), key=lambda pair: (order[pair[0][1]] == 2, _alignment_rank(pair[1]))

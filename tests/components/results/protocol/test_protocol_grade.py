@@ -98,7 +98,7 @@ def test_steady_judges_have_a_grade_of_one_right_or_wrong(scene):
 @pytest.mark.parametrize(
     ("measure", "options", "value"),
     [("Grade", 3, 0.579977), ("Entropy", 3, 0.608476), ("Choice", 3, 0.629630),
-     ("Entropy", 4, 0.661995), ("Choice", 6, 0.401363), ("Right", 4, 0.25),
+     ("Entropy", 4, 0.661995), ("Choice", 6, 0.401363), ("Accuracy", 4, 0.25),
      ("Above chance", 5, 0.0)],
 )  # fmt: skip
 def test_chance_scores_are_those_of_the_tables(measure, options, value):
