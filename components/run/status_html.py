@@ -128,7 +128,7 @@ def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
     order."""
     snapshot = facts.snapshot
     if facts.complete and picture.changed.value is not None:
-        return share_kpi("Changed when swapped", picture.changed)
+        return share_kpi("Comparisons changed when swapped", picture.changed)
     if snapshot is None or not facts.running:
         return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)

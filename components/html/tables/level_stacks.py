@@ -83,7 +83,7 @@ def level_table(rows: Sequence[LevelRow], baseline: str) -> Markup:
     if scored:
         heads.append(ColumnHead("VFS", tip="Visual Factuality Score, 0 to 10"))
     heads.append(
-        ColumnHead("Fail", tip="replies without a readable verdict; left out of all shares")
+        ColumnHead("Unusable", tip="replies without a readable verdict; left out of all shares")
     )
     return value_table(
         heads, [_level_cells(row, low, high, scored) for row in rows], label="Five levels"

@@ -299,7 +299,7 @@ def show_merged_orders(data: Agreement) -> Markup:
             TableCell(value, "num d"),
         ]
         rows.append(TableRow(cells, tip=f"two people\n{percent(pair)}"))
-    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("%", "num d")]
+    heads = [TableCell("Judge", "nm"), axis_cell(axis), TableCell("Agreement, %", "num d")]
     sentence = fill('<p class="eh-small eh-under">{}</p>', inline_markup(_merging_sentence(data)))
     label = "Agreement with people: one order and both orders"
     table = range_table(heads, rows, "short", label, axis)

@@ -326,7 +326,7 @@ DISPUTES: Final = Panel(
     (Body("disputes", "eh-agree-list", clickable=True),),
     "Where judges and people disagree",
     heading_changes=True,
-    controls=(Control("apart", "List", DISPUTE_KINDS),),
+    controls=(Control("apart", "Cases to list", DISPUTE_KINDS),),
 )
 VIEW: Final = View(
     NAME,

@@ -233,7 +233,7 @@ def _judge_table(one: VerificationData) -> Markup:
     heads = [
         TableCell("Prefers the answer that follows the instruction", "nm"),
         axis_cell(axis),
-        TableCell("%", "num d"),
+        TableCell("Verdicts, %", "num d"),
         TableCell("Ties, %", "num m"),
     ]
     rows = []

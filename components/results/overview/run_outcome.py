@@ -24,7 +24,7 @@ WIDE: Final = 0.05
 
 
 class NextStep(NamedTuple):
-    """A row of the panel "Next": title, text, words of the button, and its attributes."""
+    """A row of the panel "Next steps": title, text, words of the button, and its attributes."""
 
     title: str
     text: str
@@ -145,4 +145,4 @@ def _next_html(steps: list[NextStep]) -> Markup:
         )
         for step in steps
     )
-    return panel_html("Next", "", rows)
+    return panel_html("Next steps", "", rows)

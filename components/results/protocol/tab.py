@@ -190,7 +190,7 @@ CREATION: Final = Panel(
     "Five levels",
     heading_changes=True,
     controls=(
-        Control("split", "Split", protocol_creation.SPLITS),
+        Control("split", "Split by", protocol_creation.SPLITS),
         Control("cell", "Value in the cells", tuple(protocol_creation.CELL_SCALES)),
     ),
     how=HOW_COMPUTED["levels"],

@@ -131,7 +131,7 @@ def _factuality_table(found: Sequence[CreationRow]) -> Markup:
         ColumnHead("Model", numeric=False),
         ColumnHead("VFS", tip="visual factuality score, 0 to 10"),
         ColumnHead("VFS of the baseline"),
-        ColumnHead("Unusable"),
+        ColumnHead("Unusable replies"),
     ]
     lines = [
         [

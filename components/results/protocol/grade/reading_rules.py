@@ -219,8 +219,8 @@ def show_option_grades(filtered: FilteredStudy) -> Markup:
     who = contestants(rows)
     heads = [
         ColumnHead("Judge, prompt", numeric=False),
-        ColumnHead("Graded"),
-        ColumnHead("Contradicted, %"),
+        ColumnHead("Graded replies"),
+        ColumnHead("Selections contradicted, %"),
     ]
     heads += [ColumnHead(f"Grade of {one}") for one in who]
     lines = []

@@ -149,7 +149,7 @@ def show_conflicts(found: Sequence[GameConflicts]) -> Markup:
         ColumnHead("First position won both"),
         ColumnHead("Second position won both"),
         ColumnHead("One tie, one win"),
-        ColumnHead("Dropped", tip="pairs with no usable verdict in at least one game"),
+        ColumnHead("Pairs dropped", tip="pairs with no usable verdict in at least one game"),
     ]
     lines = []
     for one in found:

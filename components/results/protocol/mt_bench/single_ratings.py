@@ -128,7 +128,7 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
         ColumnHead("Judge, prompt", numeric=False),
         *(ColumnHead(label) for label in ARENA_LABELS),
     ]
-    heads += [ColumnHead("Unusable")]
+    heads += [ColumnHead("Unusable replies")]
     lines = []
     for (judge, prompt), counts in found.items():
         select = {"judge": judge, "prompt": prompt}

@@ -131,7 +131,7 @@ def _doubtful_list() -> Markup:
         ColumnHead("Unrelated option", numeric=False),
         ColumnHead("Printed grade"),
         ColumnHead("Largest possible grade"),
-        ColumnHead("Excess"),
+        ColumnHead("Printed minus possible"),
     ]
     body = value_table(heads, rows, label="Published grades above the largest possible value")
     title = f"Show the {len(rows)} grades above their largest possible value"
