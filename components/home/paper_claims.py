@@ -136,7 +136,7 @@ def _warning(store: Store) -> PaperClaim:
         f"Prompt 3 warns the judge. The position entropy is higher than with prompt 1 for "
         f"{sum(one > 0 for one in differences)} of {len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
-        f"and {share(warned, 0)} if the prompt warns it.",
+        f"and {share(warned, 0)} with a prompt that warns against position bias.",
         f"The authors report differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} between "
         f"repeats of a run; {within} of these {len(differences)} differences in entropy are "
         "not larger.",
@@ -216,7 +216,7 @@ def _two_orders(larger: RecordedRates) -> PaperClaim:
     higher = sum(_value(both) > _value(one) for one, both in pairs)
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
-        "Do two orders agree better with people than one?",
+        "Do verdicts from both orders agree more with people?",
         f"With both orders the mean absolute error is lower for {better} of {len(pairs)} judges, "
         f"and Consistency higher for {higher}.",
         f"{LARGER_JUDGE}: one call is right in {share(larger.right, 0)} of comparisons. "
@@ -236,7 +236,7 @@ def _seeing_images() -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
-        "According to the paper, a judge that sees the images always agrees better with people.",
+        "According to the paper, a judge that sees the images always agrees more with people.",
         f"In {unhelpful} of the table's {cells} cells, seeing the images does not improve "
         "agreement with people.",
         f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "

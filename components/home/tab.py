@@ -329,7 +329,9 @@ def _bind_studies(
         if do == "delete now":
             gone = delete_study(store, engine, name)
             names = gr.Dropdown(choices=_names(store), value=next(iter(_names(store)), None))
-            told = notice_html("calm", f"{name} was deleted.", f"{gone:,} replies with it.")
+            told = notice_html(
+                "calm", f"{name} was deleted.", f"{gone:,} replies were deleted too."
+            )
             return [*keep, names, gr.skip(), shown(), told]
         question = do if do in ("rename", "delete") else ""
         return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]

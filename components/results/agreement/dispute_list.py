@@ -22,7 +22,7 @@ MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
     AGAINST_PEOPLE: ("People prefer", "most judges prefer a different answer than people do"),
     AGAINST_KNOWN: (
-        "Known to be better",
+        "Answer known to be better",
         "most judges do not prefer the answer known to be better",
     ),
     JUDGES_SPLIT: ("People prefer", "judges disagree with each other"),

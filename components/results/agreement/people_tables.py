@@ -255,7 +255,7 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
     leads = "" if first.best is None else f", best in {share(first.best, 0)} of bootstrap samples"
     return (
         f"Of {count(len(known), 'prompt')}, with all judges pooled, **{first.judge}** agrees "
-        f"best with the other voters: {gap} points compared with the replaced person "
+        f"most often with the other voters: {gap} points compared with the replaced person "
         f"{interval(first.advantage, 1, scale=100)}{leads}."
     )
 
@@ -284,10 +284,10 @@ def best_replacement_sentence(
     if len(known) == 1 or first.best is None:
         return head
     if first.best >= LEADING_SHARE:
-        return f"{head} It is the best judge in {share(first.best, 0)} of bootstrap samples."
+        return f"{head} This judge is the best in {share(first.best, 0)} of bootstrap samples."
     next_best = max(known[1:], key=lambda one: one.best or 0.0)
     return (
-        f"{head} It is the best judge in only {share(first.best, 0)} of bootstrap samples; "
+        f"{head} This judge is the best in only {share(first.best, 0)} of bootstrap samples; "
         f"{next_best.judge} in "
         f"{share(next_best.best, 0)}."
     )

@@ -341,7 +341,7 @@ def _misjudged_list(one: VerificationData) -> Markup:
     questions = filtered_study.store.questions(filtered_study.name, {m.item for m in top})
     head = Markup(
         '<div class="eh-dl h"><span>Question</span><span>Answer that fails verification</span>'
-        "<span>Verdicts that prefer it</span><span></span></div>"
+        "<span>Verdicts for this answer</span><span></span></div>"
     )
     rows = join(_misjudged_row(m, one.checks, questions.get(m.item) or m.item) for m in top)
     more = len(found) - len(top)

@@ -105,7 +105,7 @@ def _row(view: RemedyView, line: RuleEstimate, place: int, axis: Axis, best: boo
     words = rule_words(line.rule)
     chosen = view.advice.chosen if view.advice else None
     picked = chosen is not None and rule_key(chosen.rule) == rule_key(line.rule)
-    partners = " (best partners by agreement in this study)" if line.rule.picked else ""
+    partners = " (partners with the highest agreement in this study)" if line.rule.picked else ""
     detail = words.explanation + partners
     note = line.agreement.note
     return fill(

@@ -214,16 +214,17 @@ def creation_finding(filtered: FilteredStudy, found: Sequence[CreationRow]) -> t
         return "No five-level verdicts yet.", "Results appear here while the study runs."
     best = known[0]
     against = study_baseline(filtered) or "the others"
-    side = "is not significantly different from"
-    side = "is ahead of" if (best.reward.low or 0) > 0 else side
-    side = "is behind" if (best.reward.high or 0) < 0 else side
+    side = "does not differ significantly from"
+    side = "is significantly ahead of" if (best.reward.low or 0) > 0 else side
+    side = "is significantly behind" if (best.reward.high or 0) < 0 else side
     lead = (
         f"The Reward of {best.model} (−100 to 100) is "
         f"{number(best.reward.value, 1, signed=True)} {POINTS.bounds(best.reward)}; the model "
         f"wins {share(best.win_rate.value, 0)} of its verdicts. Both orders are pooled; "
         "unusable replies are left out."
     )
-    return f"The best of {count(len(known), 'model')}, {best.model}, {side} {against}.", lead
+    highest = f"Of {count(len(known), 'model')}, {best.model} has the highest Reward"
+    return f"{highest}; this model {side} {against}.", lead
 
 
 def creation_kpis(found: Sequence[CreationRow]) -> list[Kpi]:
