@@ -276,7 +276,7 @@ def best_replacement_sentence(
         result = "agrees with the other voters **less often than the person it replaces**"
     else:
         result = (
-            "does not differ significantly from the person it replaces in agreement with the "
+            "shows no significant difference from the person it replaces in agreement with the "
             "other voters"
         )
     rates = f"({share(first.with_judge.value, 0)} against {share(first.with_person.value, 0)})"

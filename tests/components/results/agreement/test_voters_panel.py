@@ -221,7 +221,7 @@ def test_votes_of_a_file_are_nobodys_choice(store):
 def test_one_order_and_both_stand_side_by_side_in_every_coefficient(store):
     six_items().save(store)
     said = text(show_coefficients(agreement(store, "voted")))
-    for head in ("Same verdict", "Without ties", "κ", "α", "MAE", "Within 1"):
+    for head in ("Same verdict", "Without ties", "κ", "α", "MAE", "Scores within 1"):
         assert head in said
     first = said[said.index("first") : said.index("two people")]
     # One order: 5 of 12. Both: every merged verdict is a tie, people tie once in six.

@@ -27,7 +27,7 @@ def test_the_flips_are_those_of_position_bias_and_open_in_inspect(judged):
     rows = flip_leans(load_bias(FilteredStudy(judged, NAME)))
     flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
     html = run_outcome_html(judged, NAME)
-    assert flips and says(html, "Which way", "flips", f"{flips} of {pairs}")
+    assert flips and says(html, "Which way verdicts", "flip", f"{flips} of {pairs}")
     found = steps(judged, NAME)
     assert json.loads(str(found[f"Open {flips}"]["data-select"])) == {"flipped": True}
     assert json.loads(unescape(re.findall(r'data-select="([^"]+)"', html)[0])) == {"flipped": True}
