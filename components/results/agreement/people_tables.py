@@ -144,9 +144,9 @@ def show_distances(data: Agreement) -> Markup:
     axis = fit_share_axis([*every, people.consistency, tied.consistency], bounds=(0, 1))
     heads = [
         TableCell("Judge", "nm"),
-        TableCell("MAE, one order \u2192 both", "num m"),
+        TableCell(Markup("MAE, one<br>order \u2192 both"), "num m"),
         axis_cell(axis),
-        TableCell("Scores within 1, %", "num d"),
+        TableCell(Markup("Scores<br>within 1, %"), "num d"),
     ]
     rows = [_distance_row(name, one, both, axis) for name, one, both in judges]
     if people.mae.value is not None:
@@ -213,8 +213,8 @@ def show_replacements(data: Agreement) -> Markup:
     heads = [
         TableCell("Judge", "nm"),
         axis_cell(axis),
-        TableCell("Judge − person, points", "num d"),
-        TableCell("Best, % of samples", "num b"),
+        TableCell(Markup("Judge − person,<br>points"), "num d"),
+        TableCell(Markup("Best, %<br>of samples"), "num b"),
     ]
     rows = [_replacement_row(one, axis) for one in known]
     sentences = (

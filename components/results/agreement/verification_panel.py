@@ -46,9 +46,9 @@ from studies.people.verifications import ChecksByItem, current_checks
 CONTESTANT_HEADS: Final = (
     "Verified",
     "Follow the instruction, %",
-    "Answer's fault, % of “no”",
-    "Caption's fault, % of “no”",
-    "Neither's fault, % of “no”",
+    "Answer's fault, % of no",
+    "Caption's fault, % of no",
+    "Neither's fault, % of no",
     "Harmful, %",
 )
 ALL_ANSWERS: Final = "all answers"

@@ -35,7 +35,7 @@ VOTER_HEADS: Final = (
     "Same when swapped, %",
     "Ties, %",
     "Agrees with others, %",
-    "Others agree with each other, %",
+    "Others' agreement, %",
     "Accuracy, %",
     "Time per vote",
 )
