@@ -1,6 +1,6 @@
 """Contrasts: paired differences between judges, prompts or settings on the same items.
 
-Each has a raw interval and one adjusted for the whole family of comparisons.
+Each contrast has a raw interval and one adjusted for the whole family of comparisons.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family (pairs times measures) whose quantile is bootstrapped."""
+"""Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
+families use Bonferroni's."""
 MIN_DISCORDANT = 10
-"""Number of differing units from which the t interval of a difference of shares is reliable."""
+"""Number of units that differ between the two sides from which the t interval of a difference of
+shares is reliable."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Change of the share by one unit that differs; 1 for verdicts that are right or wrong."""
+    """Change of the share if one more unit differs between the sides; 1 for verdicts that are right
+    or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
         """Compute left − right; the first half of `totals` belongs to the left cell, the second to
@@ -240,8 +243,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval if few units differ between the two sides.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses the effective number of pairs (`_effective_pairs`); if nothing varies
-    between items, that is the number of items.
+    The score interval uses the effective number of pairs (`_effective_pairs`), or the number of
+    items if no item differs from another.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
