@@ -37,7 +37,8 @@ class Voter:
     others: Estimate
     """Mean share of the other people on the same answers who gave the same verdict."""
     rest: float | None
-    """Mean agreement of those others with each other, the reference for `others`."""
+    """Mean agreement of the other people with each other on the same answers, the reference for
+    `others`."""
     skill: Estimate
     """Probability of a correct decisive vote, from pairwise agreement."""
     seconds: float | None

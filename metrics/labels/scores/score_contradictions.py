@@ -1,5 +1,5 @@
-"""Contradictions between a judge's scores and its comparisons of the same answers, and of the
-comparisons with each other."""
+"""Contradictions between a judge's scores and its comparisons of the same answers, and between the
+comparisons themselves (circular triples)."""
 
 from __future__ import annotations
 
