@@ -141,7 +141,7 @@ class VotesByPerson:
 
     @cached_property
     def votes(self) -> PeopleVotes:
-        """Array of votes, with only the first vote of each person on each case."""
+        """Votes as arrays, with only the first vote of each person on each case."""
         made = extract_case_votes(self.rows, np.ones(len(self.rows), bool), self.case, self.cases)
         return replace(made, voter=self.who[self.one_vote])
 
