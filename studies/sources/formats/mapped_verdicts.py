@@ -41,7 +41,7 @@ PICK_BY_WINNER: Final[dict[str, Pick]] = {
     ),
 }  # fmt: skip
 MUCH_BETTER: Final = ("a>>b", "b>>a")
-"""Winner words with a margin of 2."""
+"""Winner words that mean "much better" (a margin of 2)."""
 _WINNER_HINT: Final = "correct the cell, or map another column"
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 
