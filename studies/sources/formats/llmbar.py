@@ -24,7 +24,7 @@ UNNAMED_JUDGE: Final = "judge"
 """Judge of a file of results if neither the file name nor its folders name a judge."""
 _EVALUATORS: Final = "evaluators"
 _SET_FOLDERS: Final = ("", "*/", "*/*/")
-"""Paths of the folders that contain a set, relative to the folder that is read."""
+"""Patterns of the folders in which a set can be, relative to the folder that is read."""
 
 
 def matches_table(table: SourceTable) -> str:
