@@ -27,7 +27,8 @@ from studies.store.recovery.table_shapes import MASTER, SEQUENCE, TableShape, st
 from studies.store.recovery.wal_check import Wal, find_foreign_wal, read_wal, wal_path
 
 LEFT_OUT: Final = frozenset(("leases", SEQUENCE))
-"""Tables that are not copied; the leases in them end with their process."""
+"""Tables that are not copied row by row: leases, which end with their process, and SQLite's table
+of sequence numbers (see `_copy_sequence`)."""
 _BATCH_ROWS: Final = 500
 _STUDY_TABLES: Final = ("shares", "study_items", "plan", "ballots")
 
