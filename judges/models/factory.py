@@ -25,8 +25,8 @@ class EmbeddedModel:
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
     def __init__(self, weights: str = "") -> None:
-        """`weights`: the GGUF file that the judge names; empty: the weights of this
-        installation."""
+        """`weights` is the GGUF file that the judge names; if empty, the weights of this
+        installation are used."""
         self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None
@@ -103,8 +103,8 @@ def build_model(
     families: Mapping[str, str],
     rules: EndpointRules | None = None,
 ) -> JudgeModel:
-    """Build a judge's client. `rules`: which endpoints may be called; None: the rules of this
-    process."""
+    """Build a judge's client. `rules` state which endpoints may be called; None for the rules of
+    this process."""
     if judge.kind == "embedded":
         return EmbeddedModel(judge.weights)
     if judge.kind == "simulated":

@@ -27,8 +27,8 @@ MAX_RETRY_AFTER: Final = 120.0
 MAX_DETAIL_LENGTH: Final = 500
 
 FailureAction = Literal["retry", "settle", "stop", "without"]
-"""What to do after a failed call. `settle`: store the failure as the outcome of the ask; `stop`:
-stop the judge; `without`: retry without the parameter that the endpoint refused."""
+"""Action after a failed call. `settle`: store the failure as the outcome of the ask. `stop`: stop
+the judge. `without`: retry without the parameter that the endpoint refused."""
 
 
 class BadReply(Exception):
@@ -51,9 +51,9 @@ class CallFailure:
     detail: str
     congestion: bool = False
     rate_limited: bool = False
-    """The endpoint refused the call by its rate limit."""
+    """Whether the endpoint refused the call by its rate limit."""
     maybe_billed: bool = False
-    """The provider may have billed the call although no reply arrived."""
+    """Whether the provider may have billed the call although no reply arrived."""
     wait: float | None = None
     """Seconds that the endpoint demands before the next call."""
     parameter: str = ""
@@ -127,13 +127,14 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """Return the BadReply among an error's causes: the client wraps errors raised while reading."""
+    """Return the BadReply among the causes of an error, because the client wraps errors raised
+    while reading; None if there is none."""
     return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
 
 
 def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """Return the EndpointRefused among an error's causes: addresses are checked inside the
-    client."""
+    """Return the EndpointRefused among the causes of an error, because addresses are checked inside
+    the client; None if there is none."""
     return next(
         (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
     )
@@ -204,7 +205,7 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
     """Classify a response with status 400, 413 or 422, which ends this ask only.
 
-    The judge stops after five identical ones if no call has succeeded
+    The judge is stopped after five identical responses if no call has succeeded
     (judges/engine/retry_rules.py).
     """
     text = f"{_error_codes(error)} {message}"
