@@ -17,9 +17,9 @@ from release.build_wheel import ROOT, module_names
 from release.import_heads import PACKAGE, rewrite_source
 
 TESTED: Final = ("metrics", "studies", "library", "judges", "components")
-"""Folders of tests that are run."""
+"""Folders of tests that are run with the wheel."""
 BROWSER_TESTS: Final = ("ui/test_page.py",)
-"""Tests in a browser that are run."""
+"""Browser tests that are run with the wheel."""
 LEFT_OUT: Final = (
     "test_build_wheel.py",
     "test_gradio_private.py",
@@ -27,9 +27,10 @@ LEFT_OUT: Final = (
     "test_markup.py",
     "test_shipped_prompts.py",
 )
-"""Tests of the checkout's files: they read the source."""
+"""Tests that are left out, because they read source files of the checkout."""
 START_SCRIPT: Final = "import sys\n\nfrom evenhand.app import main\n\nsys.exit(main())\n"
-"""app.py of the copy, so that tests start the page of the wheel as they start the checkout's."""
+"""Content of app.py in the copy, so that tests start the wheel's page in the same way as the
+checkout's."""
 SETTINGS: Final = """\
 [pytest]
 testpaths = tests
@@ -77,7 +78,8 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
 
 
 def _is_needed(inside: Path) -> bool:
-    """Whether a file is a test that is run, or no test at all: tests import such files."""
+    """Whether a file is copied: it is a test that is run, or a file without tests, which tests may
+    import."""
     if inside.name in LEFT_OUT:
         return False
     if not inside.name.startswith("test_") or inside.parts[1] in TESTED:
@@ -93,7 +95,8 @@ def _rewrite(path: Path, name: str, modules: set[str]) -> str:
 
 
 def _attribute(match: re.Match[str], modules: set[str]) -> str:
-    """The name of an attribute of a module, as monkeypatch takes it."""
+    """Return the dotted name of a module's attribute, as given to monkeypatch, with the name of the
+    package in front."""
     if match[1] not in modules:
         return match[0]
     return f'"{PACKAGE}.{match[1]}.{match[2]}"'

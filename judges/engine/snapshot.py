@@ -81,7 +81,8 @@ class RunSnapshot:
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
     missing_parameters: tuple[tuple[str, str], ...] = ()
-    """Judge -> planned parameters that the judge's endpoint refuses, comma-separated."""
+    """Pairs of a judge and the planned parameters that the judge's endpoint refuses,
+    comma-separated."""
     possibly_paid_twice: int = 0
     """Number of calls for this study that were in flight when their process was killed."""
     longest_pause: float | None = None
