@@ -2,8 +2,9 @@
 
     inspect score log.eval --scorer evenhand/both_orders -S recorded=pairwise --action append
 
-The evaluated model's answer is compared with another one, shown first and shown second. An order
-that an earlier scorer has asked already is taken from its score; only the missing one is asked.
+The evaluated model's answer is compared with another answer, once shown first and once shown
+second. If an earlier scorer has already recorded the verdict in one order, only the other order is
+asked.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ SPLIT_COLUMNS = ("judge", "prompt", "category")
 JSON_ONLY = {"contrast_families"}
 """Sections that are only in the JSON because their tables are too long to print."""
 MIN_PRINTED_P = 1e-4
-"""Smallest p-value printed as a number; smaller ones are printed as "p < …"."""
+"""Smallest p-value printed as a number; smaller p-values are printed as "p < …"."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -343,8 +343,8 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the outcome to store: the last one, or the truncated reply if the endpoint refused
-        the retry with twice the token limit."""
+        """Return the outcome to store: that of the last call, or the truncated reply if the
+        endpoint refused the retry with twice the token limit."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 

@@ -186,7 +186,8 @@ class PublicEngine(Engine):
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
-        """If too many runs are paused, stop the one paused longest, because each holds memory."""
+        """If too many runs are paused, stop the run that was paused longest, because each paused
+        run uses memory."""
         paused = [run for run in self._live() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)

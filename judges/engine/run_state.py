@@ -105,7 +105,7 @@ class JudgeState:
         tally.example = fault.detail
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and wake the tasks that wait to make one."""
+        """Start no further call of this judge, and wake the tasks that wait to start a call."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()

@@ -171,7 +171,7 @@ class WorkerPool:
         await self._enqueue_free(judge_queue, buffer, page)
 
     def _sources_done(self, judge_queue: JudgeQueue) -> bool:
-        """Whether no other queue can add asks to this one any more."""
+        """Whether no other queue can add further asks to this queue."""
         return judge_queue.more_event is None or all(other.done for other in judge_queue.sources)
 
     async def _wait_for_more(self, judge_queue: JudgeQueue) -> None:

@@ -165,7 +165,7 @@ class EndpointModel:
         await self._http.aclose()
 
     def replace_expired_key(self, key: SecretKey) -> None:
-        """Use a key that was typed again after the previous one expired."""
+        """Use the key that the user typed again after the previous key expired."""
         if self._key.is_expired():
             self._key = key
             self._schedule_key_expiry()

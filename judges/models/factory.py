@@ -34,11 +34,11 @@ class EmbeddedModel:
         self._last_messages: list[dict[str, Any]] = []
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Call the model; if the prompt equals the previous one, process it without the server's
-        prompt cache.
+        """Call the model; if the prompt equals that of the previous call, the server's prompt cache
+        is not used.
 
-        With the cache, a repeated prompt would be rounded differently, and the noise floor (changes
-        between repeats in the same order) would depend on the cache.
+        With the cache, the probabilities for a repeated prompt would be rounded differently, and
+        the noise floor (changes between repeats in the same order) would depend on the cache.
         """
         endpoint = await self._start_endpoint()
         repeat = call.messages == self._last_messages

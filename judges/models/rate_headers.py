@@ -103,8 +103,8 @@ def parse_duration(text: str) -> float | None:
 
 
 def _server_time(headers: Mapping[str, str], wall: Callable[[], float]) -> float:
-    """Return the time in the server's Date header, so that a wrong local clock has no effect; the
-    local time without one."""
+    """Return the time in the server's Date header, so that a wrong local clock has no effect;
+    without this header, the local time."""
     try:
         return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError, TypeError):

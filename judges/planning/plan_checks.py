@@ -29,8 +29,8 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists which answers a prompt shows together: two answers, all, one,
-    or none."""
+    """Return the function that lists the answers a prompt shows together: two answers, all answers,
+    one answer, or none."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":

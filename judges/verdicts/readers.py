@@ -118,8 +118,8 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 
 
 def _read_five_level(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the brackets after `Final Verdict is:`; if there are none, those before it on the same
-    line."""
+    """Read the brackets after `Final Verdict is:`; if none follow, the brackets before these words
+    on the same line."""
     marker = last_match(_FINAL_VERDICT, text.lower)
     if marker is None:
         return MarkerMatch()

@@ -184,8 +184,8 @@ def adjust_family(
     rounds: int = BOOTSTRAP_ROUNDS,
     least: float = 0.0,
 ) -> list[Contrast]:
-    """Estimate the differences of a family, each with a raw interval and one adjusted for the
-    family.
+    """Estimate the differences of a family, each with a raw interval and an interval adjusted for
+    the family.
 
     `least` is the smallest critical value that the adjustment may use.
     """
@@ -274,7 +274,8 @@ def _discordant_share(one: PairedTotals) -> float:
 
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
-    """Number of independent pairs that would give the observed standard error, at most `one.n`."""
+    """Return the number of independent pairs that would give the observed standard error, at most
+    the number of units."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:

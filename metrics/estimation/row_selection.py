@@ -226,8 +226,8 @@ def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
 
 
 def resampling_unit(frame: pd.DataFrame) -> pd.Series:
-    """The column of the unit that intervals resample: `question` if several items share one, else
-    `item`."""
+    """Return the column of the unit that intervals resample: `question` if several items share a
+    question, else `item`."""
     return frame[QUESTION_COLUMN] if QUESTION_COLUMN in frame else frame["item"]
 
 

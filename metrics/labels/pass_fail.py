@@ -67,7 +67,7 @@ class PassFailRates:
     youden: Estimate
     """Sensitivity + specificity − 1: 0 for a judge that ignores the answer, 1 without errors."""
     base_rate: Estimate
-    """Share of good answers among the labelled ones."""
+    """Share of good answers among the labelled answers."""
     observed_pass_rate: Estimate
     """Share of passes among all verdicts, labelled or not."""
     unusable: int

@@ -65,7 +65,8 @@ class PointRanking:
     basis: Basis
     models: tuple[RankedModel, ...]
     may_reverse: bool = False
-    """Whether the judge's error rates differ between models, so that each needs its own labels."""
+    """Whether the judge's error rates differ between models, so that a correction needs labels of
+    each model."""
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:

@@ -236,10 +236,10 @@ class PooledEntropy:
 def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate the slot entropy H with its interval.
 
-    For pairs it is the Wilson interval of the first-slot share, transformed to entropy. For more
-    slots it is a jackknife t interval over items on d = √(1 − H), the distance from uniform choice.
-    Its standard error is at least that of n independent uniform choices, √(1/(2·n·ln N)), as equal
-    counts do not prove that the judge chooses uniformly.
+    For pairs the interval is the Wilson interval of the first-slot share, transformed to entropy.
+    For more slots it is a jackknife t interval over items on d = √(1 − H), the distance from
+    uniform choice. The standard error is at least that of n independent uniform choices,
+    √(1/(2·n·ln N)), as equal counts do not prove that the judge chooses uniformly.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _option_counts(sums, statistic)

@@ -119,8 +119,8 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 
 
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
-    """List the categories that occur in the columns, sorted; unused ones of a filtered frame are
-    left out."""
+    """List the categories that occur in the columns, sorted; categories that a filtered frame no
+    longer uses are left out."""
     found: set[str] = set()
     for column in columns:
         codes = column.cat.codes.to_numpy(np.int64)

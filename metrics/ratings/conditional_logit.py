@@ -245,8 +245,8 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
 
 
 def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
-    """Return the regressors of the chosen alternative minus those of another, for each ordered
-    pair.
+    """Return, for each ordered pair of alternatives, the regressors of the chosen alternative minus
+    those of the other, and a mask.
 
     The mask marks pairs of which each alternative was chosen at least once.
     """

@@ -79,8 +79,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
     """Compute the plan over all judges of a study; None without comparisons with a known better
     answer.
 
-    `prices`: dollars per call. A judge of unknown price is never free: it is left out, and without
-    any known price costs are counted in calls.
+    `prices` has the dollars per call. A judge of unknown price is left out, because its calls may
+    not be free. If no price is known, costs are counted in calls.
     """
     if not study.grid.size:
         return None

@@ -65,8 +65,8 @@ class RemedyStudy:
         )
 
     def best_cells(self, among: Iterable[int]) -> list[int]:
-        """Sort cells by decreasing agreement with both orders added up; equal ones in study
-        order."""
+        """Return the cells by decreasing agreement with both orders added up; cells of equal
+        agreement are in study order."""
         return sorted(among, key=lambda cell: -self.pool_agreement[cell])
 
     def panel(self, prompt: str) -> list[int]:
@@ -86,8 +86,8 @@ class RemedyStudy:
         )
 
     def judge_rules(self, cell: int) -> list[Rule]:
-        """List the rules shown for one cell: over its own verdicts, its judge's other prompts, and
-        juries."""
+        """List the rules shown for one cell (judge and prompt): over the cell's own verdicts, with
+        the judge's other prompts, and with juries."""
         return [
             *own_rules(self.grid, cell),
             *prompt_rules(self.grid, cell),

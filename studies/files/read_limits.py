@@ -1,4 +1,4 @@
-"""Limits on reading files: generous ones for a local machine, strict ones for public mode.
+"""Limits on reading files, which are generous on a local machine and strict in public mode.
 
 Each limit is checked before the data that it limits is in memory: the file size before the first
 byte, rows and values of a Parquet file from its footer, lines while they are read, columns after

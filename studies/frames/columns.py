@@ -169,7 +169,8 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array, and replace the parts in the list by it."""
+    """Join the parts of a column into one array; the list of parts then contains only this
+    array."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]

@@ -36,7 +36,7 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
     """Return the option that beats all others, even if pairs among the others are unknown.
 
     If there is no such option: None if a pair is unknown, else the only unbeaten option, or "tie"
-    if there is not exactly one.
+    if there is not exactly one unbeaten option.
     """
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])

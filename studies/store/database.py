@@ -138,7 +138,8 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def prepare_store(path: Path) -> None:
-    """Create a missing store, migrate an older one, and raise an error for a newer one."""
+    """Create a missing store, migrate a store of an older version, and raise an error for a store
+    of a newer version."""
     check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

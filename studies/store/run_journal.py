@@ -291,7 +291,7 @@ def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgemen
     """Store a judgement, unless it would replace a paid reply by an empty one.
 
     An error replaces only an error. A judgement without text (such as an endpoint's refusal) does
-    not replace one with text.
+    not replace a judgement with text.
     """
     row = connection.execute(
         "SELECT status, reply!='' OR reasoning!='' FROM judgements JOIN replies USING(key) "

@@ -30,7 +30,7 @@ class IntransitiveTriples:
     """Triples of answers whose three pairs one judge compared."""
 
     share: Estimate
-    """Share of circular triples among those with a winner in each of their three pairs."""
+    """Share of circular triples among the triples with a winner in each of their three pairs."""
     expected: float
     """Mean share after exchanging the winners of each pair of models between items."""
     expected_low: float
@@ -40,14 +40,14 @@ class IntransitiveTriples:
     """Share of permutations with at most as many circular triples as observed: small if the
     verdicts on an item fit one order better than by chance."""
     ties: int
-    """Triples with a pair without a winner; they are left out of the share."""
+    """Number of triples in which a pair has no winner; such triples are left out of the share."""
 
 
 def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     """Count circular triples among one judge's pair verdicts; None without a triple of winners.
 
-    `verdicts`: item, one, other (two answers in alphabetical order) and balance (wins of the first
-    minus wins of the second), one row per pair and item.
+    `verdicts` has one row per pair and item, with the columns item, one and other (the two answers
+    in alphabetical order) and balance (wins of the first minus wins of the second).
     """
     edges = verdicts.reset_index(drop=True)
     corners = _triples(edges)

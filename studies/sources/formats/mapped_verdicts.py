@@ -81,7 +81,8 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether a row of a comparison contains a verdict, or a reply to read one from."""
+    """Whether a row of a comparison contains a verdict, or a reply from which a verdict can be
+    read."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
 

@@ -29,7 +29,8 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 
 def is_key_of_call(key: str, planned: str) -> bool:
-    """Whether a key is the planned one, or the key of the same call without refused parameters."""
+    """Whether a key is the planned key of a call, or the key of the same call without refused
+    parameters."""
     if key == planned:
         return True
     sets = (

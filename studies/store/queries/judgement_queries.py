@@ -206,8 +206,8 @@ class JudgementQueries(StoreFile):
 
 
 def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
-    """Whether the store still has this judgement with the same status, time and reply, and no newer
-    one."""
+    """Whether the store still has this judgement, with the same status, time and reply, and no
+    newer judgement of the ask."""
     row = connection.execute(
         "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
         (stored.ask.key,),

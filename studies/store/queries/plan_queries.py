@@ -55,7 +55,7 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the keys that have a judgement other than an error, in any study.
+        """Return, of the given keys, those that have a judgement other than an error, in any study.
 
         The keys are those of plans, also for calls stored under another key because an endpoint
         refused parameters.
