@@ -28,12 +28,12 @@ from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
-    GradioChanged,
     check_private_names,
     start_settings,
     use_server_settings,
 )
 from components.server.memory import limit_heap_retention
+from components.server.private_name import GradioChanged
 from components.server.request_limits import RequestLimits
 from components.server.slow_clients import limit_connections
 from components.server.temp_files import TempFileQuota
@@ -132,11 +132,16 @@ def launch_settings(access: Access) -> dict[str, Any]:
 
 
 def page_settings(
-    access: Access, quota: TempFileQuota | None, hosts: Hosts, *, mcp: bool = False
+    access: Access,
+    quota: TempFileQuota | None,
+    hosts: Hosts,
+    *,
+    mcp: bool = False,
+    home: bool = True,
 ) -> dict[str, Any]:
     """Return the arguments of launch() for the page's appearance and for checking the host, route
     and size of each request."""
-    settings = appearance_settings()
+    settings = appearance_settings(home=home)
     settings["app_kwargs"]["lifespan"] = serve_only(hosts)
     limits = Middleware(
         RequestLimits, max_upload_bytes=access.upload_bytes or 0, quota=quota, mcp=mcp
@@ -196,7 +201,8 @@ def main(arguments: list[str] | None = None) -> int:
         configure_queue(blocks, access)
         use_server_settings(blocks, limit_connections)
         settings |= start_settings(blocks)
-        blocks.launch(**settings, **page_settings(access, quota, hosts, mcp=chosen.mcp))
+        shown = page_settings(access, quota, hosts, mcp=chosen.mcp, home=not frozen)
+        blocks.launch(**settings, **shown)
     except GradioChanged as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

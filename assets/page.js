@@ -218,7 +218,22 @@
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-view]");
     if (!link) return;
-    document.querySelector(`#eh-results-view [data-testid="${link.dataset.view}-radio-label"]`)?.click();
+    if (!document.querySelector("#eh-results-view")?.getClientRects().length) openTab("results");
+    showView(link.dataset.view);
+    scrollTo({top: 0});
+  });
+  // A tab has no content before it is first opened: its switch is pressed when it is there.
+  const showView = (view, tries = 200) => {
+    const label = viewLabel(view);
+    if (label) label.click();
+    else if (tries) setTimeout(() => showView(view, tries - 1), 50);
+  };
+  const viewLabel = (view) => document.querySelector(`#eh-results-view [data-testid="${CSS.escape(view)}-radio-label"]`);
+  // A link to another tab: [data-tab=vote].
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-tab]");
+    if (!link) return;
+    openTab(link.dataset.tab);
     scrollTo({top: 0});
   });
   // A button that presses another one: [data-click="#eh-share"].
@@ -273,18 +288,22 @@
   };
   document.readyState === "loading" ? document.addEventListener("DOMContentLoaded", opening) : opening();
 
-  // A view chosen while a study is being opened is not lost: setting its controls would reset the switch.
-  let early = "", openingStudy = true, hiding = 0;
-  const chooseView = (view) => { if (openingStudy) early = view; };
+  // The view that a visitor chose for a study stays, also when it was chosen while the study was being opened:
+  // the server's answer resets the switch. Until then nothing is drawn, for the other controls are those of the study before.
+  let viewChoice = null, openedStudy = null, openingStudy = true, hiding = 0;
+  const chooseView = (view) => { viewChoice = {study: openedStudy, view}; };
+  const opensStudy = () => openingStudy;
   const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
   // The address names a study as soon as it is chosen, also while its results are still being drawn;
   // the numbers of the study before must not stand under its name.
   const startOpening = (study) => {
     openingStudy = true;
+    if (viewChoice) viewChoice = openedStudy === null ? {...viewChoice, study} : viewChoice.study === study ? viewChoice : null;
+    openedStudy = study;
     staleNote(true);
     document.querySelectorAll(RESULTS).forEach(part => part.classList.add("eh-old"));
     clearTimeout(hiding);
-    hiding = setTimeout(() => document.querySelectorAll(".eh-old").forEach(part => part.classList.remove("eh-old")), 30000);   // never hidden for good
+    hiding = setTimeout(() => { openingStudy = false; document.querySelectorAll(".eh-old").forEach(part => part.classList.remove("eh-old")); }, 30000);   // never hidden for good
     const url = new URL(location.href), named = url.searchParams.get("study");
     if (!study || named === study) return;
     if (named) return remember({study});
@@ -293,13 +312,20 @@
     history.replaceState(history.state, "", url);   // the view that the address asks for stays
     inView = study;
   };
-  // True if another view was chosen meanwhile: its switch is pressed, which draws it.
-  const earlyView = (view) => {
-    const wanted = early, label = wanted && wanted !== view && document.querySelector(`#eh-results-view [data-testid="${CSS.escape(wanted)}-radio-label"]`);
+  // True if another view was chosen than the one the study opens with: its switch is pressed, which draws it.
+  const settleView = (view) => {
     openingStudy = false;
-    early = "";
-    if (label) setTimeout(() => label.click());
-    return Boolean(label);
+    const wanted = viewChoice && viewChoice.study === openedStudy ? viewChoice.view : view;
+    if (wanted === view || !viewLabel(wanted)) return false;
+    pressView(wanted);
+    return true;
+  };
+  // The switch may still show the value from before the answer: it is pressed until the page has taken the view.
+  const pressView = (view, tries = 40) => {
+    if (viewChoice?.view !== view || openingStudy || evenhand.held?.[0] === view) return;
+    const label = viewLabel(view);
+    if (label && !label.querySelector("input")?.checked) label.click();
+    if (tries) setTimeout(() => pressView(view, tries - 1), 50);
   };
 
   // Filters: a button shows them; those in use are named beside it.
@@ -373,7 +399,7 @@
     if (panel) { panel.tabIndex = -1; panel.focus(); panel.scrollIntoView({block: "start"}); }
   });
 
-  const evenhand = window.evenhand = {chooseView, opening: startOpening, earlyView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab, help};
+  const evenhand = window.evenhand = {chooseView, opensStudy, opening: startOpening, settleView, drawing, draw, plot, coloured, library, clicks, toggleTheme, remember, scope, openTab, help};
 })();
 
 // ---- Inspect: menus and search that filter, keys that step, a list that follows, a prompt that can be copied
@@ -673,6 +699,38 @@
   });
 })();
 
+// ---- Home: search in the list of studies, and the menu of a row
+(() => {
+  const {evenhand} = window;
+  if (evenhand.studies) return;
+  const field = () => document.querySelector("#eh-find"), rows = () => [...document.querySelectorAll("#eh-home-studies tr[data-find]")];
+  const find = () => {
+    const wanted = (field()?.value ?? "").trim().toLowerCase(), words = wanted.split(/\s+/);
+    for (const row of rows()) row.hidden = !words.every(word => row.dataset.find.toLowerCase().includes(word));
+    const none = document.querySelector("#eh-find-none"), hidden = rows().length > 0 && rows().every(row => row.hidden);
+    if (none) none.textContent = hidden ? "No study matches." : "";
+  };
+  document.addEventListener("input", ({target}) => { if (target.id === "eh-find") find(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.target.id === "eh-find" && event.key === "Enter") rows().find(row => !row.hidden)?.querySelector("th button")?.click();
+    if (event.key === "Escape" && event.target.matches?.("#eh-home-studies [data-field]")) { restore(event.target); event.target.closest("tr").querySelector("[data-cancel]")?.click(); }
+  });
+  // Leaving a changed field renames: the name is put back before the field loses the focus.
+  const restore = (input) => { if (input) input.value = input.getAttribute("value"); };
+  document.addEventListener("pointerdown", ({target}) => restore(target.closest?.("#eh-home-studies [data-cancel]")?.closest("tr").querySelector("[data-field]")), true);
+  document.addEventListener("click", ({target}) => { const menu = target.closest?.(".eh-row-menu"); if (menu && target.closest("button")) menu.open = false; });
+  // A menu closes when the focus leaves it by keyboard.
+  document.addEventListener("focusout", ({target, relatedTarget}) => {
+    const menu = target.closest?.("details.eh-pop[open]");
+    if (menu && relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+  });
+  evenhand.studies = (element, watch) => watch("value", () => requestAnimationFrame(() => {
+    find();
+    const input = element.querySelector("[data-field]");
+    if (input && input !== document.activeElement) { input.focus(); input.select(); }
+  }));
+})();
+
 // ---- Share: a drawer over the page, its link, files that come when they are made
 (() => {
   const {evenhand} = window;
@@ -707,6 +765,8 @@
   evenhand.title = (pill) => {
     const done = /(\d+)\s?%/.exec(`${pill ?? ""}`.replace(/<[^>]*>/g, " "));
     document.title = done ? `${done[1]}\u202f% · Evenhand` : "Evenhand";
+    const results = [...document.querySelectorAll("#eh-tabs > .tab-wrapper [role=tab]")].find(tab => tab.textContent.trim() === "Results");
+    if (done && results) results.dataset.partial = `Partial: ${done[1]}\u202f%`; else delete results?.dataset.partial;
   };
   document.addEventListener("keydown", (event) => {
     if (event.key !== "p" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -27,6 +27,7 @@ from components.results.controls.mark_selection import mark_selection
 from components.results.controls.page_scripts import draw_script
 from components.results.controls.results_parts_tab import ResultsTab, parse_request, split_values
 from components.results.overview import tab as overview_tab
+from components.results.overview.run_outcome import run_outcome_html
 from components.results.remedies import tab as remedies_tab
 from components.results.remedies.pilots import pilot_file
 from components.results.view_drawing import render_view, study_finding
@@ -143,7 +144,11 @@ def _build_page(store: Store, engine: Engine | None) -> PageParts:
         if engine:
             with gr.Tab("Vote", id="vote") as on_vote:
                 vote = vote_tab.build()
-            live = LiveStudies(store, lambda name: study_finding(store, name))
+            live = LiveStudies(
+                store,
+                lambda name: study_finding(store, name),
+                lambda name: run_outcome_html(store, name),
+            )
             interactive = InteractiveTabs(
                 home, on_home, study, on_study, run, on_run, engine, live, vote, on_vote
             )
@@ -231,7 +236,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
         return [*shown, run_tab.show_study_pill(engine, name)]
 
     def show_run_and_size(name: str) -> list[Any]:
-        """A study that was begun in the form has its size once its run has started."""
+        """Outputs that show the run and the size of a study; the size of a study that was begun in
+        the form is known once its run has started."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
     def show_study(name: str, requested: dict[str, str]) -> list[Any]:
@@ -256,13 +262,14 @@ def _bind_view(page: PageParts, store: Store) -> None:
     inspect_outputs = inspect_tab.view_outputs(page.inspect)
     outputs = [page.requested_view, top.note, *results.inputs, *run_outputs, *inspect_outputs]
     drawn: dict[str, Any] = {"fn": None, "inputs": results.inputs, "outputs": None}
+    settle = draw_script(results, settling=True)
     top.study.change(None, top.study, None, js="(study) => evenhand.opening(study)")
     top.study.change(show_study, [top.study, page.requested_view], outputs, **QUIET).then(
         None, top.study, None, js="(study) => evenhand.remember({study})"
-    ).then(**drawn, js=f"(...v) => evenhand.blind || ({draw_script(results)})(...v)").then(
+    ).then(**drawn, js=f"(...v) => evenhand.blind || ({settle})(...v)").then(
         None, top.study, None, js="(study) => evenhand.shown(study)"
     )
-    page.on_results.select(**drawn, js=draw_script(results, opening=True))
+    page.on_results.select(**drawn, js=draw_script(results))
     if interactive:
         sized = [*run_outputs, top.note]
         interactive.on_run.select(show_run_and_size, top.study, sized, **QUIET)
@@ -298,13 +305,12 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         return [demo_studies.PAIRS_STUDY, *open_reply(demo_studies.PAIRS_STUDY, event)]
 
     shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
-    opened = [
-        mark.select(open_marked, [study, results.request_text], shown, **QUIET)
-        for mark in results.clickable
-    ]
+    # One event for all marks: Gradio's script compares every component with every event.
+    marked = [mark.select for mark in results.clickable]
+    opened = [gr.on(marked, open_marked, [study, results.request_text], shown, **QUIET)]
     if page.interactive:
         marks, table = page.interactive.run.marks, page.interactive.home.table
-        opened += [mark.select(open_reply, study, shown, **QUIET) for mark in marks]
+        opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)

@@ -35,11 +35,11 @@ from judges.verdicts.reply_cleaning import clean_reply
 from judges.verdicts.verdict import marker_span, parse_verdict
 from judges.verdicts.verdict_formats import FORMATS
 from studies.errors import EvenhandError
-from studies.files.spreadsheet_guard import guard_formula, unguard_formula
+from studies.files.table_formats.spreadsheet_guard import guard_formula, unguard_formula
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import front_of
-from studies.sources.mapping_guess import guess_mapping
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.texts.injection import find_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from components.home.example_pictures import picture
 from components.html.format import count, share
-from components.html.markup import Markup, escape, fill, join, link_button
+from components.html.markup import Markup, attributes, fill, join, link_button
 from components.html.pieces import empty_state, panel_html, wrap
 from components.study.plan import demo_studies
 from components.study.plan.example_files import example_names
@@ -22,6 +22,12 @@ from studies.store.store import Store, StudySummary
 Question = Literal["", "rename", "delete"]
 MAX_NAME: Final = 120
 """Maximum characters of a study's name."""
+SEARCH_FIELD: Final = Markup(
+    '<div class="eh"><input type="search" class="eh-in" id="eh-find" data-keys="/" '
+    'placeholder="Search" aria-label="Search my studies" autocomplete="off">'
+    '<span id="eh-find-none" class="eh-small eh-mute" role="status"></span></div>'
+)
+"""Search field of the list; assets/page.js hides the rows that do not match."""
 
 EXAMPLES: Final = (
     ("grade-score-probe", "Four options, rotated", "Grade Score on the built-in questions"),
@@ -65,22 +71,24 @@ def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
 
 
 def studies_html(
-    store: Store, running: Sequence[str], question: Question = "", asked: str = "", notice: str = ""
+    store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
     """HTML of the list of studies; in the row of the study `asked`, it asks for a new name or
     whether to delete."""
+    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # one's own first
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
-        for line in store.studies()
+        for line in lines
     ]
     if not rows:
         return empty_state("No studies yet.", "Studies that you run or open are listed here.")
     heads = fill(
         "<thead><tr><th>Name</th><th>Changed</th><th>Judges</th>"
-        '<th class="eh-num">Calls</th><th>State</th><th></th></tr></thead>'
+        '<th class="eh-num">Calls</th><th>State</th><th><span class="eh-vh">Actions</span></th>'
+        "</tr></thead>"
     )
     table = fill('<table class="eh-tbl eh-studies">{}<tbody>{}</tbody></table>', heads, join(rows))
-    return panel_html("My studies", notice or "a click opens one", table)
+    return wrap(table)
 
 
 def _row_html(store: Store, line: StudySummary, state: StudyState, question: Question) -> Markup:
@@ -89,15 +97,17 @@ def _row_html(store: Store, line: StudySummary, state: StudyState, question: Que
         if line.recorded or line.judged == line.planned
         else f"{count(line.judged)} of {count(line.planned)}"
     )
+    judges = _judges_text(store, line.name)
     return fill(
-        '<tr><th>{}</th><td class="eh-mute">{}</td><td>{}</td><td class="eh-num">{}</td><td>{}</td>'
-        '<td class="op">{}</td></tr>',
+        '<tr data-find="{}"><th>{}</th><td class="eh-mute">{}</td><td>{}</td>'
+        '<td class="eh-num">{}</td><td>{}</td><td class="op">{}</td></tr>',
+        f"{line.name} {judges} {state.text}",
         _name_html(line, state, question),
         day_text(line.updated, time.time()),
-        _judges_text(store, line.name),
+        judges,
         calls,
         state.text,
-        _actions_html(store, line, question),
+        _actions_html(store, line, state, question),
     )
 
 
@@ -124,26 +134,44 @@ def _name_html(line: StudySummary, state: StudyState, question: Question) -> Mar
 
 
 def _click(act: str, name: str, tab: str = "") -> dict[str, object]:
-    words = {"open": "Open", "rename": "Rename", "duplicate": "Duplicate", "delete": "Delete"}
+    words = {"delete now": "Delete", "show": "Cancel the change of"}
     told = f"{words.get(act, act.capitalize())} {name}"
     return {"data-select": json.dumps({"do": act, "study": name, "tab": tab}), "aria-label": told}
 
 
-def _actions_html(store: Store, line: StudySummary, question: Question) -> Markup:
+def _actions_html(
+    store: Store, line: StudySummary, state: StudyState, question: Question
+) -> Markup:
     name = line.name
+    cancel = link_button("Cancel", {**_click("show", name), "data-cancel": ""})
     if question == "delete":
-        return join(
-            [
-                fill("<span>Delete {} and its replies? </span>", name),
-                link_button("Delete", _click("delete now", name)),
-                escape(" "),
-                link_button("Keep", _click("show", name)),
-            ]
+        return fill(
+            "<span>Delete {} with up to {}?</span> {} {}",
+            name,
+            count(line.judged, "reply"),
+            link_button("Delete", _click("delete now", name)),
+            cancel,
         )
-    acts = [("Duplicate", "duplicate")]
+    if question == "rename":
+        return fill('<span class="eh-mute">Enter saves</span> {}', cancel)
+    acts = [("Open", "open"), ("Duplicate", "duplicate")]
     if store.owns(name) and not is_demo(name):
-        acts = [("Rename", "rename"), *acts, ("Delete", "delete")]
-    return join((link_button(words, _click(act, name)) for words, act in acts), " ")
+        acts = [acts[0], ("Rename", "rename"), acts[1], ("Delete \u2026", "delete")]
+    entries = join(
+        fill(
+            "<button{}>{}</button>",
+            attributes({"type": "button", **_click(act, name, state.tab)}),
+            words,
+        )
+        for words, act in acts
+    )
+    return fill(
+        '<details class="eh-pop eh-row-menu" data-keep="{}"><summary class="eh-btn ghost" '
+        'aria-label="{}">\u22ef</summary><div class="list">{}</div></details>',
+        f"menu of {name}",
+        f"Actions for {name}",
+        entries,
+    )
 
 
 def is_demo(name: str) -> bool:

@@ -11,11 +11,13 @@ from typing import Any, Final
 import gradio as gr
 
 from components.home.demo_panel import demo_parts
+from components.home.paper_claims import claims_html
 from components.home.study_actions import active_studies, delete_study, rename_study
-from components.home.study_list import examples_html, studies_html
+from components.home.study_list import SEARCH_FIELD, examples_html, studies_html
 from components.html.markup import EMPTY, Markup, fill
-from components.html.pieces import finding_html, notice_html, wrap
+from components.html.pieces import finding_html, notice_html, panel_heading, wrap
 from components.layout.header import Header
+from components.layout.loading_screen import LEAD, TITLE
 from components.layout.widgets import ClickableHTML
 from components.run import tab as run_tab
 from components.server.gradio_private import click_data
@@ -68,8 +70,8 @@ DOORS: Final = (
     (
         "labels",
         "Check my pass-fail judge",
-        "Open a table with verdicts and labels; see how often the judge is right, and the true "
-        "pass rate.",
+        "Open a table with verdicts and labels; see how often the judge is right, and the pass "
+        "rate corrected for its errors.",
         "a table with the two columns verdict and label is enough",
         "Choose a file",
     ),
@@ -98,17 +100,14 @@ class HomeTab:
     studies: gr.HTML
     new: gr.Button
     examples: gr.HTML
+    claims: gr.HTML
 
 
 def build() -> HomeTab:
     with gr.Row(elem_classes="eh-hero"):
         with gr.Column(scale=5):
             ClickableHTML(
-                finding_html(
-                    "Is your LLM judge even-handed?",
-                    "Evenhand asks a judge the same question twice, changing only the order of the "
-                    "answers, and shows how often and which way its verdict changes.",
-                ),
+                finding_html(TITLE, LEAD),
                 elem_id="eh-home-title",
             )
             again = gr.Button(
@@ -134,17 +133,23 @@ def build() -> HomeTab:
     with gr.Row(equal_height=True, elem_classes="eh-pair eh-columns eh-doors"):
         for name, *texts in DOORS:
             with gr.Column(elem_classes="eh-panel"):
-                uploads[name] = _build_door(name, *texts)
+                title, text, formats, words = texts
+                _describe_door(title, text, formats)
                 if name == "verdicts":
                     judge = gr.Textbox(
                         "", label="Name of the judge, if the file does not contain it", max_lines=1,
                         placeholder="gpt-4", elem_id="eh-door-judge",
                     )  # fmt: skip
-    studies = _clickable_list("eh-home-studies")
-    with gr.Row():
-        new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
+                uploads[name] = _build_upload(name, words)
+    with gr.Column(elem_classes="eh-panel"):
+        with gr.Row(elem_classes="eh-panel-head", elem_id="eh-home-head"):
+            ClickableHTML(panel_heading("My studies", "a click opens one"))
+            ClickableHTML(SEARCH_FIELD, elem_id="eh-home-find")
+            new = gr.Button("New study", elem_classes="eh-fit", elem_id="eh-home-new")
+        studies = _clickable_list("eh-home-studies")
     examples = ClickableHTML(examples_html(), elem_id="eh-home-examples")
     table = ClickableHTML(elem_id="eh-first-visit")
+    claims = ClickableHTML(elem_id="eh-home-claims")
     return HomeTab(
         finding,
         again,
@@ -157,20 +162,27 @@ def build() -> HomeTab:
         studies,
         new,
         examples,
+        claims,
     )
 
 
-def _build_door(name: str, title: str, text: str, formats: str, words: str) -> gr.UploadButton:
+def _describe_door(title: str, text: str, formats: str) -> None:
     ClickableHTML(
         wrap(fill("<h2>{}</h2><p>{}</p><p class='eh-small eh-mute'>{}</p>", title, text, formats))
     )
-    return gr.UploadButton(
-        words,
-        file_count="multiple",
-        file_types=UPLOAD_SUFFIXES,
-        elem_classes="eh-fit",
-        elem_id=f"eh-door-{name}",
-    )
+
+
+def _build_upload(name: str, words: str) -> gr.UploadButton:
+    with gr.Row(elem_classes="eh-drop"):
+        button = gr.UploadButton(
+            words,
+            file_count="multiple",
+            file_types=UPLOAD_SUFFIXES,
+            elem_classes="eh-fit",
+            elem_id=f"eh-door-{name}",
+        )
+        ClickableHTML(wrap(Markup('<p class="eh-small eh-mute">or drop it here</p>')))
+    return button
 
 
 def _clickable_list(elem_id: str) -> gr.HTML:
@@ -179,7 +191,7 @@ def _clickable_list(elem_id: str) -> gr.HTML:
         "",
         js_on_load=(
             "evenhand.clicks(element, trigger, watch); evenhand.fields(element, trigger, watch);"
-            " /* triggers 'select' */"
+            " evenhand.studies(element, watch); /* triggers 'select' */"
         ),
         apply_default_css=False,
         elem_id=elem_id,
@@ -189,11 +201,12 @@ def _clickable_list(elem_id: str) -> gr.HTML:
 
 def opening_outputs(tab: HomeTab) -> list[Any]:
     """The Gradio outputs of `show_home`, in the order of its return values."""
-    return [tab.finding, tab.squares, tab.table, tab.data, tab.studies]
+    return [tab.finding, tab.squares, tab.table, tab.data, tab.studies, tab.claims]
 
 
 def show_home(store: Store, engine: Engine) -> list[Any]:
-    return [*demo_parts(store), studies_html(store, active_studies(store, engine))]
+    shown = studies_html(store, active_studies(store, engine))
+    return [*demo_parts(store), shown, claims_html(store)]
 
 
 def bind(
@@ -322,9 +335,8 @@ def _bind_studies(
         return [*keep, gr.skip(), gr.skip(), shown(question=question, asked=name), EMPTY]
 
     inputs = [study.yaml, study.view, study.tested]
-    for part in (tab.studies, tab.examples):
-        event = part.select(act, inputs, outputs, **QUIET)
-        event.then(None, None, None, **REMEMBER_TAB)
+    lists = [part.select for part in (tab.studies, tab.examples, tab.claims)]
+    gr.on(lists, act, inputs, outputs, **QUIET).then(None, None, None, **REMEMBER_TAB)
 
     def begin(view: FormState, tested: Any) -> list[Any]:
         return open_form(START_YAML, view, tested)

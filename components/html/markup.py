@@ -123,6 +123,10 @@ def inline_markup(text: object) -> Markup:
     return _mark_safe(_CODE.sub(r"<code>\1</code>", out))
 
 
+ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
+"""Folder of the program's stylesheet, scripts and pictures."""
+
+
 def program_file(path: Path) -> Markup:
     """The text of one of the program's own stylesheets or scripts, unescaped."""
     return _mark_safe(path.read_text(encoding="utf-8"))

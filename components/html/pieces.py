@@ -251,7 +251,7 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
     parts = text.split("\n\n") if text else []
     paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in parts)
-    summary = "How is this computed?" if text else "Where is this in the JSON?"
+    summary = "How is this computed?" if text else "Where are these numbers in the JSON output?"
     return fill(
         '<details class="eh-how"><summary>{}</summary>{}{}</details>',
         summary,
@@ -289,9 +289,14 @@ def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") 
 
 
 def brand_html() -> Markup:
-    """HTML of logo and name in the header, in the colours of the first and second position."""
+    """HTML of logo and name in the header, after a link that skips them."""
+    skip = Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>')
+    return wrap(skip, logo_html())
+
+
+def logo_html() -> Markup:
+    """HTML of logo and name, in the colours of the first and second position."""
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)
-    skip = Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>')
-    return wrap(skip, fill('<div class="eh-brand">{}Evenhand</div>', mark))
+    return fill('<div class="eh-brand">{}Evenhand</div>', mark)

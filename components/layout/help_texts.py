@@ -66,6 +66,7 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
             ("← →", "go to the previous or next tab, view or step of the tour"),
         ),
     ),
+    ("Home", (("/", "search my studies"),)),
     ("Run", (("p", "pause or continue"),)),
     (
         "Inspect",

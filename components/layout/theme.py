@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import gradio as gr
 from starlette.middleware import Middleware
 
-from components.html.markup import Markup, fill, program_file
+from components.html.markup import ASSETS, Markup, fill, program_file
 from components.layout.help_texts import help_script
+from components.layout.loading_screen import LoadingScreen
 from components.server.compression import CompressionMiddleware
 from components.server.hf_login import LoginMiddleware
-
-ASSETS: Final = Path(__file__).resolve().parents[2] / "assets"
 
 # Every Gradio colour is a CSS variable of style.css, so that one class switches to dark mode.
 _COLOURS: Final = {
@@ -168,8 +166,9 @@ def head_html() -> Markup:
     )
 
 
-def appearance_settings() -> dict[str, Any]:
-    """Arguments of launch() for the theme, the HTML head and the compression of responses."""
+def appearance_settings(*, home: bool = True) -> dict[str, Any]:
+    """Arguments of launch() for the theme, the HTML head, the loading screen and the compression of
+    responses; `home`: whether the page has a Home tab."""
     return {
         "theme": evenhand_theme(),
         "head": head_html(),
@@ -177,6 +176,10 @@ def appearance_settings() -> dict[str, Any]:
         "run_history": False,
         "ssr_mode": False,
         "app_kwargs": {
-            "middleware": [Middleware(CompressionMiddleware), Middleware(LoginMiddleware)]
+            "middleware": [
+                Middleware(CompressionMiddleware),
+                Middleware(LoginMiddleware),
+                Middleware(LoadingScreen, home=home),
+            ]
         },
     }

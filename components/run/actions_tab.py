@@ -19,6 +19,7 @@ from components.run.notices import (
     show_notices,
     show_store_notices,
 )
+from components.run.partial_results import partial_results_html
 from components.run.past_runs import show_run, show_runs
 from components.run.run_facts import RunFacts, called_judges, load_run_facts
 from components.run.status_html import (
@@ -218,7 +219,7 @@ def render(
     can reach the page after the start, and would then stop the updates.
     """
     if not name:
-        return [gr.skip()] * 20
+        return [gr.skip()] * 21
     now = load_run_facts(store, engine, live.quotes, name)
     picture = live.for_study(name).figures()
     return [
@@ -233,6 +234,7 @@ def render(
         gr.Button(f"Test and {start_button_text(now.missing).lower()}"),
         show_progress(now),
         show_kpis(now, picture),
+        live.outcome(name) if now.complete else partial_results_html(now, picture),
         show_failures(store, now),
         picture.share_figure,
         picture.elo_figure,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,10 +19,11 @@ from components.charts.figures import (
     live_share_figure,
     win_rate_figure,
 )
+from components.html.markup import EMPTY, Markup
 from components.run.run_facts import QuoteCache
 from metrics.estimation import row_selection
 from metrics.position.first_slot_votes import live_first_share
-from metrics.position.position_measures import first_share, slot_shares
+from metrics.position.position_measures import consistency, first_share, slot_shares
 from metrics.ratings.online_elo import EloState, advance_elo
 from metrics.win_rates.live_win_rates import live_win_rates
 from studies.domain import Estimate
@@ -53,11 +54,16 @@ class LiveFigures:
     sequence: Estimate = NO_VERDICT
     """Share of items with more verdicts for the first position, as a confidence sequence: its
     bounds hold however often they are looked at."""
+    changed: Estimate = NO_VERDICT
+    """Share of comparisons judged in all orders whose verdict changes with the order."""
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
 """Largest number of calls of a study whose figures start at its first verdict; those of larger
 studies count only new rows."""
+MAX_COMPARED_ROWS: Final = 50_000
+"""Largest number of verdicts for which the share that changes with the order is computed during a
+run; Results computes it for more."""
 
 
 @dataclass(slots=True)
@@ -173,8 +179,9 @@ class LiveStudy:
             self._draw_elo(),
             win_rate_figure(rates, height=250)
             if rates
-            else empty_figure("No comparison has been read in all its orders yet.", 250),
+            else empty_figure("No comparison has a readable verdict in all its orders yet.", 250),
             live_first_share(self.frame),
+            _changed_share(self.frame),
         )
 
     def _draw_elo(self) -> Figure:
@@ -196,15 +203,26 @@ def no_finding(study: str) -> str:
     return ""
 
 
+def no_outcome(study: str) -> Markup:
+    """Return no panels; the default of `LiveStudies.outcome`."""
+    return EMPTY
+
+
 class LiveStudies:
     """The live figures of all studies, kept by the server and shared by all sessions.
 
-    `study_finding` returns the headline that the Results tab shows for a study.
+    `study_finding` returns the headline that the Results tab shows for a study; `outcome` the HTML
+    of the panels that the Run tab shows when all calls have been made.
     """
 
-    def __init__(self, store: Store, study_finding: Callable[[str], str] = no_finding) -> None:
+    def __init__(
+        self,
+        store: Store,
+        study_finding: Callable[[str], str] = no_finding,
+        outcome: Callable[[str], Markup] = no_outcome,
+    ) -> None:
         self.quotes = QuoteCache(store)
-        self.study_finding = study_finding
+        self.study_finding, self.outcome = study_finding, outcome
         self._store = store
 
     def for_study(self, study: str) -> LiveStudy:
@@ -220,6 +238,15 @@ class LiveStudies:
 def _first_slot_share(frame: pd.DataFrame) -> Estimate:
     options = int(frame["options"].max())
     return first_share(frame) if options == 2 else slot_shares(frame, options)[0]
+
+
+def _changed_share(frame: pd.DataFrame) -> Estimate:
+    if len(frame) > MAX_COMPARED_ROWS:
+        return NO_VERDICT
+    same = consistency(frame)
+    if same.value is None or same.low is None or same.high is None:
+        return same
+    return replace(same, value=1 - same.value, low=1 - same.high, high=1 - same.low)
 
 
 def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

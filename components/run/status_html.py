@@ -16,6 +16,7 @@ from components.html.panel import (
     progress_bar,
     wrap,
 )
+from components.html.pieces import share_kpi
 from components.run.live_figures import MAX_FOLLOWED_ASKS, LiveFigures
 from components.run.run_facts import RunFacts
 from judges.engine.pending_asks import CostQuote
@@ -103,9 +104,10 @@ def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
 
 
 def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
-    numbers = [_rate_kpi(facts), _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
+    first = _rate_or_changed_kpi(facts, picture)
+    numbers = [first, _time_left_kpi(facts), _spent_kpi(facts), _unusable_kpi(facts)]
     strip = kpi_strip([*numbers, _first_slot_kpi(facts, picture)])
-    return strip + stopping_note(picture) + _large_study_note(facts)
+    return strip + (EMPTY if facts.complete else stopping_note(picture)) + _large_study_note(facts)
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
@@ -121,8 +123,12 @@ def _large_study_note(facts: RunFacts) -> Markup:
     return wrap(fill('<p class="eh-small eh-mute">{}</p>', told))
 
 
-def _rate_kpi(facts: RunFacts) -> Kpi:
+def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
+    """Speed of the active run; of a finished study, the share of verdicts that change with the
+    order."""
     snapshot = facts.snapshot
+    if facts.complete and picture.changed.value is not None:
+        return share_kpi("Changed when swapped", picture.changed)
     if snapshot is None or not facts.running:
         return Kpi("Speed", "–", note="no active run")
     waiting = sum(wait.asks for wait in snapshot.waits)
@@ -284,8 +290,8 @@ LIVE_CHARTS: Final = (
     ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        f"% won on each item's first comparison, ties as half; 95{NARROW_SPACE}% bounds, valid at "
-        "any time of the run",
+        "% of items on which the model wins its first comparison, ties count half; "
+        f"95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),
 )

@@ -47,6 +47,8 @@ class RunTab:
     key_go: gr.Button
     progress: gr.HTML
     kpis: gr.HTML
+    outcome: gr.HTML
+    """Results so far during a run; after it the flips and what to do next."""
     failures: gr.HTML
     share: gr.HTML
     elo: gr.HTML
@@ -65,13 +67,14 @@ class RunTab:
         return [
             self.timer, self.state, self.finding, self.see, self.start, self.retry, self.pause,
             self.stop, self.notices, self.keys, self.key_note, self.key_origin, self.key_go,
-            self.progress, self.kpis, self.failures, self.share, self.elo, self.wins, self.replies,
+            self.progress, self.kpis, self.outcome, self.failures, self.share, self.elo, self.wins,
+            self.replies,
         ]  # fmt: skip
 
     @property
     def marks(self) -> list[gr.HTML]:
         """Components whose clicks open judgements in Inspect."""
-        return [self.kpis, self.failures, self.replies]
+        return [self.kpis, self.outcome, self.failures, self.replies]
 
 
 def build() -> RunTab:
@@ -88,6 +91,7 @@ def build() -> RunTab:
     with gr.Column(elem_classes="eh-panel"):
         progress = ClickableHTML(elem_id="eh-progress")
     kpis = ClickableHTML(elem_id="eh-run-kpis")
+    outcome = ClickableHTML(elem_id="eh-run-outcome")
     with gr.Row(equal_height=True, elem_classes="eh-pair"):
         share, elo, wins = (_chart_panel(*chart) for chart in LIVE_CHARTS)
     failures = ClickableHTML(elem_id="eh-run-failures")
@@ -104,8 +108,8 @@ def build() -> RunTab:
         opened = ClickableHTML(elem_id="eh-run-opened")
     return RunTab(
         timer, state, told, see, start, retry, pause, stop, notices, keys, key_note, key_origin,
-        key, key_go, progress, kpis, failures, share, elo, wins, which, replies, scope, runs,
-        opened, run_id,
+        key, key_go, progress, kpis, outcome, failures, share, elo, wins, which, replies, scope,
+        runs, opened, run_id,
     )  # fmt: skip
 
 

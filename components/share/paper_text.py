@@ -8,12 +8,17 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import combine_text
-from components.html.format import count, share
+from components.html.format import NARROW_SPACE, count, share
 from components.results.agreement import tab as agreement_tab
 from components.results.bias import tab as bias_tab
+from components.results.pass_fail import tab as pass_fail_tab
+from components.results.pass_fail.computed import has_pass_fail
+from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.scores.computed import has_only_points
 from components.results.ranking import tab as ranking_tab
 from components.results.remedies import tab as remedies_tab
 from components.results.view.paper_table import PaperTable
+from components.results.view.result_view import View
 from components.results.wins import tab as wins_tab
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
 from studies.files.upload_names import original_name
@@ -25,27 +30,31 @@ _LATEX_ESCAPES: Final = str.maketrans(
         "\u2212": "$-$", "\u202f": r"\,", "\u2013": "--", "≥": r"$\ge$",
     }
 )  # fmt: skip
-TABLE_NAMES: Final = ("Position bias", "Agreement", "Ranking", "Win rates", "Remedies")
+TABLE_NAMES: Final = (
+    "Position bias", "Agreement", "Ranking", "Win rates", "Remedies",
+    "Confusion", "Pass or fail", "Pass/fail order", "Criteria order", "Score order", "Scores",
+)  # fmt: skip
+
+TableMaker = Callable[[FilteredStudy], PaperTable | None]
 
 
-TABLES: Final[tuple[Callable[[FilteredStudy], PaperTable | None], ...]] = tuple(
-    panel.table
-    for view in (
-        bias_tab.VIEW,
-        agreement_tab.VIEW,
-        ranking_tab.VIEW,
-        wins_tab.VIEW,
-        remedies_tab.VIEW,
-    )
-    for panel in view.panels
-    if panel.table
+def _tables_of(*views: View) -> tuple[TableMaker, ...]:
+    return tuple(panel.table for view in views for panel in view.panels if panel.table)
+
+
+PAIR_TABLES: Final = _tables_of(
+    bias_tab.VIEW, agreement_tab.VIEW, ranking_tab.VIEW, wins_tab.VIEW, remedies_tab.VIEW
 )
-"""The tables of the views' panels, in the order of TABLE_NAMES."""
+POINT_TABLES: Final = _tables_of(pass_fail_tab.VIEW, scores_tab.VIEW)
+"""Tables of the panels of views on comparisons, and of views on single answers; together in the
+order of TABLE_NAMES."""
 
 
 def paper_tables(view: FilteredStudy) -> dict[str, PaperTable]:
-    """All tables that have at least one row, by name."""
-    made = (make(view) for make in TABLES)
+    """All tables that have at least one row, by name; without those of comparisons if the study
+    judges single answers only."""
+    makers = POINT_TABLES if has_only_points(view) else (*PAIR_TABLES, *POINT_TABLES)
+    made = (make(view) for make in makers)
     return {table.name: table for table in made if table is not None and table.rows}
 
 
@@ -100,6 +109,8 @@ def methods_paragraph(view: FilteredStudy) -> str:
     readable = int(frame["status"].isin(list(USABLE_STATUSES)).sum())
     if view.has_only_people:
         return _people_paragraph(view, readable)
+    if has_only_points(view):
+        return _points_paragraph(view, judges, prompts)
     parts = [
         f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, the "
         f"answers to {count(frame['item'].nunique(), 'item')} of "
@@ -129,6 +140,27 @@ def _people_paragraph(view: FilteredStudy, votes: int) -> str:
         "person on a pair enters the agreement. Intervals are 95 % and treat items as clusters: "
         "Wilson intervals at the effective sample size for shares, a sandwich variance over items "
         "for Bradley–Terry ratings."
+    )
+
+
+def _points_paragraph(view: FilteredStudy, judges: list[str], prompts: list[str]) -> str:
+    """Methods paragraph on a study whose judges pass, fail or score single answers."""
+    rows = view.machines
+    start = (
+        f"{_list_names(judges, 'judge')} judged, with {_list_names(prompts, 'prompt')}, single "
+        f"answers to {count(rows['item'].nunique(), 'item')}. Of {count(len(rows), 'reply')}, "
+        f"{count(len(rows) - view.failed)} had a readable verdict; the other replies are not "
+        f"counted in any rate. Intervals are 95{NARROW_SPACE}% and treat items as clusters."
+    )
+    if not has_pass_fail(view):
+        return (
+            f"{start} Arrangements (orders of options and criteria) are compared on the same "
+            "answers."
+        )
+    return (
+        f"{start} The true pass rate uses labels where they exist. Elsewhere it uses the "
+        "estimate of Rogan and Gladen with the limits of Lang and Reiczigel. This estimate "
+        "assumes equal error rates on labelled and unlabelled answers."
     )
 
 

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judges.models.interface import JudgeCall, JudgeReply, dump_logprobs
+from judges.models.interface import (
+    JudgeCall,
+    JudgeReply,
+    TokenCandidates,
+    candidate_probabilities,
+    dump_logprobs,
+)
 from judges.rendering.prompt import Prompt
 from judges.verdicts.point_readers import option_values
 from judges.verdicts.verdict import (
     ParsedVerdict,
+    level_token_places,
     parse_verdict,
+    read_level_probabilities,
     read_option_probabilities,
     read_probabilities,
 )
@@ -30,6 +38,8 @@ class ReplyOutcome:
     verdict: Verdict | None
     rule: str
     detail: str = ""
+    level_logprobs: tuple[TokenCandidates, ...] = ()
+    """The candidates for the level of each criterion of a rubric, stored with the judgement."""
 
     def judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(
@@ -43,7 +53,7 @@ class ReplyOutcome:
             usage=answer.usage,
             model=answer.model,
             detail=self.detail,
-            top_logprobs=dump_logprobs(answer.top_logprobs),
+            top_logprobs=dump_logprobs(self.level_logprobs or answer.top_logprobs),
         )
 
 
@@ -98,10 +108,12 @@ def read_label_probabilities(
     """Read the verdict from the probabilities of the labels as the reply's last token."""
     if (refusal := _refusal_outcome(answer)) is not None:
         return refusal
-    if not answer.top_logprobs:
+    if not (answer.top_logprobs or answer.tokens or answer.level_logprobs):
         empty = not answer.text.strip()
         detail = "the reply is empty" if empty else "the judge returned no label probabilities"
         return ReplyOutcome("empty" if empty else "unsupported", None, "probabilities", detail)
+    if prompt.rubric:
+        return _outcome_of_levels(prompt, labels, answer)
     if prompt.options:
         return _outcome_of_options(prompt, labels, answer)
     order = sorted(labels, key=lambda label: (len(label), label))
@@ -120,6 +132,26 @@ def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeRepl
     if read.verdict is None:
         return ReplyOutcome("unreadable", Verdict(label_mass=read.mass), read.rule, read.reason)
     return ReplyOutcome("ok", read.verdict, read.rule)
+
+
+def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
+    """Read a rubric from the probabilities of the levels at the level of each criterion."""
+    offered = parse_arrangement(tuple(labels))
+    levels = answer.level_logprobs
+    if not levels:
+        texts = [token.text for token in answer.tokens]
+        places = level_token_places(texts, prompt.options, offered)
+        if places is None:
+            cut = answer.finish == "length"
+            detail = "a criterion has no level that is a token of its own"
+            return ReplyOutcome("truncated" if cut else "unreadable", None, "probabilities", detail)
+        levels = tuple(answer.tokens[place].candidates for place in places)
+    found = [candidate_probabilities(one) for one in levels]
+    read = read_level_probabilities(option_values(prompt.options), offered, found)
+    if read.verdict is None:
+        shares = Verdict(label_mass=read.mass)
+        return ReplyOutcome("unreadable", shares, read.rule, read.reason, levels)
+    return ReplyOutcome("ok", read.verdict, read.rule, level_logprobs=levels)
 
 
 def labels_to_slots(verdict: Verdict, labels: Sequence[str]) -> Verdict:

@@ -15,7 +15,7 @@ import httpx2
 import openai
 
 from judges.models.failures import BadReply, replace_surrogates
-from judges.models.interface import JudgeReply
+from judges.models.interface import JudgeReply, ReplyToken, TokenCandidates
 from judges.models.reply_stream import CompletionStream
 from judges.verdicts.reply_cleaning import split_reasoning
 from studies.domain import Usage
@@ -95,6 +95,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
         usage=parse_usage(values.get("usage")),
         model=replace_surrogates(str(values.get("model") or "")),
         top_logprobs=_parse_top_logprobs(choice.get("logprobs")),
+        tokens=_parse_tokens(choice.get("logprobs")),
     )
 
 
@@ -197,15 +198,31 @@ def _parse_count(value: Any) -> int | None:
     return int(value) if 0 <= value < MAX_TOKEN_COUNT and value == int(value) else None
 
 
-def _parse_top_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
+def _parse_top_logprobs(logprobs: Any) -> TokenCandidates:
     """Return the candidates for the last token with their log-probabilities; empty if missing or
     malformed."""
     try:
-        content = logprobs["content"]
-        top = content[-1].get("top_logprobs") or [content[-1]]
-        pairs = [
-            (replace_surrogates(str(entry["token"])), float(entry["logprob"])) for entry in top
-        ]
+        return _parse_candidates(logprobs["content"][-1])
     except _SHAPE_ERRORS:
         return ()
+
+
+def _parse_tokens(logprobs: Any) -> tuple[ReplyToken, ...]:
+    """Return all tokens with their candidates; empty for a reply of one token, and if missing or
+    malformed."""
+    try:
+        content = logprobs["content"]
+        if len(content) < 2:
+            return ()
+        return tuple(
+            ReplyToken(replace_surrogates(str(entry["token"])), _parse_candidates(entry))
+            for entry in content
+        )
+    except _SHAPE_ERRORS:
+        return ()
+
+
+def _parse_candidates(entry: Any) -> TokenCandidates:
+    top = entry.get("top_logprobs") or [entry]
+    pairs = [(replace_surrogates(str(one["token"])), float(one["logprob"])) for one in top]
     return tuple(pair for pair in pairs if math.isfinite(pair[1]))

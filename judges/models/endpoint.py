@@ -274,6 +274,7 @@ def _strip_request(response: httpx2.Response) -> httpx2.Response:
 def _redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
     """Mask the API key in a reply, because some servers echo the request."""
     tokens = "".join(token for token, _ in answer.top_logprobs)
+    tokens += "".join(token.text for token in answer.tokens)
     texts = f"{answer.text}{answer.reasoning}{answer.refusal}{answer.finish}{answer.model}{tokens}"
     forms = [form for form in key.whole_forms() if len(form) >= MIN_ECHOED_KEY and form in texts]
     if not forms:
@@ -281,7 +282,9 @@ def _redact_reply(answer: JudgeReply, key: SecretKey) -> JudgeReply:
     fields = ("text", "reasoning", "refusal", "finish", "model")
     masked: dict[str, Any] = {name: _mask_forms(getattr(answer, name), forms) for name in fields}
     in_tokens = any(form in tokens for form in forms)  # in one token or across several
-    return replace(answer, **masked, top_logprobs=() if in_tokens else answer.top_logprobs)
+    if in_tokens:
+        masked |= {"top_logprobs": (), "tokens": ()}
+    return replace(answer, **masked)
 
 
 def _mask_forms(text: str, forms: list[str]) -> str:

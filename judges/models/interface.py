@@ -42,6 +42,18 @@ class JudgeCall:
         return {name: value for name, value in wanted if name not in self.stream_refusals}
 
 
+TokenCandidates = tuple[tuple[str, float], ...]
+"""The likeliest tokens at one position of a reply, with their log-probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyToken:
+    """One token of a reply, and the candidates for its place."""
+
+    text: str
+    candidates: TokenCandidates
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
     """One reply of a judge, not yet parsed for a verdict."""
@@ -52,27 +64,54 @@ class JudgeReply:
     finish: str = ""
     usage: Usage = NO_USAGE
     model: str = ""
-    top_logprobs: tuple[tuple[str, float], ...] = ()
+    top_logprobs: TokenCandidates = ()
     """The likeliest tokens at the last position with their log-probabilities, as received."""
+    tokens: tuple[ReplyToken, ...] = ()
+    """All tokens of a reply of several tokens with log-probabilities."""
+    level_logprobs: tuple[TokenCandidates, ...] = ()
+    """The candidates for the level of each criterion of a rubric, in the order of the request; read
+    from the store, or found in `tokens`."""
     quota: RequestQuota | None = None
     """The requests left, if the endpoint reports them."""
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:
         """Probabilities by token text; the probabilities of tokens with the same text are added."""
-        found: dict[str, float] = {}
-        for token, logprob in self.top_logprobs:
-            found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
-        return found
+        return candidate_probabilities(self.top_logprobs)
 
 
-def dump_logprobs(top: tuple[tuple[str, float], ...]) -> str:
-    """Return log-probabilities as JSON text with all digits, as stored with a judgement."""
+def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
+    """Return token text -> probability; the probabilities of tokens with the same text are
+    added."""
+    found: dict[str, float] = {}
+    for token, logprob in candidates:
+        found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
+    return found
+
+
+def dump_logprobs(top: TokenCandidates | tuple[TokenCandidates, ...]) -> str:
+    """Return log-probabilities as JSON text with all digits, as stored with a judgement: those of
+    one position, or for a rubric those of several."""
     return json.dumps(top, separators=(",", ":")) if top else ""
 
 
-def parse_logprobs(text: str) -> tuple[tuple[str, float], ...]:
-    return tuple((token, logprob) for token, logprob in json.loads(text)) if text else ()
+def parse_logprobs(text: str) -> TokenCandidates:
+    """Return the stored candidates of one position; empty for a rubric."""
+    values = json.loads(text) if text else []
+    return () if _has_positions(values) else tuple((token, value) for token, value in values)
+
+
+def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
+    """Return the stored candidates for the level of each criterion; empty if there is no rubric."""
+    values = json.loads(text) if text else []
+    if not _has_positions(values):
+        return ()
+    return tuple(tuple((token, value) for token, value in one) for one in values)
+
+
+def _has_positions(values: list[Any]) -> bool:
+    """Whether stored log-probabilities have the candidates of several positions."""
+    return bool(values) and bool(values[0]) and isinstance(values[0][0], list)
 
 
 class JudgeModel(Protocol):

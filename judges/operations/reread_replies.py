@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from judges.engine.outcome import ReplyOutcome, read_label_probabilities, read_reply
-from judges.models.interface import JudgeReply, parse_logprobs
+from judges.models.interface import JudgeReply, parse_level_logprobs, parse_logprobs
 from judges.rendering.prompt import Prompt, parse_prompt
 from studies.domain import Judgement
 from studies.store.queries.judgement_queries import has_reply
@@ -44,7 +44,10 @@ class StoredRequest(NamedTuple):
 
     def read(self, judgement: Judgement, rule: str) -> ReplyOutcome:
         top = parse_logprobs(judgement.top_logprobs)
-        answer = JudgeReply(judgement.reply, finish=judgement.finish, top_logprobs=top)
+        levels = parse_level_logprobs(judgement.top_logprobs)
+        answer = JudgeReply(
+            judgement.reply, finish=judgement.finish, top_logprobs=top, level_logprobs=levels
+        )
         labels = judgement.ask.labels
         if self.by_probabilities:
             return read_label_probabilities(self.prompt, labels, answer)

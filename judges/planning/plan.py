@@ -266,6 +266,12 @@ def parameters_of(
                 values[name] = value
     if judge.read == "probabilities" and prompt.prefill_for(n_options, labels) is not None:
         values |= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
+    elif (
+        judge.read == "probabilities"
+        and judge.kind != "embedded"  # its replies to rubrics follow a grammar
+        and prompt.has_level_tokens(labels)
+    ):
+        values |= {"logprobs": True, "top_logprobs": 20}
     elif judge.kind == "embedded" and (grammar := prompt.gbnf(n_options, labels)):
         values |= {"grammar": grammar, "max_tokens": 256 if prompt.rubric else 64}
     return values | dict(judge.extra_body)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from judges.judge_errors import PlanError
-from judges.models.simulated import SIMULATED_FORMATS
-from judges.models.simulated_scores import SCORING_FORMATS
+from judges.models.simulation.simulated import SIMULATED_FORMATS
+from judges.models.simulation.simulated_scores import SCORING_FORMATS
 from judges.planning.eligibility import why_skipped
 from judges.rendering.point_arrangements import point_arrangements
 from judges.rendering.prompt import Prompt
@@ -138,7 +138,8 @@ def _check_images(study: Study, prompts: Sequence[Prompt]) -> None:
 def _has_single_token_labels(study: Study, prompt: Prompt) -> bool:
     if not prompt.options:
         return bool(prompt.format.prefill)
-    return prompt.prefill_for(1, point_arrangements(prompt, study.options)[0]) is not None
+    labels = point_arrangements(prompt, study.options)[0]
+    return prompt.prefill_for(1, labels) is not None or prompt.has_level_tokens(labels)
 
 
 def _check_reading(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:
@@ -148,6 +149,8 @@ def _check_reading(study: Study, judge: JudgeSpec, prompt: Prompt) -> None:
             f"judge {judge.name!r} reads label probabilities, but {preset.title} returns none for "
             f"{judge.model}; set read: text"
         )
+    if judge.kind == "embedded" and prompt.rubric:
+        return  # its rubric levels are read from the text, which a grammar forces
     if judge.read == "probabilities" and not _has_single_token_labels(study, prompt):
         if judge.kind == "embedded" and prompt.format.grammar:
             return

@@ -103,6 +103,12 @@ class Prompt:
         # Tokenizers split " 1" into a space and a digit, but keep " A" and " PASS" together.
         return f"{prefill} " if all(name.isdigit() for name in names) else prefill
 
+    def has_level_tokens(self, labels: tuple[str, ...] = ()) -> bool:
+        """Whether this is a rubric whose levels have names of one character, so that their
+        probabilities can be read from the tokens of a reply. `labels`: those of the ask."""
+        names = parse_arrangement(labels or self.options).names
+        return self.verdict == RUBRIC_FORMAT and all(len(name) == 1 for name in names)
+
     @property
     def format(self) -> Format:
         return find_format(self.verdict)

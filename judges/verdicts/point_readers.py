@@ -87,6 +87,26 @@ def _read_rubric(
     return MarkerMatch(Verdict(scores=(sum(levels) / len(levels), *levels)), "", span)
 
 
+def level_spans(
+    text: CleanedReply, options: Sequence[str], arrangement: Arrangement
+) -> list[tuple[int, int]] | None:
+    """Return the span of each criterion's level in the cleaned reply, in the order of the request;
+    None if one is missing."""
+    values = _values_by_name(tuple(options), arrangement)
+    spans = []
+    for name in arrangement.criteria:
+        marker = _find_criterion(text.lower, lower_ascii(name))
+        if marker is None:
+            return None
+        opening = _OPENING_MARKS.match(text.lower, marker[1])
+        start = opening.end() if opening else marker[1]
+        named = _option_at(text.lower, start, values)
+        if not named:
+            return None
+        spans.append((start, start + len(named)))
+    return spans
+
+
 def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
     """Return the start of the last `<name>:` as a whole word, and the place after its colon."""
     at = len(text)

@@ -7,12 +7,13 @@ Parsing never raises an error because of a reply and takes linear time. Replies 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from judges.verdicts.markers import MarkerMatch
-from judges.verdicts.point_readers import read_point_verdict
+from judges.verdicts.point_readers import level_spans, read_point_verdict
 from judges.verdicts.readers import reader_for
 from judges.verdicts.reply_cleaning import clean_reply, original_span
 from judges.verdicts.verdict_formats import POINT_FORMATS, find_format
@@ -23,6 +24,10 @@ READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
 """Minimum total probability of the labels. Below it the judge would most likely have written
 something else, so no verdict is read."""
+
+
+_TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
+"""Characters around a label in a token; tokenizers write a space as U+2581 or U+0120."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def read_probabilities(
     names = [*labels] if tie is None else [*labels, tie]
     mass_of = dict.fromkeys(names, 0.0)
     for token, probability in token_probabilities.items():
-        name = token.strip(" \t\r\n\u2581\u0120")
+        name = token.strip(_TOKEN_MARGIN)
         if name in mass_of and 0 < probability <= 1 + 1e-6:
             mass_of[name] += probability
     mass = math.fsum(mass_of.values())
@@ -118,6 +123,58 @@ def read_option_probabilities(
         return replace(read, verdict=None, reason=reason)
     score = list(options.values())[read.verdict.pick]
     return replace(read, verdict=replace(read.verdict, pick=None, scores=(score,)))
+
+
+def read_level_probabilities(
+    options: Mapping[str, float],
+    arrangement: Arrangement,
+    by_criterion: Sequence[Mapping[str, float]],
+) -> ParsedVerdict:
+    """Take the most probable level of each criterion of a rubric; none if one of them has no
+    level.
+
+    `by_criterion`: the token probabilities at the level of each criterion, in the order listed. The
+    probabilities of the verdict are those of all levels, from the lowest to the highest, criterion
+    by criterion.
+    """
+    read = [read_option_probabilities(options, arrangement, one) for one in by_criterion]
+    masses = [one.mass for one in read if one.mass is not None]
+    mass = min(masses, default=None)
+    for name, one in zip(arrangement.criteria, read, strict=True):
+        if one.verdict is None:
+            reason = f"the level of {name}: {one.reason}"
+            return ParsedVerdict(None, "probabilities", reason=reason, mass=mass)
+    levels = [score for one in read if one.verdict for score in one.verdict.scores]
+    shares = tuple(share for one in read for share in one.probabilities)
+    verdict = Verdict(
+        scores=(math.fsum(levels) / len(levels), *levels),
+        label_probabilities=shares,
+        label_mass=mass,
+    )
+    return ParsedVerdict(verdict, "probabilities", mass=mass, probabilities=shares)
+
+
+def level_token_places(
+    tokens: Sequence[str], options: Sequence[str], arrangement: Arrangement
+) -> list[int] | None:
+    """Return, for each criterion of a rubric, the number of the token with its level; None if a
+    level is missing or is not a token of its own."""
+    reply = "".join(tokens)
+    cleaned = clean_reply(reply)
+    spans = None if cleaned.truncated else level_spans(cleaned, options, arrangement)
+    if not spans:
+        return None
+    starts = [0]
+    for token in tokens:
+        starts.append(starts[-1] + len(token))
+    places = []
+    for span in spans:
+        start, end = original_span(reply, span)
+        place = bisect_right(starts, start) - 1
+        if tokens[place].strip(_TOKEN_MARGIN) != reply[start:end]:
+            return None
+        places.append(place)
+    return places
 
 
 def _find_marker(

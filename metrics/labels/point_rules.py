@@ -293,7 +293,8 @@ def _advice(
     prices = [losses[id][0] for id in ids]
     rng = np.random.default_rng(SEED)
     bounds = (-math.inf, math.inf)
-    for price, place, gain in gains_by_price(sums[:, :-1], sums[:, -1], prices, rng, "", bounds):
+    found = gains_by_price(sums[:, :-1], sums[:, -1], prices, rng, "", bounds)
+    for price, place, gain, _ in found:
         if place and gain.low is not None and gain.low > 0:
             return PointAdvice(ids[place], price, gain)
     return None

@@ -13,7 +13,9 @@ from studies.frames.arrangement import LEVEL_PREFIX, Arrangement
 from studies.frames.point_columns import (
     CRITERION_LABEL_PREFIX,
     EXPECTED_COLUMN,
+    EXPECTED_LEVEL_PREFIX,
     GOLD_COLUMN,
+    LEVEL_SPREAD_PREFIX,
     SPREAD_COLUMN,
     arrangement_of,
 )
@@ -76,6 +78,8 @@ def chosen_options(frame: pd.DataFrame) -> pd.DataFrame:
             criterion=_texts(names, own["labels"].to_numpy()),
             place=place,
             score=_numbers(rows, f"{LEVEL_PREFIX}{place}")[at],
+            expected=_numbers(rows, f"{EXPECTED_LEVEL_PREFIX}{place}")[at],
+            spread=_numbers(rows, f"{LEVEL_SPREAD_PREFIX}{place}")[at],
             label=_numbers(rows, f"{CRITERION_LABEL_PREFIX}{place}")[at],
         )
         found.append(part[part["score"].notna() & (part["criterion"] != "")])

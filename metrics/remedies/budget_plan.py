@@ -1,15 +1,16 @@
 """Plan for a budget: the best rule of any judge by number of comparisons that it must pay for.
 
-With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The rule
-at each price is chosen on half of the items and its agreement measured on the other half, as for
-the recommendation. A more expensive rule enters the plan only if it agrees significantly more often
-than the one before it.
+With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
+starts with one call of a judge. Another rule enters only if its judge's recommendation finds that a
+remedy helps, and if it agrees significantly more often than the step before it, so that plan and
+recommendation never contradict each other. All agreements are measured on items that were not used
+to choose the rule.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,9 +19,9 @@ import numpy as np
 from metrics.estimation.intervals import Floats, jackknife_estimate
 from metrics.estimation.measures import first_over_last
 from metrics.remedies.order_grid import Cell
-from metrics.remedies.recommendation import held_out_credits
+from metrics.remedies.recommendation import SAME_PRICE, held_out_credits, is_above_zero
 from metrics.remedies.remedy_study import MAX_SELECTED, SEED, RemedyStudy
-from metrics.remedies.rule_sets import Rule, jury_rules, own_rules
+from metrics.remedies.rule_sets import SINGLE, Rule, single_rule
 from metrics.remedies.rule_table import credit_totals
 from studies.domain import Estimate
 
@@ -55,6 +56,24 @@ class BudgetPlan:
     unpriced: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class _Option:
+    """A rule that may enter the plan, with the held-out credit of each item.
+
+    `advised` is the cell whose recommendation is this rule; None for any other rule.
+    """
+
+    rule: Rule
+    cost: float
+    credits: Floats
+    advised: int | None = None
+
+    @property
+    def order(self) -> tuple[float, float, bool]:
+        """Sorting key: of rules with the same cost, the one with fewer calls comes first."""
+        return round(self.cost, 12), self.rule.price, self.rule.id != SINGLE
+
+
 def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan | None:
     """Compute the plan over all judges of a study; None without comparisons with a known better
     answer.
@@ -64,48 +83,113 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
     """
     if not study.grid.size:
         return None
-    priced = [k for k, cell in enumerate(study.cells) if cell in prices]
-    currency: Currency = "dollars" if priced else "calls"
-    rules = _candidates(study, priced or range(len(study.cells)))
-    costs = [_cost(rule, prices if priced else None) for rule in rules]
+    known = {cell: prices[cell] for cell in study.cells if cell in prices}
+    currency: Currency = "dollars" if known else "calls"
+    costs = known or dict.fromkeys(study.cells, 1.0)
+    steps = _choose_steps(study, _list_options(study, costs))
+    unpriced = dict.fromkeys(judge for judge, prompt in study.cells if (judge, prompt) not in costs)
+    return BudgetPlan(currency, tuple(_estimate_steps(study, steps)), tuple(unpriced))
+
+
+def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
+    """List one call of the best judge at each cost, and the rules of every judge that a remedy
+    helps, cheapest first."""
+    cells = [k for k, cell in enumerate(study.cells) if cell in costs]
+    singles = [single_rule(study.grid, cell) for cell in cells]
+    options = list(_best_by_cost(study, singles, costs))
+    for cell in cells:
+        options += _remedies_of(study, cell, costs)
+    return sorted(options, key=lambda one: one.order)
+
+
+def _best_by_cost(
+    study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
+) -> Iterator[_Option]:
+    """Yield the best rule up to each cost, chosen on half of the items and measured on the other
+    half. Rules with the same cost are tried in the order of their calls."""
+    keys = [_Option(rule, _cost(rule, costs), np.empty(0)).order[:2] for rule in rules]
+    ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
     totals = credit_totals(study.grid, rules)
     rng = np.random.default_rng(SEED)
-    steps: list[PlanStep] = []
-    before: Floats | None = None
-    for cost, place, held in held_out_credits(totals[:, :-1], costs, rng):
-        gain = None if before is None else _estimate(held - before, totals[:, -1], (-1.0, 1.0))
-        if gain is not None and not (gain.low is not None and gain.low > 0):
+    for _, place, held in held_out_credits(totals[:, :-1], [ranks[key] for key in keys], rng):
+        yield _Option(rules[place], _cost(rules[place], costs), held)
+
+
+def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> Iterator[_Option]:
+    """Yield the rules of a judge that a remedy helps, the recommended rule marked; nothing for
+    another judge.
+
+    The judge's other prompts are cells of their own and are not listed again.
+    """
+    advice = study.advice(cell)
+    if advice.chosen is None:
+        return
+    if _has_price(advice.chosen.rule, costs):
+        rule = advice.chosen.rule
+        yield _Option(rule, _cost(rule, costs), advice.chosen.credits, advised=cell)
+    if study.grid.size > MAX_SELECTED:  # time: the recommendation has the best rules by calls
+        for one in advice.prices:
+            if _has_price(one.rule, costs):
+                yield _Option(one.rule, _cost(one.rule, costs), one.credits)
+        return
+    rules = [rule for rule in study.candidates(cell) if _has_price(rule, costs)]
+    own = [rule for rule in rules if not rule.id.startswith("prompt:")]
+    yield from (one for one in _best_by_cost(study, own, costs) if one.rule.id != SINGLE)
+
+
+def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Option]:
+    """Walk from the cheapest option to the most expensive and keep those that gain significantly.
+
+    The recommended rule of a judge replaces one call of that judge, as its gain over one call is
+    significant. A rule also replaces the steps that cost no less.
+    """
+    advised = {one.advised: one for one in options if one.advised is not None}
+    steps: list[_Option] = []
+    for option in options:
+        if steps and not _follows(study, option, steps[-1]):
             continue
-        agreement = _estimate(held, totals[:, -1], (0.0, 1.0))
-        steps.append(PlanStep(rules[place], cost, agreement, gain))
-        before = held
-    unpriced = dict.fromkeys(
-        judge for k, (judge, _) in enumerate(study.cells) if priced and k not in priced
-    )
-    return BudgetPlan(currency, tuple(steps), tuple(unpriced))
+        cell = _single_cell(study, option)
+        better = advised.get(cell) if cell is not None else None
+        if better is not None and better.cost <= option.cost + SAME_PRICE:
+            option = better
+        while steps and steps[-1].cost >= option.cost - SAME_PRICE:
+            steps.pop()
+        steps.append(option)
+    return steps
 
 
-def _candidates(study: RemedyStudy, cells: Sequence[int]) -> list[Rule]:
-    """List the rules of each judge that need no votes and are known on every comparison, and the
-    juries of the best judges."""
-    if study.grid.size > MAX_SELECTED:  # time: the orders of one judge decide what matters
-        return [rule for cell in cells for rule in own_rules(study.grid, cell)[:2]]
-    found = [rule for cell in cells for rule in own_rules(study.grid, cell)]
-    for prompt in dict.fromkeys(study.cells[cell][1] for cell in cells):
-        panel = study.best_cells(cell for cell in cells if study.cells[cell][1] == prompt)
-        for size in dict.fromkeys((2, 3, len(panel))):
-            if 1 < size <= len(panel):
-                found += jury_rules(study.grid, panel[:size], picked=size < len(panel))
-    return [rule for rule in found if not rule.votes and np.isfinite(rule.decisions.first).all()]
+def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
+    """Whether an option is significantly better than the last step."""
+    if option.advised is not None and option.advised == _single_cell(study, last):
+        return True
+    return is_above_zero(_mean_credit(study, option.credits - last.credits, (-1.0, 1.0)))
 
 
-def _cost(rule: Rule, prices: Mapping[Cell, float] | None) -> float:
-    if prices is None:
-        return rule.price
-    return sum(prices[cell] * calls for cell, calls in rule.calls.items())
+def _single_cell(study: RemedyStudy, option: _Option) -> int | None:
+    """The cell of an option that is one call; None for another rule."""
+    rule = option.rule
+    return study.cells.index(rule.members[0]) if rule.id == SINGLE else None
 
 
-def _estimate(values: Floats, count: Floats, bounds: tuple[float, float]) -> Estimate:
+def _estimate_steps(study: RemedyStudy, steps: Sequence[_Option]) -> Iterator[PlanStep]:
+    before: Floats | None = None
+    for step in steps:
+        gain = None if before is None else _mean_credit(study, step.credits - before, (-1.0, 1.0))
+        agreement = _mean_credit(study, step.credits, (0.0, 1.0))
+        yield PlanStep(step.rule, step.cost, agreement, gain)
+        before = step.credits
+
+
+def _has_price(rule: Rule, costs: Mapping[Cell, float]) -> bool:
+    return all(cell in costs for cell in rule.calls)
+
+
+def _cost(rule: Rule, costs: Mapping[Cell, float]) -> float:
+    return sum(costs[cell] * calls for cell, calls in rule.calls.items())
+
+
+def _mean_credit(study: RemedyStudy, values: Floats, bounds: tuple[float, float]) -> Estimate:
+    """Estimate the mean of credits, given as sums by item."""
+    count = study.comparisons_by_item
     sums = np.stack([values, count], axis=1)
-    n = round(float(count.sum()))
-    return jackknife_estimate(sums, first_over_last, n, "share", bounds, effect=1.0)
+    return jackknife_estimate(sums, first_over_last, study.grid.size, "share", bounds, effect=1.0)

@@ -8,7 +8,7 @@ of judge calls per comparison.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -29,11 +29,15 @@ SAME_PRICE: Final = 1e-9
 
 @dataclass(frozen=True)
 class PriceGain:
-    """The best rule up to a price, and its gain on items that were not used to choose it."""
+    """The best rule up to a price, and its gain on items that were not used to choose it.
+
+    `credits` is the credit of each item by the rule that was best on other items.
+    """
 
     price: float
     rule: Rule
     gain: Estimate
+    credits: Floats = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,10 @@ def recommend(
     baseline = table[0]
     candidates = [one.rule for one in table if one.complete and not one.rule.votes]
     prices = held_out_gains(grid, [*candidates, *further], rng)
-    helped = any(_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes)
-    chosen = next((one for one in prices if helped and _above_zero(one.gain)), None)
+    helped = any(
+        is_above_zero(one.adjusted) for one in table if one.complete and not one.rule.votes
+    )
+    chosen = next((one for one in prices if helped and is_above_zero(one.gain)), None)
     coin = _covers(baseline.agreement, COIN)
     judge, prompt = baseline.rule.members[0]
     tried_graded = grid.graded is not None
@@ -75,7 +81,8 @@ def recommend(
     return Recommendation(judge, prompt, chosen, prices, coin, sentence)
 
 
-def _above_zero(got: Estimate | None) -> bool:
+def is_above_zero(got: Estimate | None) -> bool:
+    """Whether the whole interval of an estimate lies above zero."""
     return got is not None and got.low is not None and got.low > 0
 
 
@@ -121,8 +128,8 @@ def held_out_gains(
     totals = credit_totals(grid, rules)
     prices = [rule.price for rule in rules]
     return tuple(
-        PriceGain(price, rules[place], gain)
-        for price, place, gain in gains_by_price(totals[:, :-1], totals[:, -1], prices, rng)
+        PriceGain(price, rules[place], gain, held)
+        for price, place, gain, held in gains_by_price(totals[:, :-1], totals[:, -1], prices, rng)
     )
 
 
@@ -133,9 +140,9 @@ def gains_by_price(
     rng: np.random.Generator,
     unit: str = "share",
     bounds: tuple[float, float] = (-1.0, 1.0),
-) -> list[tuple[float, int, Estimate]]:
-    """Return, for each price with a choice of rules, the column of the best rule up to it and the
-    gain on held-out items over column 0.
+) -> list[tuple[float, int, Estimate, Floats]]:
+    """Return, for each price with a choice of rules, the column of the best rule up to it, its gain
+    on held-out items over column 0, and the held-out credit of each item.
 
     `credits`: [item, rule], sums over the cases of an item, whose number is `count`.
     """
@@ -145,7 +152,7 @@ def gains_by_price(
             sums = np.stack([held - credits[:, 0], count], axis=1)
             n = round(float(count.sum()))
             gain = jackknife_estimate(sums, first_over_last, n, unit, bounds, effect=1.0)
-            found.append((price, place, gain))
+            found.append((price, place, gain, held))
     return found
 
 

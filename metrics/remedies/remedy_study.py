@@ -101,6 +101,11 @@ class RemedyStudy:
             self.grid, [single_rule(self.grid, cell) for cell in range(len(self.cells))]
         )
 
+    @property
+    def comparisons_by_item(self) -> Floats:
+        """Number of comparisons of each item."""
+        return self._single_credits[:, -1]
+
     def partners(self, cell: int) -> list[int]:
         """List other judges with the same prompt as possible jury members, best first.
 
@@ -168,10 +173,28 @@ class RemedyStudy:
         """Estimate all rules shown for one judge and prompt; their differences form one family."""
         return estimate_rules(self.grid, self.judge_rules(cell), rng or _generator())
 
-    def advice(self, cell: int, table: Sequence[RuleEstimate]) -> Recommendation:
-        """Compute the recommendation for one judge and prompt from its table."""
-        further = self.further_rules(cell, [one.rule for one in table])
-        return recommend(self.grid, table, further, _generator())
+    @cached_property
+    def _advice(self) -> dict[int, Recommendation]:
+        """Recommendations computed so far, by cell."""
+        return {}
+
+    def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
+        """Return the recommendation for one judge and prompt, computed once.
+
+        `table`: the judge's table, if it is already there.
+        """
+        if cell not in self._advice:
+            lines = self.judge_table(cell) if table is None else table
+            further = self.further_rules(cell, [one.rule for one in lines])
+            self._advice[cell] = recommend(self.grid, lines, further, _generator())
+        return self._advice[cell]
+
+    def candidates(self, cell: int) -> list[Rule]:
+        """List the rules among which the recommendation of a cell is chosen; the first is one
+        call."""
+        shown = self.judge_rules(cell)
+        rules = [*shown, *self.further_rules(cell, shown)]
+        return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]
 
     def jury_table(self, cells: Sequence[int]) -> list[RuleEstimate]:
         """Estimate one call of the best member, then the rules of a jury, as one family."""

@@ -12,18 +12,21 @@ import pandas as pd
 from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
-from metrics.labels.criteria_order import criteria_order_section
 from metrics.labels.criterion_agreement import criterion_agreement_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.option_order import option_order_section
 from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
-from metrics.labels.score_contradictions import score_contradictions_section
-from metrics.labels.score_distribution import point_repeats_section, score_distribution_section
+from metrics.labels.scores.criteria_order import criteria_order_section
+from metrics.labels.scores.score_contradictions import score_contradictions_section
+from metrics.labels.scores.score_distribution import (
+    point_repeats_section,
+    score_distribution_section,
+)
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
-from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
+from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
 from metrics.protocols.creation_alignment_table import alignment_table
 from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
@@ -66,8 +69,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),
-        "contradictions": grade_heatmap.contradiction_share(rows),
-        "unrelated_share": grade_heatmap.unrelated_share(rows),
+        "contradictions": grade_table.contradiction_share(rows),
+        "unrelated_share": grade_table.unrelated_share(rows),
         **_gradelab_scores(rows),
     }
     return {name: got for name, got in found.items() if got.value is not None}

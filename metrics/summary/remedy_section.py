@@ -196,7 +196,7 @@ def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
     best = study.best_judge()
     chosen: Json = {}
     for cell, (judge, prompt) in enumerate(study.cells):
-        advice = recommendation_data(study.advice(cell, study.judge_table(cell)))
+        advice = recommendation_data(study.advice(cell))
         found.setdefault(judge, {})[prompt] = advice
         if cell == best:
             chosen = advice

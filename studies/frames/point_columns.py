@@ -24,6 +24,11 @@ SPREAD_COLUMN: Final = "expected_spread"
 """Column beside `expected`: standard deviation of the score under the probabilities of the
 options."""
 
+EXPECTED_LEVEL_PREFIX: Final = "expected_level_"
+LEVEL_SPREAD_PREFIX: Final = "expected_level_spread_"
+"""Prefixes of the columns with the expected level of the criterion at each place of a rubric, and
+with its standard deviation. The frame has them only if a rubric has probabilities of its levels."""
+
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
 """Prefix of the columns with the right level of the criterion at each place of a rubric: its label,
 or the mean of people's levels; NaN without either. The frame has them only if a rubric has a label
@@ -88,18 +93,40 @@ def add_point_numbers(frame: pd.DataFrame, columns: JudgementColumns, usable: np
         for place in range(most):
             known = single & usable & (listed > place)
             frame[f"{LEVEL_PREFIX}{place}"] = np.where(known, levels[:, place + 1], np.nan)
-    widest = max((len(one.options) for one in parsed), default=0)
+    widest = max((len(one.options) * max(len(one.criteria), 1) for one in parsed), default=0)
     shares = columns.probabilities.table(widest) if single.any() else None
     if shares is not None and np.isfinite(shares[single]).any():
-        values = np.full((len(parsed), widest), np.nan, np.float32)
-        for row, one in enumerate(parsed):
-            values[row, : len(one.options)] = one.ascending_scores
-        expected = np.nansum(shares * values[codes], axis=1)
-        squares = np.nansum(shares * values[codes] ** 2, axis=1)
         known = single & usable & np.isfinite(shares[:, 0])
-        frame[EXPECTED_COLUMN] = np.where(known, expected, np.nan)
-        spread = np.sqrt(np.maximum(squares - expected**2, 0))
-        frame[SPREAD_COLUMN] = np.where(known, spread, np.nan)
+        _add_expected_scores(frame, shares, known, parsed)
+
+
+def _add_expected_scores(
+    frame: pd.DataFrame, shares: np.ndarray, known: np.ndarray, parsed: Sequence[Arrangement]
+) -> None:
+    """Add the expected score and its standard deviation, and for rubrics those of each level.
+
+    `shares`: the probabilities of the options from the lowest to the highest; in a rubric those of
+    each criterion in turn. The levels of a rubric are taken as independent.
+    """
+    codes = frame["labels"].cat.codes.to_numpy()
+    most = max((len(one.criteria) for one in parsed), default=0)
+    level, deviation = (np.full((len(frame), max(most, 1)), np.nan, np.float32) for _ in range(2))
+    expected, spread = (np.full(len(frame), np.nan, np.float32) for _ in range(2))
+    for code in np.unique(codes[known]):
+        rows = np.flatnonzero(known & (codes == code))
+        options, places = len(parsed[code].options), max(len(parsed[code].criteria), 1)
+        values = np.asarray(parsed[code].ascending_scores, np.float32)
+        parts = shares[rows, : options * places].reshape(-1, places, options)
+        mean = (parts * values).sum(axis=2)
+        variance = np.maximum((parts * values**2).sum(axis=2) - mean**2, 0)
+        expected[rows] = mean.mean(axis=1)
+        spread[rows] = np.sqrt(variance.sum(axis=1)) / places
+        level[rows, :places], deviation[rows, :places] = mean, np.sqrt(variance)
+    frame[EXPECTED_COLUMN], frame[SPREAD_COLUMN] = expected, spread
+    rubric = np.asarray([bool(one.criteria) for one in parsed], bool)[codes]
+    for place in range(most if np.isfinite(level[rubric]).any() else 0):
+        frame[f"{EXPECTED_LEVEL_PREFIX}{place}"] = np.where(rubric, level[:, place], np.nan)
+        frame[f"{LEVEL_SPREAD_PREFIX}{place}"] = np.where(rubric, deviation[:, place], np.nan)
 
 
 def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:

@@ -22,7 +22,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from components.server.gradio_private import IDLE_SECONDS
+from components.server.fair_turns import IDLE_SECONDS
 from tests.bench import big_store
 from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port
 
@@ -287,6 +287,7 @@ def report_first_content(browser: Browser, folder: Path) -> None:
     app = ("app.py", "--port", str(ours), "--store", str(folder / "first.db"))
     empty = ("-m", "tests.bench.page_peer", "empty", "peer", str(peer))
     pages = (
+        ("first words", f"http://127.0.0.1:{ours}/", "#eh-loading h1, #eh-home-title h1"),
         ("Home", f"http://127.0.0.1:{ours}/", "#eh-home-title h1"),
         ("Home, demo", f"http://127.0.0.1:{ours}/", "#eh-first-finding h1"),
         ("Results", f"http://127.0.0.1:{ours}/?tab=results", OVERVIEW),

@@ -48,6 +48,7 @@ def test_the_first_screen_is_full_of_recorded_judgements(visit, width, theme):
     assert re.search(r"changes its verdict on \d+", title)
     rows = page.locator("#eh-first-visit .eh-fv:not(.h)")
     assert rows.count() >= 4
+    assert not page.locator("#eh-loading").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
@@ -58,6 +59,15 @@ def test_every_tab_fits_a_phone(visit):
         tab(page, name)
         page.wait_for_timeout(800)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+
+
+def test_a_visitor_without_scripts_or_patience_reads_what_the_page_is_for(browser, app):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(app.url)
+    assert page.locator("#eh-loading h1").is_visible()
+    assert "even-handed" in page.locator("#eh-loading").inner_text()
+    context.close()
 
 
 def test_results_of_the_recorded_demo_have_a_matrix_and_plots(visit):

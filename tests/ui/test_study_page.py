@@ -199,8 +199,7 @@ def test_a_prompt_is_edited_in_a_drawer_and_saved_as_a_version(visit):
     until(lambda: "Saved as version 2" in page.locator("#eh-prompt").inner_text())
     page.get_by_text("Compare with version 1 on the same items").click()
     until(lambda: "version 2" in page.locator("#eh-judges").inner_text())
-    page.keyboard.press("Escape")
-    page.locator("#eh-prompt-drawer").wait_for(state="hidden")
+    page.locator("#eh-prompt-drawer").wait_for(state="hidden")  # the study has both prompts now
     until(lambda: page.locator("#eh-judges .eh-jc").count() == 3)  # a judge, two prompts
 
 

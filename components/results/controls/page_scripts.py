@@ -32,21 +32,21 @@ def address_script(tab: ResultsTab) -> str:
     )
 
 
-def draw_script(tab: ResultsTab, *, opening: bool = False, changed: bool = False) -> str:
+def draw_script(tab: ResultsTab, *, settling: bool = False, changed: bool = False) -> str:
     """JavaScript that writes the page address and draws the visible view.
 
-    `opening`: the Results tab was opened. Nothing is drawn until its controls have been set for a
-    study; setting them draws the view. `changed`: draw only if the values differ from the last
-    ones, because Gradio's menus report one choice twice.
+    `settling`: the controls have just been set for a study; if the visitor chose another view in
+    the meantime, that view is pressed instead. Without `settling` nothing is drawn while a study is
+    being opened, because the controls still have the values of the study before. `changed`: draw
+    only if the values differ from the last ones, because Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
-    settled = "evenhand.settled" if opening else "(evenhand.settled = true)"
+    waits = "" if settling else "if (evenhand.opensStudy()) return; "
+    settles = "if (evenhand.settleView(values[0])) return; " if settling else ""
     return (
-        f"(...values) => {{ if (!{settled}) return; "
-        f"const before = {before}; ({address_script(tab)})(...values); "
-        "if (evenhand.asked === before) return; "
-        "if (evenhand.earlyView(values[0])) return; "
+        f"(...values) => {{ {waits}const before = {before}; ({address_script(tab)})(...values); "
+        f"if (evenhand.asked === before) return; {settles}"
         f"evenhand.draw({places}[values[0]]); }}"
     )
 

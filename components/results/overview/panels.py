@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from components.html.forest_cells import Axis, axis_html, fit_share_axis
 from components.html.format import NARROW_SPACE, count, number, percent
 from components.html.markup import (
     EMPTY,
@@ -19,11 +18,12 @@ from components.html.markup import (
     link_button,
 )
 from components.html.panel import LegendMark, legend_key, wrap
-from components.html.range_table import bar_mark, people_track, point_mark, track_html
-from components.html.table import Table, TableCell, TableRow
+from components.html.tables.forest_cells import Axis, axis_html, fit_share_axis
+from components.html.tables.range_table import bar_mark, people_track, point_mark, track_html
+from components.html.tables.table import Table, TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.bias.computed import Bias
-from components.results.bias.sentences import FlipLean, flip_leans
+from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.ranking.computed import Ranking
 from components.results.view.judge_menu import JudgeMenu
 from studies.domain import Estimate
@@ -66,16 +66,16 @@ def action_card(title: str, sentence: str, opens: Mapping[str, object], text: st
 def _caption(text: str, keys: Sequence[tuple[LegendMark, str]] = ()) -> Markup:
     row = join(legend_key(mark, name) for mark, name in keys)
     legend = fill('<div class="eh-row eh-keys">{}</div>', row) if row else EMPTY
-    return fill('<p class="eh-small eh-mute">{}</p>{}', text, legend)
+    return fill('<p class="eh-small eh-mute">{}</p>{}', text, legend) if text else legend
 
 
 def _more(hidden: int) -> Markup:
     return fill('<p class="eh-small eh-mute">and {} more</p>', count(hidden)) if hidden else EMPTY
 
 
-def swap_chart(bias: Bias, menu: JudgeMenu = escape) -> Markup:
+def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = False) -> Markup:
     """HTML bars of flips toward the first and toward the second position, one pair of bars per
-    judge and prompt."""
+    judge and prompt; `legend_only` leaves out the line above them."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not rows:
         return EMPTY
@@ -86,7 +86,8 @@ def swap_chart(bias: Bias, menu: JudgeMenu = escape) -> Markup:
     ]
     pairs = {row.pairs for row in rows}
     of = f", out of {count(pairs.pop())} in each row" if len(pairs) == 1 else ""
-    caption = _caption(f"number of comparisons whose verdict changed when swapped{of}", keys)
+    text = f"number of comparisons whose verdict changed when swapped{of}"
+    caption = _caption("" if legend_only else text, keys)
     shown = sorted(rows, key=lambda row: row.flips)[-MAX_ROWS:]
     return (
         caption + join(_swap_row(row, most, menu) for row in shown) + _more(len(rows) - len(shown))

@@ -27,8 +27,8 @@ NAME: Final = "Overview"
 MAX_ADVICE_ROWS: Final = 20_000
 """Most verdicts from which the Overview computes a recommendation; it takes seconds for more."""
 GENERAL_ADVICE: Final = (
-    "Asking in both orders, several times, or several judges costs more calls and can agree more "
-    "often with the known answers."
+    "More calls (both orders, repeats or several judges) can bring verdicts closer to the known "
+    "answers."
 )
 
 
@@ -85,23 +85,33 @@ def draw_people(filtered_study: FilteredStudy) -> Markup:
     )
 
 
+def has_known_winners(filtered_study: FilteredStudy) -> bool:
+    """Whether remedies can be compared: pairs with a known better answer, or with people's
+    votes."""
+    rows = filtered_study.machines
+    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
+    return known and bool((rows["options"] == 2).any())
+
+
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
     """Strip with the recommended remedy; hidden if no better answer is known."""
     rows = filtered_study.machines
-    known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
-    if not known or not (rows["options"] == 2).any():
+    if not has_known_winners(filtered_study):
         return None
     sentence = GENERAL_ADVICE
     if len(rows) <= MAX_ADVICE_ROWS:
         sentence = " ".join(remedies_tab.finding(filtered_study)).strip()
     return panels.action_card(
-        "What to do about it", sentence, {"data-view": remedies_tab.NAME}, "Compare remedies"
+        "What to do about position bias",
+        sentence,
+        {"data-view": remedies_tab.NAME},
+        "Compare remedies",
     )
 
 
 def draw_exports(filtered_study: FilteredStudy) -> Markup:
     return panels.action_card(
-        "Take it with you",
+        "Save or share these results",
         "A report on one page that opens without a server, tables for a paper, the data, and a "
         "link to this view.",
         {"data-click": "#eh-share"},

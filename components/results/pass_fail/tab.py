@@ -8,8 +8,9 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state, panel_heading
-from components.results.pass_fail import panels, pass_fail_report
+from components.results.pass_fail import label_tables, panels, pass_fail_report
 from components.results.pass_fail.computed import load_pass_fail
+from components.results.pass_fail.wrong_verdicts import wrong_verdicts_html
 from components.results.view.result_view import (
     Body,
     Drawn,
@@ -22,7 +23,7 @@ from components.results.view.result_view import (
 NAME: Final = "Pass or fail"
 AREAS_TITLE: Final = "Where the judge is wrong"
 PARTS_TITLE: Final = "By model and category"
-PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; a name opens its replies"
+PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; click a name to read its replies"
 RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
@@ -64,14 +65,14 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """All judges, where there is more than one."""
+    """Draw the table of all judges; None if there is only one."""
     view = load_pass_fail(filtered)
     several = view.shown is not None and len(view.results) > 1
     return panels.judges_table(view) if several else None
 
 
 def draw_parts(filtered: FilteredStudy) -> Markup | None:
-    """Rates by model and category, where there are several."""
+    """Draw the rates by model and category; None without several of them."""
     return panels.parts_table(load_pass_fail(filtered))
 
 
@@ -93,6 +94,7 @@ AREAS: Final = Panel(
     heading_changes=True,
     scale=9,
     in_report=lambda filtered: load_pass_fail(filtered).shown is not None,
+    table=label_tables.confusion_table,
     json_keys=("pass_fail.*.*.confusion.*",),
 )
 RATES: Final = Panel(
@@ -104,6 +106,7 @@ RATES: Final = Panel(
     how=HOW_RATES,
     scale=17,
     report=pass_fail_report.report_rates,
+    table=label_tables.pass_rates_table,
     json_keys=(
         "pass_fail.*.*.sensitivity",
         "pass_fail.*.*.specificity",
@@ -130,7 +133,18 @@ ORDER: Final = Panel(
     draw_order,
     (Body("order", "eh-pass-order"),),
     "Does the order of the options matter?",
+    table=label_tables.pass_order_table,
     json_keys=("option_order.*.*",),
+)
+WRONG: Final = Panel(
+    "wrong",
+    wrong_verdicts_html,
+    (Body("wrong", "eh-pass-wrong", clickable=True),),
+    "Wrong verdicts",
+    "questions whose label contradicts the verdict; the surest verdicts first where their "
+    "probabilities are known",
+    visibility="hidden",
+    json_keys=("pass_fail.*.*.confusion.*",),
 )
 PARTS_PANEL: Final = Panel(
     "pass_parts",
@@ -144,7 +158,7 @@ PARTS_PANEL: Final = Panel(
 )
 VIEW: Final = View(
     NAME,
-    (PanelGroup((AREAS, RATES)), PARTS_PANEL, JUDGES, ORDER),
+    (PanelGroup((AREAS, RATES)), WRONG, PARTS_PANEL, JUDGES, ORDER),
     finding,
     kpis,
     json_keys=(

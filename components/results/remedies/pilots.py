@@ -11,7 +11,8 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, dollars
 from components.results.remedies.computed import PILOT_MARK, RemedyView, load_remedies
-from studies.domain import JudgeSpec
+from judges.money.costs import MILLION, price_of
+from studies.domain import REFERENCE, JudgeSpec
 from studies.frames.frame import SEP
 from studies.spec.study import Study, dump_study
 
@@ -19,7 +20,14 @@ PILOT_ITEMS: Final = 40
 REPEATS: Final = 3
 WARNING_PROMPT: Final = "brief-warning"
 EXAMPLES_PROMPT: Final = "brief-examples"
+REFERENCE_PROMPT: Final = "brief-reference"
+DESCRIBE_PROMPT: Final = "brief-describe"
 PROBABILITY_PROMPT: Final = "label-probability"
+DESCRIPTION_TOKENS: Final = 200
+"""Tokens of a description of the question and both answers, for the price of its pilot."""
+DESCRIPTION_LIMIT: Final = 1024
+"""Minimum of `max_tokens` for a reply with a description; a lower limit would cut off verdicts."""
+CHARACTERS_PER_TOKEN: Final = 4
 EMBEDDED: Final = JudgeSpec(name="embedded", model="embedded", read="probabilities")
 
 
@@ -87,35 +95,69 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
         or not any(line.rule.id.startswith("repeats") and line.complete for line in view.table)
     ):
         spec = replace(judge, temperature=judge.temperature or 1.0)
-        again = replace(study, judges=(spec,), prompts=_prompts(view), repeats=REPEATS)
+        changed = replace(study, judges=(spec,), prompts=_prompts(view))
         yield _pilot(
             view, "repeats", "Three repeats in both orders",
             "the majority of six calls decides, at a temperature above 0",
-            replace(again, noise_floor=0.0),
-            2 * REPEATS,
+            changed, 2 * REPEATS, repeats=REPEATS,
         )  # fmt: skip
-    for kind, prompt, title, detail in (
-        ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
-         "published: examples raised gpt-4's consistency from 65.0 % to 77.5 %, at four times the "
-         "price (arXiv 2306.05685)"),
-        ("warning", WARNING_PROMPT, "Another prompt: brief-warning",
-         "the prompt warns against position bias; measured with one call and with both orders"),
-    ):  # fmt: skip
-        if prompt not in study.prompts:
-            changed = replace(study, judges=(judge,), prompts=(*_prompts(view), prompt))
-            yield _pilot(view, kind, title, detail, changed, 2 * len(changed.prompts))
+    yield from _prompt_pilots(view, study, judge)
     if len({name for name, _ in view.study.cells}) < 2 and judge.kind != "embedded":
         changed = replace(study, judges=(judge, EMBEDDED), prompts=_prompts(view))
         detail = (
             "in a published study, nine judges were worth about two independent ones (arXiv "
             "2605.29800)"
         )
-        yield _pilot(view, "jury", "A second judge: the embedded model", detail, changed, 4)
+        yield _pilot(view, "jury", "A second judge: Evenhand's built-in model", detail, changed, 4)
+
+
+def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
+    """Pilots that compare the prompt in use with another one, in both orders."""
+    length = _reference_length(view)
+    describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
+    for kind, prompt, title, detail, spec, extra in (
+        ("examples", EXAMPLES_PROMPT, "Worked examples in the prompt",
+         "published: examples raised gpt-4's consistency from 65.0 % to 77.5 %, at four times the "
+         "price (arXiv 2306.05685)", judge, (0.0, 0.0)),
+        ("warning", WARNING_PROMPT, "Another prompt: brief-warning",
+         "the prompt warns against position bias; measured with one call and with both orders",
+         judge, (0.0, 0.0)),
+        ("reference", REFERENCE_PROMPT, "A reference answer in the prompt",
+         "the judge compares both answers with the reference answer of the item",
+         judge, (length / CHARACTERS_PER_TOKEN, 0.0)),
+        ("describe", DESCRIBE_PROMPT, "Describe first, then decide",
+         "the judge describes the question and both answers before its verdict, in a longer reply",
+         describing, (0.0, float(DESCRIPTION_TOKENS))),
+    ):  # fmt: skip
+        if prompt in study.prompts or (prompt == REFERENCE_PROMPT and not length):
+            continue
+        changed = replace(study, judges=(spec,), prompts=(*_prompts(view), prompt))
+        calls_each = 2 * len(changed.prompts)
+        yield _pilot(view, kind, title, detail, changed, calls_each, extra_tokens=extra)
+
+
+def _reference_length(view: RemedyView) -> float:
+    """Mean length of the reference answers in characters; 0 if an item has none, or if the
+    reference is one of the compared answers."""
+    if REFERENCE in _one_pair(view):
+        return 0.0
+    facts = view.filtered.store.item_facts(view.filtered.name).values()
+    lengths = [one["lengths"].get(REFERENCE, 0) for one in facts]
+    return sum(lengths) / len(lengths) if lengths and all(lengths) else 0.0
 
 
 def _pilot(
-    view: RemedyView, kind: str, title: str, detail: str, study: Study, calls_each: int
+    view: RemedyView,
+    kind: str,
+    title: str,
+    detail: str,
+    study: Study,
+    calls_each: int,
+    repeats: int = 1,
+    extra_tokens: tuple[float, float] = (0.0, 0.0),
 ) -> Pilot:
+    """Build the pilot of a study. `extra_tokens`: input and output tokens of a call with the new
+    prompt, beyond those of a stored call; half of the calls have the new prompt."""
     items = min(PILOT_ITEMS, len(set(view.study.grid.items.tolist())))
     small = replace(
         study,
@@ -124,14 +166,24 @@ def _pilot(
         contestants=_one_pair(view),
         pairing="all",
         orders="",
+        repeats=repeats,
+        noise_floor=0.0,
         preset="",
         combine="pooled",
     )
     calls = items * calls_each
     local = all(judge.kind != "endpoint" for judge in small.judges)
     price = view.inputs.prices.get((view.judge, view.prompt))
-    cost = calls * price if price is not None else None
+    cost = None
+    if price is not None:
+        cost = calls * price + calls / 2 * _token_dollars(small.judges[0], extra_tokens)
     return Pilot(kind, title, detail, calls, cost, local, small)
+
+
+def _token_dollars(judge: JudgeSpec, tokens: tuple[float, float]) -> float:
+    """Dollars of input and output tokens; 0 if the judge has no price per token."""
+    price = price_of(judge)
+    return (tokens[0] * price.input + tokens[1] * price.output) / MILLION if price else 0.0
 
 
 def _prompts(view: RemedyView) -> tuple[str, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
+from html import unescape
 
 import pytest
 
@@ -94,8 +97,38 @@ def test_deleting_says_how_many_replies_go_and_demos_stay(store):
     demo_studies.open_demo(store)
     with pytest.raises(StudyError, match="demo"):
         delete_study(store, engine, demo_studies.PAIRS_STUDY)
-    assert "data-select" in studies_html(store, [])
-    assert "&#34;do&#34;: &#34;rename&#34;" not in studies_html(store, [])
+    assert set(actions(studies_html(store, []))) == {"open", "duplicate"}
+
+
+def actions(html: str) -> list[str]:
+    """The actions of all buttons in the list, without those of the names."""
+    sent = [json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', html)]
+    return [one["do"] for one in sent]
+
+
+def test_a_row_has_one_menu_with_its_actions(store):
+    plan_study(store, "Mine")
+    html = studies_html(store, [])
+    menu = html.split('aria-label="Actions for Mine"')[1]
+    assert actions(menu) == ["open", "rename", "duplicate", "delete"]
+    assert html.count("<details") == 1
+
+
+def test_a_row_is_found_by_its_name_its_judge_and_its_state(store):
+    plan_study(store, "Mine & yours")
+    found = re.findall(r'data-find="([^"]+)"', studies_html(store, []))
+    assert [unescape(one) for one in found] == [
+        f"Mine & yours fair {state_of(store, 'Mine & yours').text}"
+    ]
+
+
+def test_a_question_can_be_cancelled_and_names_what_is_lost(store):
+    plan_study(store, "Mine")
+    run_study(store, Engine(), "Mine")
+    delete = studies_html(store, [], "delete", "Mine")
+    assert "up to 6 replies" in delete and actions(delete) == ["open", "delete now", "show"]
+    rename = studies_html(store, [], "rename", "Mine")
+    assert actions(rename) == ["show"] and 'data-field="Mine"' in rename
 
 
 def test_names_from_data_are_escaped(store):

@@ -14,12 +14,14 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from components.html.markup import Markup
 from components.html.panel import finding_html
 from components.results.view_drawing import study_finding
 from components.run import tab as run_tab
 from components.run.actions_tab import RunActions, show_buttons
-from components.run.live_figures import MIN_ELO_BATTLES, LiveFigures, LiveStudies
+from components.run.live_figures import MIN_ELO_BATTLES, NO_VERDICT, LiveFigures, LiveStudies
 from components.run.notices import raised_budget, show_failures, show_notices, tie_rule_effect
+from components.run.partial_results import partial_results_html
 from components.run.past_runs import SCOPES, show_run, show_runs
 from components.run.run_facts import QuoteCache, RunFacts, load_run_facts
 from components.run.status_html import show_finding, show_kpis, show_progress
@@ -106,6 +108,27 @@ def test_the_headline_of_a_finished_study_is_that_of_results(judged, engine):
     shown = run_tab.render(judged, engine, live, NAME)
     assert finding_html(title)[:-20] in shown[2]
     assert f"{NAME}: " in words(shown[2]) and says(words(shown[2]), "replies", "stored")
+
+
+def test_the_end_of_a_run_shows_the_outcome_and_the_share_that_changed(judged, engine):
+    live = LiveStudies(judged, outcome=lambda name: Markup(f"<p>outcome of {name}</p>"))
+    shown = run_tab.render(judged, engine, live, NAME)
+    assert any(f"outcome of {NAME}" in str(part) for part in shown)
+    facts = now(judged, engine, NAME)
+    picture = live.for_study(NAME).figures()
+    same = consistency(judged.frame(NAME)).value
+    assert picture.changed.value == pytest.approx(1 - same)
+    assert says(words(show_kpis(facts, picture)), "Changed", "swapped")
+
+
+def test_results_so_far_name_no_finding_and_stop_with_the_run(judged):
+    picture = LiveStudies(judged).for_study(NAME).figures()
+    told = words(partial_results_html(running(), picture))
+    changed = round(picture.changed.value * picture.changed.n)
+    assert says(told, "1,038 of 1,600", str(changed))
+    assert not partial_results_html(replace(running(), running=False), picture)
+    none = replace(picture, changed=NO_VERDICT)
+    assert "yet" in words(partial_results_html(running(), none))
 
 
 def test_an_unfinished_study_has_no_headline_of_results():
@@ -280,7 +303,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
         (
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
             "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, with at most "
-            "16 at once instead of 64. "
+            "16 calls at once instead of 64. "
             "The cost does not change. Continue with 8 at once",
         ),
         (
@@ -320,7 +343,7 @@ def test_a_first_retry_is_a_line_and_no_box():
 def test_a_refused_parameter_is_told_once_with_its_effect():
     text = words(show_notices(running(missing_parameters=(("gpt", "temperature, top_p"),))))
     assert says(text, "without temperature, top_p", "temperature, top_p")
-    assert says(text, "separate keys")
+    assert says(text, "marked", "apart from")
 
 
 def test_slow_calls_are_a_line_with_their_age():

@@ -20,18 +20,20 @@ import pytest
 
 from components.server import gradio_private
 from components.server.access import PUBLIC
-from components.server.fair_turns import QueueClient
-from components.server.gradio_private import (
+from components.server.fair_turns import (
     BUSY_POLL_SECONDS,
     IDLE_POLL_SECONDS,
     IDLE_SECONDS,
+    QueueClient,
+)
+from components.server.gradio_private import (
     PRIVATE_NAMES,
     FairQueue,
-    GradioChanged,
     MinimalStateHolder,
     QuietQueue,
     check_private_names,
 )
+from components.server.private_name import GradioChanged
 from components.server.stub_files import skip_stub_files
 from tests.local_app import app_main
 from tests.waiting import free_port
@@ -67,7 +69,7 @@ def without(module: str, name: str) -> SimpleNamespace:
 @pytest.mark.parametrize("private", PRIVATE_NAMES, ids=lambda one: one.name)
 def test_the_installed_gradio_has_the_name_and_the_check_is_quick(private, blocks):
     began = time.process_time()
-    assert private.holds(blocks)
+    assert private.holds(blocks, gr)
     assert time.process_time() - began < 1
     assert private.use and private.fallback and private.attributes
 

@@ -9,12 +9,12 @@ import pytest
 
 from metrics.remedies.budget_plan import BudgetPlan, plan_budget
 from metrics.remedies.recommendation import held_out_credits
-from metrics.remedies.remedy_study import study_remedies
+from metrics.remedies.remedy_study import RemedyStudy, study_remedies
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
 from metrics.summary.remedy_tables import render_remedies
 from metrics.summary.summary import to_plain_data
 from studies.domain import Estimate
-from tests.metrics.remedies.known_judges import HardJudge, expected_credit, simulate
+from tests.metrics.remedies.known_judges import GradedJudge, HardJudge, expected_credit, simulate
 from tests.metrics.remedies.test_closed_forms import single
 
 CHEAP, DEAR = HardJudge(bias=0.2, accuracy=0.65), HardJudge(bias=0.1, accuracy=0.9)
@@ -101,3 +101,76 @@ def test_the_summary_has_the_plan_and_prints_it() -> None:
     lines = list(render_remedies(to_plain_data(section)))
     start = next(k for k, line in enumerate(lines) if "dollars per comparison" in line)
     assert lines[start + 1].split()[0] == "0.001" and lines[start + 1].endswith(": j0")
+
+
+# -- laws over simulated judges --------------------------------------------------------------------
+
+
+def draw_study(seed: int) -> tuple[RemedyStudy, dict]:
+    """One to three judges of random quality and bias, on 30 to 150 items, at prices that are equal
+    (free or not), different, or unknown."""
+    rng = np.random.default_rng(seed)
+    graded = rng.random() < 0.4
+    judges = [
+        GradedJudge(rng.choice([0.0, 0.3, 0.9]), rng.choice([0.0, 0.8]))
+        if graded
+        else HardJudge(rng.uniform(0, 0.6), rng.choice([0.5, 0.6, 0.8]), rng.choice([0.0, 0.3]))
+        for _ in range(rng.integers(1, 4))
+    ]
+    study = study_remedies(simulate(judges, int(rng.integers(30, 150)), rng))
+    kind = rng.integers(4)
+    cost = [0.0, 0.01, None, 0.0][kind]
+    if cost is None:
+        return study, {}
+    return study, {
+        cell: cost + (0.0 if kind < 2 else float(rng.choice([0.0, 0.001, 0.02])))
+        for cell in study.cells
+    }
+
+
+def check_no_contradiction(study: RemedyStudy, prices: dict) -> tuple[int, int]:
+    """Compare the plan with the recommendation of every judge; return how many were recommended a
+    remedy, and how many were not."""
+    plan = plan_budget(study, prices)
+    assert plan is not None
+    costs = prices or dict.fromkeys(study.cells, 1.0)
+    refused = [k for k in range(len(study.cells)) if study.advice(k).chosen is None]
+    if len(refused) == len(study.cells):
+        assert {step.rule.id for step in plan.steps} == {"single"}
+    for step in plan.steps:
+        if step.rule.id != "single" and len(step.rule.members) == 1:
+            assert study.cells.index(step.rule.members[0]) not in refused, "no remedy helps"
+    for cell, name in enumerate(study.cells):
+        if (chosen := study.advice(cell).chosen) is None:
+            continue
+        cost = sum(costs[member] * calls for member, calls in chosen.rule.calls.items())
+        affordable = [step for step in plan.steps if step.cost <= cost + 1e-9]
+        answer = affordable[-1].rule
+        assert (answer.id, answer.members) != ("single", (name,)), "the recommended rule is paid"
+    found = [step.cost for step in plan.steps]
+    assert found == sorted(found) and len(set(found)) == len(found)
+    return len(study.cells) - len(refused), len(refused)
+
+
+def test_plan_and_recommendation_never_contradict_each_other() -> None:
+    counts = np.asarray([check_no_contradiction(*draw_study(seed)) for seed in range(60)])
+    helped, refused = counts.sum(axis=0)
+    assert helped >= 10 and refused >= 10, "the law was tried on both sides"
+
+
+def test_a_free_judge_without_signal_is_asked_once() -> None:
+    """All rules of a local judge cost the same: nothing; the best of them by luck is not named."""
+    coin = HardJudge(bias=0.3, accuracy=0.5, ties=0.2)
+    plans = [plan_of([coin], {("j0", "p"): 0.0}, 60, seed) for seed in range(50)]
+    others = sum([step.rule.id for step in plan.steps] != ["single"] for plan in plans)
+    assert others <= 3  # 6 % of 50
+
+
+def test_a_free_judge_that_a_remedy_helps_gets_the_remedy() -> None:
+    study = study_remedies(simulate([GradedJudge(0.9, 0.8)], 400, np.random.default_rng(5)))
+    plan = plan_budget(study, {("j0", "p"): 0.0})
+    chosen = study.advice(0).chosen
+    assert plan is not None and chosen is not None
+    (step,) = plan.steps
+    assert step.cost == 0 and step.rule.id in ("calibrated", "graded")
+    assert step.rule.price >= chosen.rule.price

@@ -8,7 +8,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, panel_heading, wrap
-from components.results.pass_fail.scores import agreement_tables, panels
+from components.results.pass_fail.scores import agreement_tables, panels, score_paper_tables
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view.result_view import (
     Body,
@@ -51,7 +51,8 @@ def draw_matrix(filtered: FilteredStudy) -> Drawn:
     arranged = count(len(view.shown.arrangements), "arrangement")
     subtitle = f"{who}; {arranged}; % of verdicts, 95{NARROW_SPACE}% CI"
     return Drawn(
-        {"score_matrix": panels.arrangement_matrix(view)}, panel_heading(MATRIX_TITLE, subtitle)
+        {"score_matrix": panels.arrangement_matrix(view) + panels.expected_levels_table(view)},
+        panel_heading(MATRIX_TITLE, subtitle),
     )
 
 
@@ -66,13 +67,13 @@ def draw_labels(filtered: FilteredStudy) -> Markup:
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
-    """Contradictions between scores and comparisons, where a judge gave both."""
+    """Draw the contradictions between scores and comparisons; None if no judge gave both."""
     view = load_scores(filtered)
     return agreement_tables.contradictions_table(view) if view.contradictions else None
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """All judges that score, where there is more than one."""
+    """Draw the table of all judges that score; None if there is only one."""
     view = load_scores(filtered)
     return panels.score_judges_table(view) if len(view.distributions) > 1 else None
 
@@ -90,7 +91,9 @@ def report_matrix(filtered: FilteredStudy) -> ReportPanel | None:
         f"% of verdicts with each score, by order of options and criteria; 95{NARROW_SPACE}% CI "
         "by item"
     )
-    return ReportPanel(MATRIX_TITLE, subtitle, panels.arrangement_matrix(view) + wrap(texts))
+    levels = panels.expected_levels_table(view)
+    content = panels.arrangement_matrix(view) + levels + wrap(texts)
+    return ReportPanel(MATRIX_TITLE, subtitle, content)
 
 
 def report_order(filtered: FilteredStudy) -> ReportPanel | None:
@@ -119,7 +122,11 @@ MATRIX: Final = Panel(
     MATRIX_TITLE,
     heading_changes=True,
     report=report_matrix,
-    json_keys=("score_distribution.*.*.arrangements.*.shares.*",),
+    table=score_paper_tables.criteria_order_table,
+    json_keys=(
+        "score_distribution.*.*.arrangements.*.shares.*",
+        "score_distribution.*.*.criteria.*.expected",
+    ),
 )
 ORDER: Final = Panel(
     "score_order",
@@ -128,6 +135,7 @@ ORDER: Final = Panel(
     ORDER_TITLE,
     how=HOW_ORDER,
     report=report_order,
+    table=score_paper_tables.score_order_table,
     json_keys=(
         "option_order.*.*.changed",
         "criteria_order.*.*",
@@ -141,6 +149,7 @@ LABELS: Final = Panel(
     LABELS_TITLE,
     "the judge's scores compared with labels from the data or from people",
     report=report_labels,
+    table=score_paper_tables.score_agreement_table,
     json_keys=(
         "scores.*.*.mae",
         "scores.*.*.bias",

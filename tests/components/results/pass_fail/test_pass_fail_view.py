@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import gradio as gr
@@ -16,6 +17,7 @@ from components.results.controls.mark_selection import mark_selection
 from components.results.pass_fail import tab as pass_fail_tab
 from components.results.pass_fail.panels import AREAS
 from components.results.pass_fail.scores import tab as scores_tab
+from components.results.pass_fail.wrong_verdicts import MAX_ROWS
 from components.results.protocol import tab as protocol_tab
 from components.results.view_drawing import SHARED_VIEWS, VIEWS, offered_views, render_panels
 from components.share.report import ReportFigures, report_sections
@@ -78,6 +80,23 @@ def test_each_area_opens_exactly_its_replies(store: Store) -> None:
         assert load_view(store, selection).total == CELLS[mark["checked"]]
     wrong = re.findall(r'class="b16"[^>]*data-select="([^"]+)"', areas)
     assert len(wrong) == 2 and all("pass_bad" in one or "fail_good" in one for one in wrong)
+
+
+def test_wrong_verdicts_are_listed_with_their_questions(store: Store) -> None:
+    assert not pass_fail_tab.VIEW.render(FilteredStudy(store, "checks"), {}).get("wrong")
+    lines = ["question,answer,verdict,label"]
+    lines += [f"Is {n} even?,No.,{'pass' if n % 2 else 'fail'},fail" for n in range(14)]
+    lines.append("Is 15 odd?,Yes.,fail,pass")
+    path = store.path.with_name("asked.csv")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    import_verdicts(store, path, "asked")
+    filtered = FilteredStudy(store, "asked")
+    html = str(pass_fail_tab.VIEW.render(filtered, {})["wrong"])
+    assert "7 false passes" in html and "1 false fail<" in html and "Is 15 odd?" in html
+    marks = [json.loads(unescape(text)) for text in re.findall(r'data-select="([^"]+)"', html)]
+    assert len(marks) == MAX_ROWS + 1 + 1  # some of the seven, all of them, and the false fail
+    totals = [load_view(store, mark_selection(filtered, mark)).total for mark in marks]
+    assert totals == [1] * MAX_ROWS + [7, 1]
 
 
 def test_only_fitting_views_are_offered(store: Store, judged: Store) -> None:

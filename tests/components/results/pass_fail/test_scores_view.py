@@ -28,11 +28,14 @@ from tests.judges.small_studies import run_text
 from tests.page_words import says
 
 JUDGE = "name: sim, model: simulated, seed: 3, score_noise: 0.3, first_bias: 0.3"
+GRADED = f"{JUDGE}, read: probabilities"
 
 
-def run_study(store: Store, folder: Path, name: str, prompts: str, more: str = "") -> None:
+def run_study(
+    store: Store, folder: Path, name: str, prompts: str, more: str = "", judge: str = JUDGE
+) -> None:
     text = (
-        f"name: {name}\ndata: {{source: items.jsonl}}\njudges: [{{{JUDGE}}}]\n"
+        f"name: {name}\ndata: {{source: items.jsonl}}\njudges: [{{{judge}}}]\n"
         f"prompts: [{prompts}]\n{more}"
     )
     run_text(store, text, folder)
@@ -53,6 +56,7 @@ def store(module_store: Store) -> Store:
     run_study(module_store, folder, "rubrics", "rubric", rotated)
     run_study(module_store, folder, "mixed", "score-scale, brief-letters", "options: crossed\n")
     run_study(module_store, folder, "repeated", "score-scale", "repeats: 3\n")
+    run_study(module_store, folder, "levels", "rubric", judge=GRADED)
     return module_store
 
 
@@ -72,6 +76,19 @@ def test_effects_of_both_orders_are_shown_with_intervals(store: Store) -> None:
     assert says(html, "offered", "first") and "Place 3" in html
     crossed = str(panels.order_tables(load_scores(FilteredStudy(store, "mixed"))))
     assert "letter A" in crossed and "criteria" not in crossed.lower()
+
+
+def test_expected_levels_are_shown_with_the_numbers_of_the_json(store: Store) -> None:
+    html = str(scores_tab.VIEW.render(FilteredStudy(store, "levels"), {})["score_matrix"])
+    section = read_stored_study(store.path, "levels").summarise([], quick=True)
+    found = section["score_distribution"]["sim"]["rubric"]["criteria"]
+    assert set(found) == {"Correctness", "Completeness", "Clarity"}
+    for name, one in found.items():
+        row = html[html.index(name) :]
+        for key in ("expected", "expected_spread"):
+            assert f"{one[key]['value']:.2f}" in row
+    without = str(scores_tab.VIEW.render(FilteredStudy(store, "rubrics"), {})["score_matrix"])
+    assert "Expected level" not in without
 
 
 def test_repeats_in_the_same_order_are_shown_with_the_numbers_of_the_json(store: Store) -> None:

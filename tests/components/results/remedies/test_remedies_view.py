@@ -17,7 +17,7 @@ from components.inspect.comparison_index import filter_comparisons, index_compar
 from components.inspect.url_selection import Selection
 from components.results.remedies import tab
 from components.results.remedies.advice_panel import recommendation_panel, remedy_finding
-from components.results.remedies.budget_panel import budget_html, budget_title
+from components.results.remedies.budget_panel import answer_text, budget_html, budget_title
 from components.results.remedies.computed import load_remedies
 from components.results.remedies.frontier_svg import frontier_chart
 from components.results.remedies.mark_layout import (
@@ -34,7 +34,9 @@ from components.results.remedies.remedies_report import remedies_report, remedie
 from components.results.remedies.remedy_table import rules_table
 from components.results.remedies.risk_svg import risk_chart
 from components.share.paper_text import methods_paragraph
+from judges.money.costs import price_of
 from judges.planning.plan import asks_of, make_plan
+from studies.domain import JudgeSpec
 from studies.errors import StudyError
 from studies.exchange.recorded_studies import import_verdicts
 from studies.spec.study import parse_study
@@ -200,9 +202,9 @@ def test_pilots_are_runnable_and_make_the_calls_they_announce(simulated):
     view = load_remedies(FilteredStudy(simulated, "one judge"))
     found = {pilot.kind: pilot for pilot in offered_pilots(view)}
     assert "probabilities" not in found  # graded replies are stored
-    assert {"repeats", "warning", "jury"} <= set(found)
+    assert {"repeats", "warning", "reference", "describe", "jury"} <= set(found)
     assert found["repeats"].price == "240 calls, free (local)"
-    for kind in ("repeats", "examples", "warning"):
+    for kind in ("repeats", "examples", "warning", "reference", "describe"):
         plan = make_plan(parse_study(found[kind].yaml, "pilot", Path()))
         assert sum(1 for _ in asks_of(plan)) == found[kind].calls
 
@@ -219,6 +221,44 @@ def test_the_rules_of_a_finished_pilot_join_the_table(simulated):
     for place in range(1, len(view.pilot_lines) + 1):
         assert chart.count(f'data-rule="P{place}"') == 2  # wide and narrow
         assert f'data-rule="P{place}"' in rules_table(view)
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt"), [("reference", "brief-reference"), ("describe", "brief-describe")]
+)
+def test_a_pilot_of_another_prompt_adds_that_prompt_to_the_frontier(simulated, kind, prompt):
+    filtered = FilteredStudy(simulated, "one judge")
+    plan = run_text(simulated, pilot_file(filtered, kind))
+    assert sum(1 for _ in asks_of(plan)) == 160  # two prompts, both orders, 40 items
+    items = simulated.items("one judge")
+    asked = [one for one in asks_of(plan) if one.ask.prompt == prompt]
+    for one in asked:
+        sent = "\n".join(str(message["content"]) for message in one.call.messages)
+        assert (items[one.ask.item].reference in sent) == (kind == "reference")
+        assert says(sent, "Do not rate") == (kind == "describe")
+        assert bool(one.call.parameters.get("logprobs")) == (kind == "reference")
+    view = load_remedies(filtered)
+    joined = {one.line.rule.id: one for one in view.pilot_lines if one.kind == kind}
+    assert set(joined) >= {f"prompt:{prompt}", f"prompt:{prompt}+pool"}
+    assert joined[f"prompt:{prompt}"].line.agreement.n == 40
+    assert kind not in {pilot.kind for pilot in offered_pilots(view)}
+    place = [one.line.rule.id for one in view.pilot_lines].index(f"prompt:{prompt}") + 1
+    assert frontier_chart(view, by_dollars=False).count(f'data-rule="P{place}"') == 2
+
+
+def test_a_pilot_has_the_price_of_its_longer_replies(prd):
+    known = load_remedies(shown(prd, "gpt-4"))
+    kinds = {pilot.kind for pilot in offered_pilots(known)}
+    assert "reference" not in kinds and "describe" in kinds  # PRD has no reference answers
+    prices = {("gpt-4", "prd"): 0.01}
+    view = replace(known, inputs=replace(known.inputs, prices=prices))
+    found = {pilot.kind: pilot for pilot in offered_pilots(view)}
+    assert found["warning"].cost == pytest.approx(found["warning"].calls * 0.01)
+    listed = price_of(JudgeSpec(name="gpt-4", model="gpt-4"))
+    longer = 200 * listed.output / 1e6 if listed else 0.0
+    describe = found["describe"]
+    # Half of the calls have the new prompt, whose replies are longer by a description.
+    assert describe.cost == pytest.approx(describe.calls * (0.01 + longer / 2))
 
 
 def test_names_from_data_stay_text(simulated):
@@ -285,6 +325,22 @@ def test_a_local_judge_can_judge_any_number(simulated):
     view = load_remedies(FilteredStudy(store, "one judge"))
     assert view.plan is not None and view.plan.steps[0].cost == 0
     assert says(budget_html(view, 40.0), "any number")
+
+
+@pytest.mark.parametrize("judge", ["gpt-4", "claude-v1", "bard", "gpt-3.5-turbo", "vicuna-13b"])
+def test_headline_and_budget_of_a_free_judge_never_contradict_each_other(prd, judge):
+    """All rules of a local judge cost nothing; the budget then names the recommended rule or one
+    call, never a rule that is better by luck."""
+    known = load_remedies(shown(prd, judge))
+    prices = {(judge, "prd"): 0.0}
+    view = replace(known, inputs=replace(known.inputs, prices=prices))
+    title, _ = remedy_finding(view)
+    answer = answer_text(view.plan, 40.0, view.all_comparisons)
+    alone = view.advice.chosen is not None and len(view.advice.chosen.rule.members) == 1
+    if "No remedy helps" in title:
+        assert f"Ask {judge} once" in answer
+    elif alone:
+        assert f"Ask {judge} once**" not in answer
 
 
 def test_rules_that_cannot_be_computed_have_their_reason(prd, simulated):

@@ -1,0 +1,309 @@
+"""Questions of three papers as cards on the Home tab: the printed numbers, Evenhand's, and doubts.
+
+Numbers are computed from the tables in assets/published and from the recorded demo; only
+statements of a paper's text are constants.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from components.html.format import count, number, share
+from components.html.markup import Markup, fill, join, link_button
+from components.html.pieces import panel_html, wrap
+from components.results.protocol.paper_tables import (
+    GRADE_PROMPTS,
+    PublishedAlignment,
+    count_images_unhelpful,
+    creation_alignment,
+    grade_caveat,
+    published_grades,
+)
+from components.study.plan import demo_studies
+from metrics.estimation.intervals import wilson_bounds
+from metrics.position.order_tables import build_order_tables, pool_order_tables
+from metrics.position.position_measures import consistency
+from metrics.protocols.grade_score import RANDOM_GRADE
+from metrics.remedies.decision_rules import both_orders_agree, single_call
+from metrics.remedies.order_grid import build_order_grid
+from studies.store.store import Store
+
+SMALL_JUDGE: Final = "SmolLM2-135M"
+LARGER_JUDGE: Final = "Qwen 1.5B"
+"""Names of the judges of the two recorded demo studies."""
+PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
+"""Prompts of the recorded demo without and with a warning against position."""
+MAX_REPEAT_DIFFERENCE: Final = 0.12
+"""Largest difference between two repeats of a run that the authors of Grade Score report."""
+VISIT_COMPARISONS: Final = 700
+"""Comparisons that assess a new model, according to VisIT-Bench."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperClaim:
+    """A question that a paper answers: its printed numbers, Evenhand's numbers, and doubts."""
+
+    paper: str
+    question: str
+    printed: str
+    ours: str
+    doubt: str
+    opens: str
+    """Text of the button."""
+    action: str
+    """"example" opens an example file as a new study; "open" opens a stored study."""
+    study: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRates:
+    """Shares of one recorded judge on pairs with a known better answer, judged in both orders."""
+
+    right: float
+    """Share of right verdicts of one call."""
+    decided: float
+    """Share of comparisons with the same winner in both orders."""
+    right_when_decided: float
+
+
+def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
+    """Rates of all judges and prompts of a frame, pooled."""
+    tables = build_order_tables(frame, ("judge", "prompt"))
+    table = pool_order_tables(tables, tables)
+    grid = build_order_grid(frame)
+    known = grid.select(grid.truth != 0)
+    rules = [(both_orders_agree(cell), single_call(cell)) for cell in known.verdicts]
+    decided = np.concatenate([both.decided for both, _ in rules])
+    right = np.concatenate([both.right(known.truth) for both, _ in rules])
+    one = np.concatenate([call.right(known.truth) for _, call in rules])
+    return RecordedRates(
+        float(np.nanmean(one)),
+        int(table.counts[0, 0] + table.counts[2, 2]) / max(1, table.pairs),
+        float(np.nansum(right) / np.nansum(decided)),
+    )
+
+
+def paper_claims(store: Store) -> list[PaperClaim]:
+    """All cards; those that cite the recorded demo are left out if the store does not have it."""
+    present = {line.name for line in store.studies()}
+    cards = [_unrelated_option()]
+    if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
+        small, larger = (
+            _stored_rates(store, name)
+            for name in (demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY)
+        )
+        cards += [_warning(store), _ties(small, larger), _sample_size(larger), _two_orders(larger)]
+    return [*cards, _seeing_images()]
+
+
+def _stored_rates(store: Store, study: str) -> RecordedRates:
+    return store.memoised(study, ("recorded rates",), lambda: recorded_rates(store.frame(study)))
+
+
+def _unrelated_option() -> PaperClaim:
+    known = grade_caveat()
+    random = {options: number(RANDOM_GRADE[options], 2) for options in (2, 3, 5)}
+    return PaperClaim(
+        "Grade Score (2024), Tables 1 to 3",
+        "Does an unrelated option make a judge more even-handed?",
+        f"With an unrelated option the grade is higher in {known.grade_rises} of {known.pairs} "
+        "cells.",
+        f"A random choice scores {random[2]} with two options, {random[3]} with three and "
+        f"{random[5]} with five: adding an option changes the scale.",
+        f"The choice score is lower in {known.choice_falls} of the {known.pairs}, and "
+        f"{known.above_parts} of {known.cells} grades exceed what their entropy and choice allow.",
+        "Open with the option replaced, not added",
+        "example",
+        "grade-score-probe-unrelated",
+    )
+
+
+def _warning(store: Store) -> PaperClaim:
+    differences = _entropy_differences()
+    plain, warned = (_changed(store, prompt) for prompt in (PLAIN_PROMPT, WARNING_PROMPT))
+    within = sum(abs(one) <= MAX_REPEAT_DIFFERENCE for one in differences)
+    return PaperClaim(
+        "Grade Score (2024), Tables 1 to 3",
+        "Does a warning against position help?",
+        f"Prompt 3 warns the judge. Its entropy is above that of prompt 1 for "
+        f"{sum(one > 0 for one in differences)} of {len(differences)} models.",
+        f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
+        f"and {share(warned, 0)} if the prompt warns it.",
+        f"The authors report up to {number(MAX_REPEAT_DIFFERENCE, 2)} between repeats of a run; "
+        f"{within} of the {len(differences)} differences are not larger.",
+        "Open the recorded study",
+        "open",
+        demo_studies.PAIRS_STUDY,
+    )
+
+
+def _entropy_differences() -> list[float]:
+    """Entropy with prompt 3 minus entropy with prompt 1, of each model of Grade Score's tables."""
+    grades = published_grades()
+    simple, debias = GRADE_PROMPTS[0], GRADE_PROMPTS[2]
+    return [
+        grades[model, debias, 0].entropy - cell.entropy
+        for (model, prompt, added), cell in grades.items()
+        if prompt == simple and not added
+    ]
+
+
+def _changed(store: Store, prompt: str) -> float | None:
+    """Share of comparisons of the recorded demo whose verdict changes with the order."""
+    study = demo_studies.PAIRS_STUDY
+
+    def compute() -> float | None:
+        frame = store.frame(study)
+        same = consistency(frame[frame["prompt"] == prompt]).value
+        return None if same is None else 1 - same
+
+    return store.memoised(study, ("changed by prompt", prompt), compute)
+
+
+def _ties(small: RecordedRates, larger: RecordedRates) -> PaperClaim:
+    return PaperClaim(
+        "VisIT-Bench (2023), appendix",
+        "How much does a win rate without ties hide?",
+        "A model wins if both orders name it; all else is a tie. The win rate against the "
+        "reference leaves ties out.",
+        f"By this rule {LARGER_JUDGE} decides {share(larger.decided, 0)} of its recorded "
+        f"comparisons, {SMALL_JUDGE} {share(small.decided, 0)}.",
+        "The rate describes the decided comparisons only. The paper's Elo equation (1) also "
+        "prints a sign the wrong way round; its code is right.",
+        "Open as a study",
+        "example",
+        "visit-bench-probe",
+    )
+
+
+def _sample_size(larger: RecordedRates) -> PaperClaim:
+    whole, decided = (
+        number(100 * _half_width(size), 1)
+        for size in (VISIT_COMPARISONS, VISIT_COMPARISONS * larger.decided)
+    )
+    return PaperClaim(
+        "VisIT-Bench (2023), appendix",
+        "Are 700 comparisons enough for a new model?",
+        f"{VISIT_COMPARISONS} comparisons, each in both orders, assess a new model.",
+        f"At a win rate of {share(0.5, 0)} they leave ± {whole} points; if "
+        f"{share(larger.decided, 0)} are decided, as by {LARGER_JUDGE}, ± {decided}.",
+        "This takes comparisons as independent. Several on one question are not, so the "
+        "interval is wider.",
+        "Open as a study",
+        "example",
+        "visit-bench-probe",
+    )
+
+
+def _half_width(comparisons: float) -> float:
+    """Half-width of the Wilson interval of a win rate of one half."""
+    low, high = wilson_bounds(comparisons / 2, comparisons)
+    return float(high - low) / 2
+
+
+def _two_orders(larger: RecordedRates) -> PaperClaim:
+    pairs = _alignment_pairs("dual")
+    better = sum(both.mae < one.mae for one, both in pairs)
+    higher = sum(_value(both) > _value(one) for one, both in pairs)
+    return PaperClaim(
+        "Creation-MMBench (2025), Table 7",
+        "Do two orders agree better with people than one?",
+        f"With both orders the error is lower for {better} of {len(pairs)} judges, and "
+        f"Consistency higher for {higher}.",
+        f"{LARGER_JUDGE}: one call is right in {share(larger.right, 0)}. Both orders agree in "
+        f"{share(larger.decided, 0)}, and are then right in {share(larger.right_when_decided, 0)}.",
+        f"The paper prints no intervals. Those of Consistency overlap for "
+        f"{count_overlaps(pairs)} of {len(pairs)} judges; both orders cost twice the calls.",
+        "Open the recorded study",
+        "open",
+        demo_studies.LARGER_STUDY,
+    )
+
+
+def _seeing_images() -> PaperClaim:
+    unhelpful, cells = count_images_unhelpful()
+    pairs = _alignment_pairs("sees")
+    return PaperClaim(
+        "Creation-MMBench (2025), Table 7",
+        "Must the judge see the images?",
+        "According to its text, a judge that sees the images always agrees better with people.",
+        f"In {unhelpful} of the table's {cells} cells, seeing the images does not help.",
+        f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "
+        f"{count_overlaps(pairs)} of {len(pairs)} cases.",
+        "Open as a study",
+        "example",
+        "creation-mmbench-probe",
+    )
+
+
+AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
+
+
+def _alignment_pairs(by: str) -> list[AlignmentPair]:
+    """Overall rows of Table 7 in pairs: one order and both (`by` "dual"), or with a description
+    and with the images (`by` "sees")."""
+    rows = {
+        (row.judge, row.dual, row.sees): row
+        for row in creation_alignment()
+        if row.model == "overall" and row.sees != "people"
+    }
+    if by == "dual":
+        return [
+            (row, rows[judge, True, sees]) for (judge, dual, sees), row in rows.items() if not dual
+        ]
+    return [
+        (row, rows[judge, dual, "images"])
+        for (judge, dual, sees), row in rows.items()
+        if sees == "description"
+    ]
+
+
+def _value(row: PublishedAlignment) -> float:
+    return row.consistency.value if row.consistency.value is not None else math.nan
+
+
+def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
+    """Number of pairs whose intervals of Consistency have a value in common."""
+    bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
+    return sum(
+        (one[0] or 0.0) <= (two[1] or 0.0) and (two[0] or 0.0) <= (one[1] or 0.0)
+        for one, two in bounds
+    )
+
+
+def claims_html(store: Store) -> Markup:
+    """HTML of the cards: question, the paper's numbers, Evenhand's, doubts, and a button."""
+    cards = paper_claims(store)
+    return wrap(
+        panel_html(
+            "What three papers say, examined",
+            f"{count(len(cards), 'question')}; numbers from the printed tables and from the "
+            "recorded studies of this page",
+            fill('<ul class="eh-plain eh-claims">{}</ul>', join(map(_card_html, cards))),
+        )
+    )
+
+
+def _card_html(card: PaperClaim) -> Markup:
+    sent = {"do": card.action, "study": card.study, "tab": "results"}
+    opens = {
+        "data-select": json.dumps(sent),
+        "aria-label": f"{card.opens}: {card.question}",
+    }
+    return fill(
+        '<li><p class="eh-small eh-mute">{}</p><h3>{}</h3><dl><dt>The paper</dt><dd>{}</dd>'
+        "<dt>Our numbers</dt><dd>{}</dd><dt>Doubtful</dt><dd>{}</dd></dl>{}</li>",
+        card.paper,
+        card.question,
+        card.printed,
+        card.ours,
+        card.doubt,
+        link_button(card.opens, opens),
+    )

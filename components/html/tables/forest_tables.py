@@ -1,0 +1,255 @@
+"""Tables with a plot in each row: prompts of the demo, flips by judge, the leaderboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.html.format import (
+    DASH,
+    NARROW_SPACE,
+    approximate_count,
+    count,
+    interval,
+    is_known,
+    number,
+    share,
+)
+from components.html.markup import Markup, attributes, fill, inline_markup, join, link
+from components.html.palette import PALETTE_SIZE, contestant_dash
+from components.html.pieces import (
+    Action,
+    LegendMark,
+    button_html,
+    no_difference_badge,
+    panel_html,
+    wrap,
+)
+from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.tables.forest_cells import (
+    RATING_STEPS,
+    Axis,
+    axis_html,
+    fit_axis,
+    forest_html,
+    value_html,
+)
+from components.html.tables.table import Cells, Table, TableCell
+from studies.domain import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class FirstVisitRow:
+    """One row of the demo table: the embedded judge with one prompt and one assignment of
+    labels."""
+
+    prompt: str
+    labels: str
+    consistency: Estimate
+    meaning: str
+    select: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlipRow:
+    """Flips of one judge, split into those toward the first and those toward the second
+    position."""
+
+    judge: str
+    first: int
+    second: int
+    finding: str
+    select: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderRow:
+    """One model of a leaderboard; `colour` is its index in the palette, from 0."""
+
+    name: str
+    rank: tuple[int, int]
+    rating: Estimate
+    win_rate: Estimate | None = None
+    above_next: Estimate | None = None
+    battles: int | None = None
+    people: float | None = None
+    colour: int = 0
+    select: Any = None
+    battles_needed: int | None = None
+    """Estimated further battles until the gap to the next model is significant; 0 if it already
+    is."""
+
+
+def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
+    """HTML table of the embedded judge's consistency on the built-in pairs, by prompt."""
+    axis = Axis(chance=0.5)
+    head = fill(
+        '<div class="eh-fv h"><span>Prompt, labels</span>{}'
+        '<span class="eh-num">Consistency</span><span>What that means</span>'
+        '<span class="op"></span></div>',
+        axis_html(axis),
+    )
+    body = head + join(_first_visit_row(row, axis) for row in rows)
+    keys: list[tuple[LegendMark, str]] = [
+        ("dot", "consistency"),
+        ("chance", f"chance 50{NARROW_SPACE}%"),
+    ]
+    subtitle = (
+        f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
+        "prompt"
+    )
+    return panel_html("Evenhand's built-in judge on the probe set", subtitle, body, keys=keys)
+
+
+def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
+    value = value_html(share(row.consistency.value, 0), interval(row.consistency, 0, scale=100))
+    opens = button_html(Action("Open", row.select), small=True) if row.select is not None else ""
+    return fill(
+        '<div class="eh-fv"><span class="nm"><span class="eh-mono">{}</span>'
+        '<span class="eh-small eh-mute">{}</span></span>'
+        '<div class="plot">{}</div>'
+        '<span class="eh-num eh-nw val">{}</span>'
+        '<span class="eh-small tx">{}</span>'
+        '<span class="op">{}</span></div>',
+        row.prompt,
+        row.labels,
+        forest_html(row.consistency, axis),
+        value,
+        inline_markup(row.meaning),
+        opens,
+    )
+
+
+def flips_table(rows: Sequence[FlipRow]) -> Markup:
+    """HTML table of flips toward the first and toward the second position: bars from a common zero
+    line, and the finding in words."""
+    most = max((max(row.first, row.second) for row in rows), default=1) or 1
+    head = Markup(
+        '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
+        "<span>Finding</span><span></span></div>"
+    )
+    return wrap(head, *(_flip_row(row, most) for row in rows))
+
+
+def _flip_row(row: FlipRow, most: int) -> Markup:
+    left, right = (f"{38 * value / most:.2f}%" for value in (row.first, row.second))
+    bars = fill(
+        '<i class="l" style="width:{}"></i><i class="r" style="width:{}"></i>'
+        '<i class="z"></i><span style="right:calc(50% + {})">{}</span>'
+        '<span style="left:calc(50% + {})">{}</span>',
+        left,
+        right,
+        left,
+        count(row.first),
+        right,
+        count(row.second),
+    )
+    total = row.first + row.second
+    select = row.select if row.select is not None else {"judge": row.judge, "flipped": True}
+    opens = button_html(Action(f"Open {count(total)}", select)) if total else ""
+    return fill(
+        '<div class="eh-flip"><div class="nm">{}</div>'
+        '<div class="bx"><div class="eh-div">{}</div></div>'
+        '<div class="tx"><p>{}</p></div>'
+        '<div class="op">{}</div></div>',
+        row.judge,
+        bars,
+        inline_markup(row.finding),
+        opens,
+    )
+
+
+def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
+    """HTML of the leaderboard: rank ranges, ratings with intervals, a forest plot in each row, and
+    a badge where the difference to the next model is not significant."""
+    axis = fit_rating_axis(rows)
+    columns: Cells = [
+        TableCell("Rank"),
+        "Model",
+        TableCell("Rating"),
+        TableCell(axis_html(axis), "wide"),
+        TableCell("Win rate"),
+        TableCell("Above the next by"),
+        TableCell("Battles"),
+    ]
+    data = {"data-table": json.dumps(_leaderboard_csv(rows))}
+    lines = [_leader_row(row, axis) for row in rows]
+    return Table(columns, lines, "eh-tbl folds", data=data).wrapped()
+
+
+def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
+    """The numbers of the leaderboard as a table for CSV download."""
+    names = ["rank_low", "rank_high", "contestant", "measure"]
+    entries: list[tuple[list[CsvCell], Estimate | None]] = []
+    for row in rows:
+        keys: list[CsvCell] = [*row.rank, row.name]
+        people = None if row.people is None else Estimate(row.people, unit="Elo")
+        measures = (
+            ("rating", row.rating),
+            ("people's rating", people),
+            ("win rate", row.win_rate),
+            ("above the next", row.above_next),
+        )
+        entries += [([*keys, measure], estimate) for measure, estimate in measures]
+    return estimates_table(names, entries)
+
+
+def fit_rating_axis(rows: Sequence[LeaderRow]) -> Axis:
+    """An axis over all ratings and their intervals, with ticks every 50, 100 or 200 points."""
+    people = [row.people for row in rows if row.people is not None and is_known(row.people)]
+    ratings = [row.rating for row in rows]
+    holds = people if any(is_known(one.value) for one in ratings) else (900.0, 1100.0)
+    return fit_axis(ratings, RATING_STEPS, number, holds=holds, pad=0.04)
+
+
+def _leader_row(row: LeaderRow, axis: Axis) -> list[TableCell | str]:
+    low, high = row.rank
+    rank = count(low) if low == high else f"{count(low)}\u2013{count(high)}"
+    return [
+        fill("<b>{}</b>", rank),
+        contestant_swatch(row.colour) + link(row.name, row.select),
+        value_html(number(row.rating.value), interval(row.rating, 0)),
+        TableCell(forest_html(row.rating, axis, people=row.people), ""),
+        _rate_html(row.win_rate),
+        _gap_html(row),
+        count(row.battles),
+    ]
+
+
+def contestant_swatch(index: int) -> Markup:
+    """HTML sample of the line that a model has in the Elo chart."""
+    colour = f"c{index + 1}" if index < PALETTE_SIZE else "c0"
+    dash = " dash" if contestant_dash(index) == "dash" else ""
+    return fill('<i class="eh-sw {}{}"></i>', colour, dash)
+
+
+def _rate_html(estimate: Estimate | None) -> Markup:
+    if estimate is None or estimate.value is None:
+        return fill('<span class="eh-mute">{}</span>', DASH)
+    return value_html(share(estimate.value), interval(estimate, 1, scale=100))
+
+
+def _gap_html(row: LeaderRow) -> Markup:
+    estimate = row.above_next
+    if estimate is None or estimate.value is None:
+        return fill('<span class="eh-mute">{}</span>', DASH)
+    if estimate.low is not None and estimate.high is None:
+        tip = attributes(
+            {"data-tip": f"≥ {number(estimate.low)}\n{estimate.note}", "tabindex": "0"}
+        )
+        return fill("<b{}>≥ {}</b>", tip, number(estimate.low))
+    made = value_html(number(estimate.value), interval(estimate, 0))
+    tied = estimate.low is not None and estimate.high is not None
+    tied = tied and (estimate.low or 0.0) <= 0 <= (estimate.high or 0.0)
+    if not tied:
+        return made
+    needed = (
+        f"≈ {approximate_count(row.battles_needed)} more battles"
+        if row.battles_needed
+        else "too small a gap to become significant with a realistic number of battles"
+    )
+    return fill(
+        '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed
+    )

@@ -1,0 +1,94 @@
+"""Tables with points and intervals on a common axis, such as pairs of estimates and differences.
+
+They are HTML, so that text stays readable and a row can fold on a phone. Names and other texts from
+data are escaped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from components.html.format import is_known
+from components.html.markup import EMPTY, Markup, fill, join
+from components.html.panel import Axis, axis_html
+from components.html.tables.table import Table, TableCell, TableRow
+from studies.domain import Estimate
+
+
+def range_table(
+    heads: Sequence[TableCell],
+    rows: Iterable[TableRow],
+    kind: str,
+    label: str,
+    axis: Axis | None = None,
+) -> Markup:
+    """HTML table with a plot in each row. On a phone the plot is below the row's name and number.
+
+    `axis` is drawn a second time below the rows for phones, where the table has no head.
+    """
+    below = EMPTY
+    if axis is not None:
+        repeated = fill('<td class="trk">{}</td>', axis_html(axis))
+        below = fill('<tr class="axis folded" aria-hidden="true">{}</tr>', repeated)
+    return Table(heads, rows, f"eh-tbl eh-lines {kind}", label, below=below).wrapped()
+
+
+def axis_cell(axis: Axis) -> TableCell:
+    return TableCell(axis_html(axis), "trk")
+
+
+# ------------------------------------------------------------------------------ marks
+
+
+def track_html(axis: Axis, *marks: str, zero: float | None = None) -> Markup:
+    """HTML of one row's plot: gridlines, the line at chance (or at `zero`), then the marks."""
+    lines = join(fill('<i class="g" style="left:{}"></i>', axis.place(tick)) for tick in axis.ticks)
+    at = axis.chance if zero is None else zero
+    chance = "" if at is None else fill('<i class="c" style="left:{}"></i>', axis.place(at))
+    return fill('<div class="eh-forest eh-track">{}{}{}</div>', lines, chance, join(marks))
+
+
+def bar_mark(kind: str, axis: Axis, low: float | None, high: float | None) -> Markup:
+    """HTML of a horizontal line from one value to another; empty if either value is unknown."""
+    if low is None or high is None or not (is_known(low) and is_known(high)):
+        return EMPTY
+    left, right = sorted(float(axis.place(end)[:-1]) for end in (low, high))
+    return fill('<i class="{}" style="left:{:.2f}%;width:{:.2f}%"></i>', kind, left, right - left)
+
+
+def point_mark(kind: str, axis: Axis, value: float | None) -> Markup:
+    """HTML of a point; its CSS class `kind` is s (hollow), p (solid), q (diamond: people) or o
+    (tick: others)."""
+    if value is None or not is_known(value):
+        return EMPTY
+    return fill('<i class="{}" style="left:{}"></i>', kind, axis.place(value))
+
+
+def dumbbell_track(axis: Axis, one: Estimate, both: Estimate) -> Markup:
+    """HTML of two estimates on one axis: `one` hollow, `both` solid with its interval as a thin
+    line."""
+    marks = [
+        bar_mark("v", axis, both.low, both.high),
+        bar_mark("l", axis, one.value, both.value),
+        point_mark("s", axis, one.value),
+        point_mark("p", axis, both.value),
+    ]
+    return track_html(axis, *marks)
+
+
+def people_track(axis: Axis, people: Estimate) -> Markup:
+    """HTML of the estimate from people: a hollow diamond with its interval."""
+    return track_html(
+        axis, bar_mark("v", axis, people.low, people.high), point_mark("q", axis, people.value)
+    )
+
+
+def difference_track(axis: Axis, raw: Estimate, adjusted: Estimate) -> Markup:
+    """HTML of a difference: its unadjusted interval (thick), and the interval adjusted for the
+    whole family of comparisons (thin, with caps). A dashed line marks no difference."""
+    marks = [
+        bar_mark("thin", axis, adjusted.low, adjusted.high),
+        bar_mark("thick", axis, raw.low, raw.high),
+        point_mark("p", axis, raw.value),
+    ]
+    return track_html(axis, *marks, zero=0)

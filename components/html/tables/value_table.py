@@ -1,0 +1,189 @@
+"""Tables of estimates: value, interval, hover card, and a click that opens the judgements behind
+it.
+
+On a phone the first cell of a row becomes a title, and each other cell a line with column head and
+value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number
+from components.html.markup import Markup, attributes, escape, fill, link
+from components.html.panel import Axis, axis_html, forest_html
+from components.html.tables.table import Table, TableCell, name_of_row
+from studies.domain import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHead:
+    """A column head; a `numeric` column is right-aligned, a column with an `axis` contains a forest
+    plot."""
+
+    text: str
+    numeric: bool = True
+    axis: Axis | None = None
+    tip: str = ""
+    html: str = ""
+    """Finished HTML in place of the text; the column takes the remaining width."""
+
+    @property
+    def is_wide(self) -> bool:
+        return self.axis is not None or bool(self.html)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberStyle:
+    """The format of an estimate: decimals, factor, sign, and the unit for its hover card."""
+
+    decimals: int = 1
+    times: float = 1
+    unit: str = ""
+    signed: bool = False
+
+    def text(self, value: float | None) -> str:
+        if value is None or not is_known(value):
+            return DASH
+        return number(self.times * value, self.decimals, signed=self.signed)
+
+    def bounds(self, estimate: Estimate) -> str:
+        return interval(estimate, self.decimals, scale=self.times)
+
+
+PERCENT: Final = NumberStyle(1, 100, "\u202f%")
+ROUND_PERCENT: Final = NumberStyle(0, 100, "\u202f%")
+SCORE: Final = NumberStyle(2)
+POINTS: Final = NumberStyle(1, signed=True)
+ELO: Final = NumberStyle(0)
+
+
+def value_table(
+    heads: Sequence[ColumnHead], rows: Sequence[Sequence[str]], *, label: str = ""
+) -> Markup:
+    """HTML table of finished cells; the first cell of each row is its name."""
+    columns = [
+        TableCell(
+            axis_html(head.axis) if head.axis else head.html or head.text,
+            "wide" if head.is_wide else "num" if head.numeric else "",
+            head.tip,
+        )
+        for head in heads
+    ]
+    kinds = ["plot" if head.is_wide else "num" if head.numeric else "" for head in heads]
+    lines = [
+        [
+            name_of_row(first),
+            *(
+                TableCell(cell, kind, head=head.text)
+                for head, kind, cell in zip(heads[1:], kinds[1:], cells, strict=True)
+            ),
+        ]
+        for first, *cells in rows
+    ]
+    return Table(columns, lines, "eh-tbl dense eh-grid", label, "eh-grid-box").wrapped()
+
+
+def name_cell(text: str, select: Mapping[str, Any] | None = None, note: str = "") -> Markup:
+    """HTML of a row's first cell: its name and a note."""
+    below = fill('<small class="eh-mute">{}</small>', note) if note else ""
+    if select is None:
+        return fill("<span>{}</span>{}", text, below)
+    return link(text, select) + below
+
+
+def value_cell(
+    estimate: Estimate | None,
+    style: NumberStyle,
+    *,
+    who: str = "",
+    select: Mapping[str, Any] | None = None,
+    n: bool = False,
+    note: str = "",
+    key: str = "",
+) -> Markup:
+    """HTML of an estimate with its interval; if unknown, a dash with the reason in its hover card.
+
+    `key` is the path of the number in the output of `python -m metrics --json`.
+    """
+    if estimate is None or not is_known(estimate.value):
+        why = estimate.note if estimate and estimate.note else "not measured"
+        lines = [f"{DASH} {why}", who] if who else [f"{DASH} {why}"]
+        return fill(
+            '<span class="eh-mute"{}>{}</span>', attributes({"data-tip": chr(10).join(lines)}), DASH
+        )
+    bounds = style.bounds(estimate)
+    ci = fill(' <span class="eh-ci">{}</span>', bounds) if bounds else ""
+    sized = fill(' <span class="eh-ci">n {}</span>', count(estimate.n)) if n else ""
+    inside = fill("<b>{}</b>{}{}", style.text(estimate.value), ci, sized)
+    card = estimate_card(estimate, style, who, note=note, opens=select is not None, key=key)
+    return hover_html(inside, card, select, key)
+
+
+def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
+    """Finished HTML with a hover card; with `select`, as a button that opens the matching
+    judgements."""
+    if select is None:
+        made = attributes({"data-tip": tip or None, "data-key": key or None})
+        return fill("<span{}>{}</span>", made, inside)
+    made = attributes(
+        {
+            "type": "button",
+            "class": "eh-val",
+            "data-select": json.dumps(select),
+            "data-tip": tip or None,
+            "data-key": key or None,
+            "aria-label": tip.replace("\n", ". ") or None,
+        }
+    )
+    return fill("<button{}>{}</button>", made, inside)
+
+
+def estimate_card(
+    estimate: Estimate,
+    style: NumberStyle,
+    who: str = "",
+    *,
+    note: str = "",
+    opens: bool = True,
+    key: str = "",
+) -> str:
+    """Text of a hover card: value and interval; name; items and n; note; JSON key; what a click
+    does."""
+    first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
+    where = f"n {count(estimate.n)}" if estimate.n else ""
+    if estimate.items:
+        where = ", ".join(part for part in (count(estimate.items, "item"), where) if part)
+    path = f"JSON: {key}" if key else ""
+    lines = [first, who, where, note or estimate.note, path, CLICK_HINT if opens else ""]
+    return "\n".join(line for line in lines if line)
+
+
+def count_cell(n: int, tip: str = "", select: Mapping[str, Any] | None = None) -> Markup:
+    """HTML of a count; zero is grey."""
+    if not n:
+        return Markup('<span class="eh-mute">0</span>')
+    return hover_html(count(n), tip, select) if tip or select is not None else escape(count(n))
+
+
+def forest_cell(
+    estimate: Estimate,
+    axis: Axis,
+    style: NumberStyle,
+    who: str,
+    select: Mapping[str, Any] | None = None,
+    *,
+    bounds: tuple[float, float] | None = None,
+) -> Markup:
+    """HTML of an estimate with its interval as a clickable plot; `bounds`, the possible range, is
+    drawn behind it."""
+    drawn = forest_html(estimate, axis)
+    if bounds is not None:
+        left, right = axis.place(bounds[0]), axis.place(bounds[1])
+        width = float(right[:-1]) - float(left[:-1])
+        span = fill('<i class="m" style="left:{};width:{:.2f}%"></i>', left, width)
+        drawn = drawn.replace(">", Markup(">") + span, 1)
+    return hover_html(drawn, estimate_card(estimate, style, who, opens=select is not None), select)

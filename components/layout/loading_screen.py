@@ -1,0 +1,82 @@
+"""The loading screen: logo, purpose and empty cards until Gradio's script has built the page.
+
+Gradio sends an empty page, and its script takes seconds to fill it on a slow machine. The loading
+screen is part of the HTML that the server sends, so that it is drawn at once. Its CSS hides it as
+soon as Gradio has drawn a control.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import parse_qs
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from components.html.markup import ASSETS, EMPTY, Markup, fill, program_file
+from components.html.pieces import logo_html
+
+TITLE: Final = "Is your LLM judge even-handed?"
+LEAD: Final = (
+    "Evenhand asks a judge the same question twice, changing only the order of the answers, and "
+    "shows how often and which way its verdict changes."
+)
+OTHER_TABS: Final = ("study", "run", "results", "inspect", "vote")
+LOADING: Final = "Loading the page…"
+_BODY: Final = b"<gradio-app"
+
+
+class LoadingScreen:
+    """Middleware that puts the loading screen before Gradio's element in the page at "/"."""
+
+    def __init__(self, app: ASGIApp, *, home: bool = True) -> None:
+        """Create the middleware; `home`: whether the page has a Home tab."""
+        self._app, self._home = app, home
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        screen = str(loading_html(query, home=self._home)).encode()
+        start: Message | None = None
+        parts: list[bytes] = []
+
+        async def insert(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            parts.append(message.get("body", b""))
+            if start is None or message.get("more_body"):
+                return
+            body = b"".join(parts)
+            if start["status"] == 200:
+                body = body.replace(_BODY, screen + _BODY, 1)
+            headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
+            length = (b"content-length", str(len(body)).encode())
+            await send({**start, "headers": [*headers, length]})
+            await send({"type": "http.response.body", "body": body})
+
+        await self._app(scope, receive, insert)
+
+
+def loading_html(query: dict[str, list[str]], *, home: bool = True) -> Markup:
+    """The loading screen of an address with these query parameters."""
+    theme, tab = (query.get(name, [""])[0] for name in ("__theme", "tab"))
+    on_home = home and tab in ("", "home") and "study" not in query
+    # Gradio shows the first tab until the page has opened the tab of the address.
+    waits = home and (tab in OTHER_TABS or "study" in query)
+    names = [theme] if theme in ("light", "dark") else []
+    names += ["other-tab"] if waits else []
+    return fill(
+        '{}<div id="eh-loading" class="{}" role="status"><div class="top">'
+        '{}</div><div class="all">{}<p class="state">{}</p>'
+        '<div class="{}">{}</div></div></div>',
+        program_file(ASSETS / "loading.html"),
+        " ".join(names),
+        logo_html(),
+        fill('<div class="words"><h1>{}</h1><p>{}</p></div>', TITLE, LEAD) if on_home else EMPTY,
+        LOADING,
+        "cards" if on_home else "",
+        Markup('<div class="card"></div>') * 3,
+    )

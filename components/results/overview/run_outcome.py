@@ -1,0 +1,139 @@
+"""The end of a run on the Run tab: the direction of the flips, and links to what can be done
+next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count, number
+from components.html.markup import EMPTY, Markup, attributes, fill, join
+from components.html.pieces import panel_html, wrap
+from components.results.bias.computed import Bias, load_bias
+from components.results.bias.pair_tests import format_p
+from components.results.bias.sentences import FlipLean, flip_leans
+from components.results.overview.panels import swap_chart
+from components.results.overview.tab import has_known_winners
+from components.results.remedies import tab as remedies_tab
+from studies.store.store import Store
+
+WIDE: Final = 0.05
+"""Half-width of the interval from which more questions are proposed."""
+
+
+class NextStep(NamedTuple):
+    """A row of the panel "Next": title, text, words of the button, and its attributes."""
+
+    title: str
+    text: str
+    words: str
+    opens: Mapping[str, object]
+
+
+def run_outcome_html(store: Store, name: str) -> Markup:
+    """HTML of both panels for a study whose calls have all been made."""
+    filtered_study = FilteredStudy(store, name)
+    bias = load_bias(filtered_study)
+    if not bias.calls:
+        return EMPTY
+    parts = join([_flips_html(bias), _next_html(next_steps(filtered_study, bias))])
+    return wrap(fill('<div class="eh-outcome">{}</div>', parts))
+
+
+def _compared(bias: Bias) -> list[FlipLean]:
+    """The rows of judges and prompts with pairs judged in both orders; none among N options."""
+    return [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
+
+
+def _half_width(bias: Bias) -> float | None:
+    """Half-width of the interval of the share of comparisons that change when swapped."""
+    same = bias.whole("consistency")
+    return None if same.low is None or same.high is None else (same.high - same.low) / 2
+
+
+def _flips_html(bias: Bias) -> Markup:
+    rows = _compared(bias)
+    if not rows:
+        return EMPTY
+    flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
+    subtitle = f"{count(flips)} of {count(pairs, 'comparison')} changed when swapped"
+    told = fill('<p class="eh-small">{}</p>', f"{_direction(rows)}{_precision(bias)}")
+    return panel_html("Which way it flips", subtitle, swap_chart(bias, legend_only=True) + told)
+
+
+def _direction(rows: list[FlipLean]) -> str:
+    if len(rows) > 1:
+        leaning = sum(row.is_significant for row in rows)
+        return (
+            f"{count(leaning)} of {count(len(rows), 'row')} significantly "
+            f"{'prefers' if leaning == 1 else 'prefer'} a position. "
+        )
+    p = format_p(rows[0].p)
+    return f"Sign test by questions: p {p if p.startswith('<') else f'= {p}'}. "
+
+
+def _precision(bias: Bias) -> str:
+    half = _half_width(bias)
+    return "" if half is None else f"The share is known to ± {number(100 * half, 1)} points."
+
+
+def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
+    """Steps that the stored verdicts allow, the closest look first."""
+    flips = sum(row.flips for row in _compared(bias))
+    steps = []
+    if flips:
+        steps.append(
+            NextStep(
+                "See which answers flipped",
+                f"{count(flips, 'comparison')}, both replies side by side",
+                f"Open {count(flips)}",
+                {"data-select": json.dumps({"flipped": True})},
+            )
+        )
+    if has_known_winners(filtered_study):
+        steps.append(
+            NextStep(
+                "Compare remedies",
+                "ways of asking that are right more often; the stored replies need no new call",
+                "Remedies",
+                {"data-view": remedies_tab.NAME},
+            )
+        )
+    else:
+        steps.append(
+            NextStep(
+                "Ask people",
+                "their votes on some pairs show how often the judge is right",
+                "Vote",
+                {"data-tab": "vote"},
+            )
+        )
+    half = _half_width(bias)
+    if half is not None and half > WIDE:
+        steps.append(
+            NextStep(
+                "Ask more questions",
+                f"± {number(100 * half)} points are wide; Study shows what more would give",
+                "Study",
+                {"data-tab": "study"},
+            )
+        )
+    report = "report, tables for a paper, data, link without keys"
+    return [*steps, NextStep("Share", report, "Report", {"data-click": "#eh-share"})]
+
+
+def _next_html(steps: list[NextStep]) -> Markup:
+    rows = join(
+        fill(
+            '<div class="eh-todo"><div><b>{}</b><div class="d">{}</div></div>'
+            "<button{}>{}</button></div>",
+            step.title,
+            step.text,
+            attributes({"type": "button", "class": "eh-btn", **step.opens}),
+            step.words,
+        )
+        for step in steps
+    )
+    return panel_html("Next", "", rows)

@@ -1,0 +1,71 @@
+"""List of wrong pass/fail verdicts, so that their questions can be read without opening Inspect."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas as pd
+
+from components.filtering.filtered_study import FilteredStudy
+from components.html.format import count
+from components.html.markup import Markup, fill, join
+from components.html.panel import Action, button_html, wrap
+from components.results.pass_fail.computed import load_pass_fail
+from metrics.labels.labelled_rows import checked_rows
+from studies.frames.point_columns import EXPECTED_COLUMN
+
+KINDS: Final = (("pass_bad", "false pass", True), ("fail_good", "false fail", False))
+"""Cells of the confusion table with wrong verdicts: field, noun of one verdict, whether passed."""
+MAX_ROWS: Final = 5
+MAX_QUESTION: Final = 160
+
+
+def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
+    """HTML lists of false passes and false fails of the combination shown; None if there are none,
+    or if the data have no questions."""
+    cell = load_pass_fail(filtered).cell
+    if cell is None:
+        return None
+    frame = filtered.machines
+    rows = frame[(frame["judge"] == cell[0]) & (frame["prompt"] == cell[1]) & ~frame["noise"]]
+    found = {kind: rows[checked_rows(rows, kind)] for kind, *_ in KINDS}
+    top = {kind: _surest_first(found[kind], passed) for kind, _, passed in KINDS}
+    items = {str(item) for one in top.values() for item in one["item"]}
+    questions = filtered.store.questions(filtered.name, items) if items else {}
+    if not any(text.strip() for text in questions.values()):
+        return None
+    select: dict[str, Any] = {"judge": cell[0], "prompt": cell[1]}
+    parts = [
+        _list_html(top[kind], noun, found[kind]["item"].nunique(), questions,
+                   {**select, "checked": kind})
+        for kind, noun, _ in KINDS
+        if len(top[kind])
+    ]  # fmt: skip
+    return wrap(join(parts))
+
+
+def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
+    """One row per item, those first in which the judge gave its verdict the highest probability."""
+    if EXPECTED_COLUMN in rows:
+        rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
+    return rows.drop_duplicates("item").head(MAX_ROWS)
+
+
+def _list_html(
+    rows: pd.DataFrame, noun: str, total: int, questions: dict[str, str], select: dict[str, Any]
+) -> Markup:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    title = f"{count(total)} {noun if total == 1 else plural}"
+    lines = join(
+        fill(
+            '<div class="eh-dl items"><span class="q" dir="auto">{}</span>'
+            '<span class="eh-small eh-mute">{}</span>{}</div>',
+            " ".join((questions.get(str(item)) or str(item)).split())[:MAX_QUESTION],
+            str(category or ""),
+            button_html(Action("Open", {**select, "item": str(item)}), small=True),
+        )
+        for item, category in zip(rows["item"], rows["category"], strict=True)
+    )
+    every = button_html(Action(f"Open all {count(total)}", select), small=True)
+    more = every if total > len(rows) else ""
+    return fill('<h3>{}</h3><div class="eh-dl-box">{}</div>{}', title, lines, more)

@@ -1,0 +1,38 @@
+"""The results of an active run so far, on the Run tab: one line without a finding."""
+
+from __future__ import annotations
+
+from components.html.format import count, interval, share
+from components.html.markup import EMPTY, Markup, fill
+from components.html.panel import panel_html
+from components.run.live_figures import LiveFigures
+from components.run.run_facts import RunFacts
+
+
+def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
+    """HTML panel with the share of verdicts changed so far; empty unless a run is active."""
+    if not facts.running or not facts.done:
+        return EMPTY
+    body = fill(
+        '<div class="eh-todo"><p><b>{}</b> {}</p>'
+        '<button type="button" class="eh-btn" data-tab="results">Open partial results</button>'
+        "</div>",
+        f"Partial: {count(facts.done)} of {count(facts.planned)}.",
+        changed_so_far(picture),
+    )
+    return panel_html(
+        "Results so far", "as Results shows them; no finding is named before the end", body
+    )
+
+
+def changed_so_far(picture: LiveFigures) -> str:
+    """Sentence on the comparisons judged in all their orders and how many of them changed."""
+    changed = picture.changed
+    if changed.value is None:
+        return "No comparison has a verdict in all its orders yet."
+    return (
+        f"{count(changed.n, 'comparison')} judged in all orders, "
+        f"{count(round(changed.value * changed.n))} of them changed when swapped: "
+        f"{share(changed.value, 0)} {interval(changed, 0, scale=100)}. "
+        "The interval will narrow."
+    )

@@ -1,0 +1,239 @@
+"""Simulated judges with known biases, for teaching and for testing that metrics recover the biases.
+
+A verdict is drawn by these rules; the first rule that applies decides. With probability
+`first_bias`: the first slot, or a slot drawn with `slot_weights`. With probability
+`self_preference`: the answer of the judge's own model family. With probability
+|`length_preference`|: the longest answer (if negative: the shortest). With probability `tie_rate`:
+a tie. Otherwise the truly better answer with probability `accuracy`; if the answers are truly
+equal, one drawn uniformly. With probability `unreadable_rate` the reply names no answer at all.
+
+In formats with five levels a win is "much better" with probability `much_rate`; without that
+setting, if the true preference is "much better". In prompts that grade the options first, the
+verdict contradicts the grades with probability `contradiction_rate`. Formats that score the answers
+are simulated in simulated_scores.py of this folder, judges with graded replies to pairs (setting
+`graded_signal`) in simulated_grading.py.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from judges.judge_errors import PromptError
+from judges.models.interface import JudgeCall, JudgeReply, ReplyToken
+from judges.models.simulation.simulated_grading import (
+    draw_logit,
+    is_graded,
+    is_strong,
+    label_logprobs,
+    true_winner,
+)
+from judges.models.simulation.simulated_scores import (
+    SCORING_FORMATS,
+    draw_point_name,
+    draw_slot,
+    float_setting,
+    point_names,
+    write_grades,
+    write_scores,
+)
+from judges.rendering.messages import PromptInputs
+from studies.domain import BY_DESIGN, Usage
+from studies.frames.arrangement import parse_arrangement
+from studies.frames.truth import best_answers, better_answer
+
+
+class SimulatedModel:
+    """Client of a simulated judge: writes replies in the prompt's format, which are then parsed
+    like those of any judge."""
+
+    ceiling = 64
+
+    def __init__(self, families: Mapping[str, str] | None = None) -> None:
+        self._families = families or {}
+
+    async def complete(self, call: JudgeCall) -> JudgeReply:
+        settings = call.judge.simulation
+        rng = random.Random(f"{settings.get('seed', 0)}\x1f{call.key}")
+        prompt_tokens = sum(len(str(m["content"])) for m in call.messages) // 4
+        usage = Usage(prompt_tokens, 8)
+        if rng.random() < float_setting(settings, "unreadable_rate"):
+            text = "Both answers have their merits, and I would rather not choose."
+            return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+        if call.prompt.rubric and call.parameters.get("logprobs"):
+            return _write_level_probabilities(call, usage, rng)
+        if call.prompt.options and call.parameters.get("logprobs"):
+            return _write_option_probabilities(call, usage, rng)
+        if call.prompt.verdict in SCORING_FORMATS:
+            text = write_scores(call, settings, rng)
+            return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+        if is_graded(settings) and len(call.inputs.shown) == 2:
+            return _write_graded_reply(call, draw_logit(call.inputs, settings, rng), usage)
+        pick = self._pick(call, settings, rng)
+        return _write_reply(call, pick, usage, rng)
+
+    async def close(self) -> None:
+        return None
+
+    def _pick(
+        self, call: JudgeCall, settings: Mapping[str, Any], rng: random.Random
+    ) -> int | Literal["tie"]:
+        inputs, slots = call.inputs, range(len(call.inputs.shown))
+        if (biased := draw_slot(settings, len(slots), rng)) is not None:
+            return biased
+        own = [
+            s for s in slots if call.judge.family and self._family(inputs, s) == call.judge.family
+        ]
+        if len(own) == 1 and rng.random() < float_setting(settings, "self_preference"):
+            return own[0]
+        preference = float_setting(settings, "length_preference")
+        if (
+            rng.random() < abs(preference)
+            and (pick := _pick_by_length(inputs, longer=preference > 0)) is not None
+        ):
+            return pick
+        if rng.random() < float_setting(settings, "tie_rate"):
+            return "tie"
+        return _pick_by_quality(inputs, settings, rng)
+
+    def _family(self, inputs: PromptInputs, slot: int) -> str:
+        return self._families.get(inputs.shown[slot], "")
+
+
+def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
+    """Return the index of the longest (or shortest) answer; None if several have that length."""
+    lengths = [len(text) for text in inputs.answers]
+    wanted = max(lengths) if longer else min(lengths)
+    return lengths.index(wanted) if lengths.count(wanted) == 1 else None
+
+
+def _pick_by_quality(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> int:
+    slots = range(len(inputs.shown))
+    truth = true_winner(inputs, str(settings.get("seed", 0)))
+    names = best_answers(inputs.item.human, inputs.shown) if truth == "tie" else (truth,)
+    right = [inputs.shown.index(name) for name in names if name is not None]
+    if not right:
+        return rng.choice(slots)
+    if rng.random() < float_setting(settings, "accuracy", 1.0):
+        return right[0] if len(right) == 1 else rng.choice(right)
+    return rng.choice([slot for slot in slots if slot not in right])
+
+
+def _write_reply(
+    call: JudgeCall, pick: int | Literal["tie"], usage: Usage, rng: random.Random
+) -> JudgeReply:
+    format, labels = call.prompt.format, call.inputs.labels
+    label = format.ties if pick == "tie" else labels[pick]
+    if call.judge.read == "probabilities":
+        text = f"{format.prefill_for(len(labels)) or ''} {label}"
+        return JudgeReply(
+            text,
+            finish="length",
+            usage=usage,
+            model="simulated",
+            top_logprobs=_draw_logprobs(label or "", labels, rng),
+        )
+    margin = 0 if pick == "tie" else _draw_margin(call, pick, rng)
+    text = verdict_sentence(format.name, label or "", labels, margin)
+    if pick != "tie" and call.prompt.asks_for_grades:
+        text = f"{write_grades(call, pick, rng)}\n{text}"
+    return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+
+
+def _write_option_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
+    """Write a verdict on one answer as its option's name, with the probabilities of all options."""
+    names = list(point_names(call).values())
+    chosen = draw_point_name(call, call.judge.simulation, rng)
+    logprobs = _draw_logprobs(chosen, names, rng)
+    return JudgeReply(
+        chosen, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
+    )
+
+
+def _write_level_probabilities(call: JudgeCall, usage: Usage, rng: random.Random) -> JudgeReply:
+    """Write a rubric, one line for each criterion, with the probabilities of all levels at each
+    level."""
+    names = list(point_names(call).values())
+    tokens = []
+    for place, criterion in enumerate(parse_arrangement(call.inputs.labels).criteria):
+        chosen = draw_point_name(call, call.judge.simulation, rng, place)
+        levels = _draw_logprobs(chosen, names, rng)
+        tokens += [ReplyToken(f"{criterion}:", ()), ReplyToken(f" {chosen}", levels)]
+        tokens.append(ReplyToken("\n", (("\n", 0.0),)))
+    return JudgeReply(
+        "".join(token.text for token in tokens),
+        finish="stop",
+        usage=usage,
+        model="simulated",
+        top_logprobs=tokens[-1].candidates,
+        tokens=tuple(tokens),
+    )
+
+
+def _write_graded_reply(call: JudgeCall, logit: float, usage: Usage) -> JudgeReply:
+    """Write the verdict that the logit implies (positive: first slot), with its probability or
+    margin."""
+    format, labels = call.prompt.format, call.inputs.labels
+    label = labels[0 if logit > 0 else 1]
+    if call.judge.read == "probabilities":
+        text = f"{format.prefill_for(len(labels)) or ''} {label}"
+        logprobs = label_logprobs(logit, labels)
+        return JudgeReply(
+            text, finish="length", usage=usage, model="simulated", top_logprobs=logprobs
+        )
+    margin = 2 if is_strong(logit, call.judge.simulation) else 1
+    text = verdict_sentence(format.name, label, labels, margin)
+    return JudgeReply(text, finish="stop", usage=usage, model="simulated")
+
+
+def _draw_margin(call: JudgeCall, pick: int, rng: random.Random) -> int:
+    """Draw the margin of the picked answer: 1 for better, 2 for much better."""
+    if call.prompt.verdict not in _FIVE_LEVEL_FORMATS:
+        return 1
+    settings, shown = call.judge.simulation, call.inputs.shown
+    if "much_rate" in settings:
+        return 2 if rng.random() < float_setting(settings, "much_rate") else 1
+    won, lost = shown[pick], shown[1 - pick]
+    if better_answer(call.inputs.item.human, won, lost) != won:
+        return 1
+    pair = {won, lost}
+    votes = [p for p in call.inputs.item.human if p.picked == won and pair <= {*(p.shown or ())}]
+    margins = [p.margin for p in votes if p.judge == BY_DESIGN] or [p.margin for p in votes]
+    return 2 if 2 * sum(margins) > 3 * len(margins) else 1
+
+
+def _draw_logprobs(
+    label: str, labels: Sequence[str], rng: random.Random
+) -> tuple[tuple[str, float], ...]:
+    probability = 0.5 + rng.random() / 2
+    others = [name for name in labels if name != label]
+    rest = math.log((1 - probability) / max(1, len(others)))
+    return (*((name, rest) for name in others), (label, math.log(probability)))
+
+
+def verdict_sentence(format: str, label: str, labels: Sequence[str], margin: int = 1) -> str:
+    """Return the text that states a verdict in the given format."""
+    if format in _FIVE_LEVEL_FORMATS:
+        other = next(name for name in sorted(labels) if name != label)
+        level = f"{label}{'>' * margin}{other}" if margin else "A=B"
+        return f"Final Verdict is: [[{level}]]"
+    if format not in _VERDICT_SENTENCES:
+        raise PromptError(
+            f"a simulated judge cannot write the verdict format {format!r}; choose another prompt"
+        )
+    return _VERDICT_SENTENCES[format].format(label)
+
+
+_VERDICT_SENTENCES: Final = {
+    "overall-response": "Overall, Response {} is better.",
+    "final-answer": "Final Answer: {}",
+    "selection-option": "Selection: Option {}\nExplanation: simulated.",
+    "mt-bench": "[[{}]]",
+    "json-winner": '{{"winner": "{}"}}',
+    "label": "{}",
+}
+_FIVE_LEVEL_FORMATS: Final = ("five-level", "arena-hard")
+SIMULATED_FORMATS: Final = (*_FIVE_LEVEL_FORMATS, *_VERDICT_SENTENCES, *SCORING_FORMATS)
+"""The verdict formats that a simulated judge can write."""

@@ -1,0 +1,63 @@
+"""Graded replies of simulated judges to pairs, with known signal, position effect and noise.
+
+The judge's logit for the answer shown first is `graded_signal` (positive if that answer is truly
+better, negative if the other one is) + `graded_first` + noise with the standard deviation
+`graded_noise`. If the verdict is read from probabilities, the first label gets the probability 1/(1
++ exp(−logit)). In five-level formats a verdict is "much better" if |logit| ≥ `graded_much`. In
+other formats only the sign of the logit decides. The expected agreement of every remedy therefore
+has a closed form.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from judges.models.simulation.simulated_scores import float_setting
+from judges.rendering.messages import PromptInputs
+from studies.frames.truth import TrueWinner, best_answer
+
+DEFAULT_MUCH: Final = 2.0
+MAX_LOGIT: Final = 30.0
+"""Larger logits are cut: their probabilities differ from 0 and 1 by less than a stored float."""
+
+
+def is_graded(settings: Mapping[str, Any]) -> bool:
+    """Whether the settings describe a judge with graded replies."""
+    return "graded_signal" in settings
+
+
+def draw_logit(inputs: PromptInputs, settings: Mapping[str, Any], rng: random.Random) -> float:
+    """Draw the logit for the answer shown first."""
+    truth = true_winner(inputs, str(settings.get("seed", 0)))
+    side = 0.0 if truth == "tie" else 1.0 if truth == inputs.shown[0] else -1.0
+    logit = side * float_setting(settings, "graded_signal") + float_setting(
+        settings, "graded_first"
+    )
+    logit += rng.gauss(0.0, float_setting(settings, "graded_noise", 1.0))
+    return max(-MAX_LOGIT, min(MAX_LOGIT, logit))
+
+
+def is_strong(logit: float, settings: Mapping[str, Any]) -> bool:
+    """Whether a logit is large enough for the five-level verdict "much better"."""
+    return abs(logit) >= float_setting(settings, "graded_much", DEFAULT_MUCH)
+
+
+def label_logprobs(logit: float, labels: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Return the log-probabilities of the two labels, the likelier label last."""
+    pairs = [(labels[0], -math.log1p(math.exp(-logit))), (labels[1], -math.log1p(math.exp(logit)))]
+    return tuple(sorted(pairs, key=lambda pair: pair[1]))
+
+
+def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
+    """Return the truly better answer; for items without a known one, the answer of the strongest
+    model."""
+    truth = best_answer(inputs.item.human, inputs.shown)
+    return _strongest_model(inputs.shown, seed) if truth is None else truth
+
+
+def _strongest_model(shown: Sequence[str], seed: str) -> str:
+    """Return the model with the highest strength; strengths are drawn from the seed."""
+    return max(shown, key=lambda name: random.Random(f"strength\x1f{seed}\x1f{name}").random())

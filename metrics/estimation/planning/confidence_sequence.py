@@ -1,0 +1,50 @@
+"""Confidence sequences: intervals of a share that hold at every moment of a running study.
+
+A usual 95 % interval excludes the true value in 5 % of studies if it is looked at once, and in far
+more studies if it is looked at again and again. A confidence sequence contains the true value at
+all looks together with 95 % probability, so a run may be stopped because of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from scipy.optimize import brentq
+from scipy.special import betaln
+
+from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation.planning.power import E_VALUE_THRESHOLD
+from studies.domain import Estimate
+
+SEQUENCE_METHOD: Final = "confidence sequence (beta-binomial), one vote per item"
+NO_VOTES_NOTE: Final = "no item has a vote yet"
+
+
+def confidence_sequence(wins: float, n: int) -> Estimate:
+    """Estimate the share of wins among n votes, one per item, with bounds that hold at every n.
+
+    The bounds enclose all p with B(w + ½, n − w + ½)/B(½, ½) < 20·pʷ(1 − p)ⁿ⁻ʷ, where w is the
+    number of wins and B the beta function: the e-value against p is below 20 (Krichevsky–Trofimov
+    mixture, Ville's inequality). Votes between 0 and 1 are allowed: `wins` is their sum, and the
+    bounds hold for their mean, as aˣ·b¹⁻ˣ ≤ a·x + b·(1 − x).
+    """
+    if n == 0:
+        return unknown_estimate(NO_VOTES_NOTE, "share")
+    share = wins / n
+    mixture = float(betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5))
+
+    def excess(p: float) -> float:
+        """Log of the ratio of the e-value against p to its threshold; negative inside the
+        bounds."""
+        return mixture - _log_likelihood(p, wins, n) - math.log(E_VALUE_THRESHOLD)
+
+    edge = 1e-12
+    low = float(brentq(excess, edge, share)) if wins > 0 and excess(edge) > 0 else 0.0
+    high = float(brentq(excess, share, 1 - edge)) if wins < n and excess(1 - edge) > 0 else 1.0
+    return Estimate(share, low, high, n, n, "share", 0.95, SEQUENCE_METHOD)
+
+
+def _log_likelihood(p: float, wins: float, n: int) -> float:
+    won = wins * math.log(p) if wins else 0.0
+    return won + ((n - wins) * math.log1p(-p) if wins < n else 0.0)

@@ -1,0 +1,121 @@
+"""Contradictions between a judge's scores and its comparisons of the same answers, and of the
+comparisons with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation import row_selection
+from metrics.estimation.intervals import proportion
+from metrics.labels.point_table import point_table
+from metrics.labels.scores.intransitive_triples import (
+    IntransitiveTriples,
+    intransitive_triples,
+    triples_values,
+)
+from studies.domain import Estimate
+from studies.frames.frame import TIE
+
+NO_BOTH_NOTE: Final = "no pair of answers has both two different scores and a winner"
+_SAME_SCORE: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreContradictions:
+    """Pairs of answers that one judge both scored and compared."""
+
+    share: Estimate
+    """Share of pairs whose lower-scored answer won, among pairs with different scores and a
+    winner."""
+    equal_scores: int
+    """Pairs with a winner but equal scores; they are left out of the share."""
+    ties: int
+    """Pairs without a winner; they are left out of the share."""
+    triples: IntransitiveTriples | None = None
+    """Circular triples among the comparisons; None if no three answers to an item were compared."""
+
+
+def score_contradictions(frame: pd.DataFrame) -> dict[str, ScoreContradictions]:
+    """Compare, for each judge, the mean score of two answers with the verdicts on the pair.
+
+    The winner of a pair is the answer picked more often over all orders, prompts and repeats.
+    Judges without both scores and comparisons of the same answers are left out.
+    """
+    pairs = row_selection.select_picks(row_selection.select_pairs(frame))
+    if not len(pairs) or not (frame["options"] == 1).any():
+        return {}
+    table = point_table(frame)
+    table = table[~table["noise"]].assign(item=_item_names(frame, table))
+    # Prompts may have different scales: their scores are averaged only within a prompt.
+    scores = table.groupby(["judge", "prompt", "item", "who"])["score"].mean().reset_index()
+    verdicts = _pair_verdicts(pairs)
+    both = verdicts.merge(
+        scores.rename(columns={"who": "one", "score": "score_one"}), on=["judge", "item", "one"]
+    ).merge(
+        scores.rename(columns={"who": "other", "score": "score_other"}),
+        on=["judge", "prompt", "item", "other"],
+    )
+    compared = {str(judge): own for judge, own in verdicts.groupby("judge")}
+    return {
+        str(judge): replace(
+            _contradictions(own), triples=intransitive_triples(compared[str(judge)])
+        )
+        for judge, own in both.groupby("judge", sort=True)
+    }
+
+
+def _item_names(frame: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    rows = row_selection.select_rows(frame, (frame["options"] == 1).to_numpy())
+    names: np.ndarray = np.asarray(rows["item"].astype(str))
+    found: np.ndarray = names[table["row"].to_numpy()]
+    return found
+
+
+def _pair_verdicts(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return judge, item, two answers in alphabetical order, and balance: wins of the first minus
+    wins of the second."""
+    first, second = (pairs[name].astype(str).to_numpy() for name in ("first", "second"))
+    pick = pairs["pick"].to_numpy()
+    ahead = np.where(pick == TIE, 0, np.where(pick == 0, 1, -1))
+    in_order = first < second
+    table = pd.DataFrame(
+        {
+            "judge": pairs["judge"].astype(str).to_numpy(),
+            "item": pairs["item"].astype(str).to_numpy(),
+            "one": np.where(in_order, first, second),
+            "other": np.where(in_order, second, first),
+            "balance": np.where(in_order, ahead, -ahead),
+        }
+    )
+    return table.groupby(["judge", "item", "one", "other"])["balance"].sum().reset_index()
+
+
+def _contradictions(both: pd.DataFrame) -> ScoreContradictions:
+    gap = (both["score_one"] - both["score_other"]).to_numpy(np.float64)
+    balance = both["balance"].to_numpy()
+    decided, differ = balance != 0, np.abs(gap) > _SAME_SCORE
+    known = decided & differ
+    wrong = np.sign(gap[known]) != np.sign(balance[known])
+    item = pd.factorize(both["item"])[0][known]
+    note = "" if known.any() else NO_BOTH_NOTE
+    return ScoreContradictions(
+        proportion(wrong, item, note=note), int((decided & ~differ).sum()), int((~decided).sum())
+    )
+
+
+def score_contradictions_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on contradictions, as judge -> share, numbers of pairs left out, and
+    intransitive triples."""
+    return {
+        judge: {
+            "share": one.share,
+            "equal_scores": one.equal_scores,
+            "ties": one.ties,
+            **({"triples": triples_values(one.triples)} if one.triples else {}),
+        }
+        for judge, one in score_contradictions(frame).items()
+    }

@@ -1,0 +1,201 @@
+"""Distribution of a judge's scores by arrangement, and the scores of repeated calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from metrics.estimation.intervals import mean_estimate, proportion, unknown_estimate
+from metrics.labels.option_order import Cell, cells_of
+from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, point_table
+from studies.domain import Estimate
+
+NO_REPEATS_NOTE: Final = "no answer was judged twice in the same arrangement"
+MAX_VALUES: Final = 25
+"""Largest number of different values whose shares are computed; above it, scores are continuous."""
+_SAME_SCORE: Final = 1e-6
+_ARRANGEMENT: Final = ("options", "criteria")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrangementScores:
+    """Scores in one arrangement: their mean, and the share of each value."""
+
+    options: str
+    criteria: str
+    mean: Estimate
+    shares: Mapping[float, Estimate]
+    """Value -> share of verdicts; in a rubric the levels of all criteria together."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.options} · {self.criteria}" if self.criteria else self.options
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedScores:
+    """Expected scores of verdicts with probabilities of the options."""
+
+    mean: Estimate
+    spread: Estimate
+    """Mean over verdicts of the standard deviation of the score under these probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDistribution:
+    """Scores of one judge with one prompt, by arrangement."""
+
+    values: tuple[float, ...]
+    """All values that were given, in ascending order; empty above MAX_VALUES."""
+    arrangements: tuple[ArrangementScores, ...]
+    mean: Estimate
+    effective_values: float
+    """exp(entropy) of the values: how many would give this spread if all were equally frequent."""
+    expected: ExpectedScores | None = None
+    """Scores expected from the probabilities of the options; None where none were read."""
+    expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
+    """Criterion of a rubric -> its expected level, where probabilities of the levels were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointRepeats:
+    """Variation of repeated verdicts on one answer in the same arrangement."""
+
+    deviation: Estimate
+    """Mean standard deviation of the scores of one answer."""
+    several: Estimate
+    """Share of answers with more than one verdict among their repeats."""
+
+
+def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
+    """Return the distribution of scores for each judge and prompt, without noise-floor repeats."""
+    if not (frame["options"] == 1).any():
+        return {}
+    table, chosen = point_table(frame), chosen_options(frame)
+    means = dict(cells_of(table[~table["noise"]]))
+    return {
+        cell: _distribution(own, means[cell]) for cell, own in cells_of(chosen[~chosen["noise"]])
+    }
+
+
+def _distribution(chosen: pd.DataFrame, table: pd.DataFrame) -> ScoreDistribution:
+    values = tuple(float(value) for value in np.unique(chosen["score"].to_numpy(np.float64)))
+    if len(values) > MAX_VALUES:
+        values = ()
+    scores = dict(list(table.groupby([*_ARRANGEMENT], sort=True)))
+    arrangements = tuple(
+        ArrangementScores(
+            str(options),
+            str(criteria),
+            _mean_score(scores[options, criteria]),
+            {value: _share_of(own, value) for value in values},
+        )
+        for (options, criteria), own in chosen.groupby([*_ARRANGEMENT], sort=True)
+    )
+    counts = chosen["score"].value_counts(normalize=True).to_numpy()
+    effective = math.exp(-float((counts * np.log(counts)).sum()))
+    by_criterion = {
+        str(name): _expected_scores(own)
+        for name, own in chosen[chosen["criterion"] != NO_CRITERION].groupby("criterion", sort=True)
+    }
+    return ScoreDistribution(
+        values,
+        arrangements,
+        _mean_score(table),
+        effective,
+        _expected_scores(table),
+        {name: one for name, one in by_criterion.items() if one is not None},
+    )
+
+
+def _expected_scores(table: pd.DataFrame) -> ExpectedScores | None:
+    rows = table[table["expected"].notna() & table["spread"].notna()]
+    if not len(rows):
+        return None
+    item = rows["item"].to_numpy()
+    return ExpectedScores(
+        mean_estimate(rows["expected"].to_numpy(np.float64), item),
+        mean_estimate(rows["spread"].to_numpy(np.float64), item, bounds=(0.0, math.inf)),
+    )
+
+
+def _mean_score(rows: pd.DataFrame) -> Estimate:
+    return mean_estimate(rows["score"].to_numpy(np.float64), rows["item"].to_numpy())
+
+
+def _share_of(rows: pd.DataFrame, value: float) -> Estimate:
+    equal = np.abs(rows["score"].to_numpy(np.float64) - value) < _SAME_SCORE
+    return proportion(equal, rows["item"].to_numpy())
+
+
+def score_distribution_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on distributions, as judge -> prompt -> mean, values and arrangements."""
+    nested: dict[str, Any] = {}
+    for (judge, prompt), found in score_distributions(frame).items():
+        nested.setdefault(judge, {})[prompt] = {
+            "mean": found.mean,
+            "effective_values": found.effective_values,
+            **(
+                {"expected": found.expected.mean, "expected_spread": found.expected.spread}
+                if found.expected
+                else {}
+            ),
+            **({"criteria": _criteria_values(found)} if found.expected_levels else {}),
+            "arrangements": {
+                one.name: {
+                    "mean": one.mean,
+                    "shares": {f"{value:g}": share for value, share in one.shares.items()},
+                }
+                for one in found.arrangements
+            },
+        }
+    return nested
+
+
+def _criteria_values(found: ScoreDistribution) -> dict[str, Any]:
+    return {
+        name: {"expected": one.mean, "expected_spread": one.spread}
+        for name, one in found.expected_levels.items()
+    }
+
+
+def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
+    """Estimate the variation between repeats (noise-floor calls included) for each judge and
+    prompt; those without repeats are left out."""
+    if not (frame["options"] == 1).any():
+        return {}
+    found = {}
+    for cell, own in cells_of(point_table(frame)):
+        groups = own.groupby([*ANSWER, *_ARRANGEMENT])["score"]
+        several = groups.size() > 1
+        if several.any():
+            found[cell] = _repeats(groups.std(ddof=1)[several])
+    return found
+
+
+def _repeats(deviation: pd.Series) -> PointRepeats:
+    items = deviation.index.get_level_values("item").to_numpy()
+    values = deviation.to_numpy(np.float64)
+    if not len(values):
+        none = unknown_estimate(NO_REPEATS_NOTE, "score")
+        return PointRepeats(none, none)
+    return PointRepeats(
+        mean_estimate(values, items, bounds=(0.0, math.inf)),
+        proportion(values > _SAME_SCORE, items),
+    )
+
+
+def point_repeats_section(frame: pd.DataFrame) -> dict[str, Any]:
+    """Build the section on repeats, as judge -> prompt -> estimates."""
+    nested: dict[str, Any] = {}
+    for (judge, prompt), found in point_repeats(frame).items():
+        nested.setdefault(judge, {})[prompt] = {
+            "deviation": found.deviation,
+            "several": found.several,
+        }
+    return nested

@@ -1,0 +1,61 @@
+"""The loading screen is in the HTML that the server sends, and only there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from components.layout.loading_screen import LEAD, TITLE, LoadingScreen, loading_html
+
+PAGE = b"<html><body><gradio-app></gradio-app></body></html>"
+
+
+def answer(path: str, *, status: int = 200, query: bytes = b"", home: bool = True) -> Any:
+    """Status, headers and body of a response that went through the middleware, sent in parts."""
+    sent: list[dict[str, Any]] = []
+
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-type", b"text/html"), (b"content-length", str(len(PAGE)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": PAGE[:20], "more_body": True})
+        await send({"type": "http.response.body", "body": PAGE[20:]})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query, "headers": []}
+    asyncio.run(LoadingScreen(page, home=home)(scope, receive, send))
+    body = b"".join(one.get("body", b"") for one in sent[1:])
+    return sent[0]["status"], dict(sent[0]["headers"]), body.decode()
+
+
+def test_the_page_begins_with_its_purpose_and_has_the_right_length():
+    status, headers, body = answer("/")
+    assert status == 200 and TITLE in body and LEAD in body
+    assert body.index("eh-loading") < body.index("<gradio-app>") and body.endswith("</html>")
+    assert int(headers[b"content-length"]) == len(body.encode())
+
+
+def test_other_tabs_get_no_title_and_other_paths_are_unchanged():
+    for query in (b"tab=results", b"study=x", b"study=x&tab=vote&blind=1"):
+        _, _, body = answer("/", query=query)
+        assert "eh-loading" in body and TITLE not in body
+    assert TITLE not in answer("/", home=False)[2]  # a frozen study has no Home
+    for path, status in (("/config", 200), ("/", 401)):
+        assert answer(path, status=status)[2] == PAGE.decode()
+
+
+def test_home_is_not_shown_before_the_tab_of_the_address():
+    assert "other-tab" in loading_html({"tab": ["results"]}).partition("<div")[2]
+    for query, home in (({}, True), ({"tab": ["nonsense"]}, True), ({"tab": ["results"]}, False)):
+        assert "other-tab" not in loading_html(query, home=home).partition("<div")[2]
+
+
+def test_the_theme_of_the_address_is_taken_and_nothing_else_of_it():
+    assert 'class="dark"' in loading_html({"__theme": ["dark"]})
+    hostile = '"><script>alert(1)</script>'
+    made = loading_html({"__theme": [hostile], "tab": [hostile], "study": [hostile]})
+    assert "<script" not in made and 'class="other-tab"' in made

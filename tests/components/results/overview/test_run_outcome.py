@@ -1,0 +1,48 @@
+"""The end of a run: the direction of the flips, and what can be done next."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+from components.filtering.filtered_study import FilteredStudy
+from components.results.bias.computed import load_bias
+from components.results.bias.sentences import flip_leans
+from components.results.overview.run_outcome import next_steps, run_outcome_html
+from components.results.view_drawing import VIEWS
+from components.study.plan import demo_studies
+from tests.page_words import says
+from tests.voted_studies import six_items
+
+NAME = "two judges"
+
+
+def steps(store, name: str) -> dict[str, dict[str, object]]:
+    shown = FilteredStudy(store, name)
+    return {step.words: dict(step.opens) for step in next_steps(shown, load_bias(shown))}
+
+
+def test_the_flips_are_those_of_position_bias_and_open_in_inspect(judged):
+    rows = flip_leans(load_bias(FilteredStudy(judged, NAME)))
+    flips, pairs = sum(row.flips for row in rows), sum(row.pairs for row in rows)
+    html = run_outcome_html(judged, NAME)
+    assert flips and says(html, "Which way", "flips", f"{flips} of {pairs}")
+    found = steps(judged, NAME)
+    assert json.loads(str(found[f"Open {flips}"]["data-select"])) == {"flipped": True}
+    assert json.loads(unescape(re.findall(r'data-select="([^"]+)"', html)[0])) == {"flipped": True}
+
+
+def test_remedies_are_offered_only_where_the_better_answer_is_known(judged, store):
+    voted = steps(store, six_items("Voted").save(store))
+    assert voted["Remedies"]["data-view"] in VIEWS and "Vote" not in voted
+    known = (FilteredStudy(judged, NAME).machines["truth"] >= 0).any()
+    assert ("Remedies" in steps(judged, NAME)) == known
+    assert ("Vote" in steps(judged, NAME)) != known
+
+
+def test_among_several_options_only_the_next_steps_are_shown(store):
+    demo_studies.open_demo(store)
+    html = run_outcome_html(store, demo_studies.OPTIONS_STUDY)
+    assert not says(html, "Which way") and says(html, "Next")
+    assert steps(store, demo_studies.OPTIONS_STUDY)["Report"] == {"data-click": "#eh-share"}

@@ -1,0 +1,117 @@
+"""Home in a browser: search in the list of studies, the menu of a row, and cards on papers; a view
+that is chosen while a study is being opened."""
+
+from __future__ import annotations
+
+import pytest
+
+from judges.engine.engine import Engine
+from judges.planning.plan import make_plan, save_plan
+from studies.spec.study import parse_study
+from studies.store.store import Store
+from tests.ui.conftest import address
+from tests.waiting import until
+
+pytestmark = pytest.mark.browser
+DEMO = "Probe set, embedded judge"
+TEXT = """
+name: {name}
+data: {{source: probe, count: 6}}
+contestants: [precise, flawed]
+judges: [{{name: leaning, model: simulated, first_bias: 0.5}}]
+prompts: [brief-letters]
+"""
+
+
+@pytest.fixture(scope="module")
+def studies(app) -> list[str]:
+    """Two finished studies with simulated judges in the store of the app."""
+    store = Store(app.store)
+    names = ["Alpha answers", "Beta answers"]
+    for name in names:
+        plan = make_plan(parse_study(TEXT.format(name=name)))
+        save_plan(plan, store)
+        assert Engine().start(plan, store).wait(60)
+    store.close()
+    return names
+
+
+def shown_rows(page) -> list[str]:
+    return page.locator("#eh-home-studies tbody tr:not([hidden]) th").all_inner_texts()
+
+
+def open_menu(page, study: str):
+    row = page.locator("#eh-home-studies tr", has=page.get_by_role("button", name=f"Open {study}"))
+    row.locator("summary").first.click()
+    return page.locator("#eh-home-studies details[open] .list")
+
+
+def test_search_hides_the_other_rows_and_enter_opens_the_first(visit, studies):
+    page = visit()
+    page.wait_for_selector("#eh-home-studies tbody tr")
+    assert set(studies) < set(shown_rows(page))
+    page.keyboard.press("/")
+    page.keyboard.type("beta LEANING")
+    until(lambda: shown_rows(page) == ["Beta answers"])
+    page.keyboard.type("zzz")
+    until(lambda: shown_rows(page) == [])
+    assert page.locator("#eh-find-none").inner_text()
+    for _ in "zzz":
+        page.keyboard.press("Backspace")
+    page.keyboard.press("Enter")
+    until(lambda: "study=Beta" in address(page) and "tab=results" in address(page))
+
+
+def test_a_row_s_menu_renames_duplicates_and_deletes(visit, studies):
+    page = visit()
+    menu = open_menu(page, "Alpha answers")
+    assert menu.locator("button").all_inner_texts() == ["Open", "Rename", "Duplicate", "Delete …"]
+    page.keyboard.press("Escape")
+    until(lambda: page.locator("#eh-home-studies details[open]").count() == 0)
+    open_menu(page, "Alpha answers").get_by_text("Rename").click()
+    field = page.locator("#eh-home-studies [data-field]")
+    field.fill("Not this")
+    field.press("Escape")
+    field.wait_for(state="detached")
+    assert "Alpha answers" in shown_rows(page)
+    open_menu(page, "Alpha answers").get_by_text("Rename").click()
+    field.fill("Gamma answers")
+    field.press("Enter")
+    until(lambda: "Gamma answers" in shown_rows(page))
+    open_menu(page, "Gamma answers").get_by_text("Delete").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.locator("#eh-home-studies [data-cancel]").wait_for(state="detached")
+    open_menu(page, "Gamma answers").get_by_text("Delete").click()
+    page.locator("#eh-home-studies td.op .eh-link").first.click()
+    until(lambda: "Gamma answers" not in shown_rows(page))
+    assert "Beta answers" in shown_rows(page)
+
+
+def test_a_card_on_a_paper_opens_its_study(visit):
+    page = visit()
+    page.locator("#eh-home-claims li").filter(has_text="Table 7").first.locator("button").click()
+    until(lambda: "tab=results" in address(page) and "Qwen" in address(page))
+
+
+@pytest.mark.parametrize("view", ["Ranking", "People"])
+def test_a_view_chosen_while_a_study_opens_stays(visit, studies, view):
+    page = visit(f"tab=results&study={DEMO}")
+    page.wait_for_selector("#eh-over-bias h2")
+    page.locator("#eh-study input").click()
+    page.get_by_role("option", name="Beta answers").click()
+    page.get_by_test_id(f"{view}-radio-label").click()  # before the answer of the server
+    until(lambda: "study=Beta" in address(page) and f"view={view}" in address(page))
+    page.wait_for_timeout(3_000)  # a late answer would reset the switch
+    assert page.get_by_test_id(f"{view}-radio-label").locator("input").is_checked()
+    assert f"view={view}" in address(page)
+    shown = page.locator("#eh-leaders, #eh-agree").filter(visible=True)
+    until(lambda: shown.count() == 1 and shown.first.inner_text().strip())
+
+
+def test_a_view_chosen_before_the_first_study_is_shown_stays(visit):
+    page = visit("tab=results")
+    page.get_by_test_id("Ranking-radio-label").click()
+    page.wait_for_selector("#eh-leaders table")
+    page.wait_for_timeout(2_000)
+    assert "view=Ranking" in address(page)
+    assert page.get_by_test_id("Ranking-radio-label").locator("input").is_checked()
