@@ -12,8 +12,8 @@ from components.html.format import count, number
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.pieces import panel_html, wrap
 from components.results.bias.computed import Bias, load_bias
+from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.bias.pair_tests import format_p
-from components.results.bias.sentences import FlipLean, flip_leans
 from components.results.overview.panels import swap_chart
 from components.results.overview.tab import has_known_winners
 from components.results.remedies import tab as remedies_tab
