@@ -117,9 +117,10 @@ def _unrelated_option() -> PaperClaim:
         "cells.",
         f"A random choice scores {random[2]} with two options, {random[3]} with three and "
         f"{random[5]} with five: adding an option changes the scale.",
-        f"The choice score is lower in {known.choice_falls} of the {known.pairs}, and "
-        f"{known.above_parts} of {known.cells} grades exceed what their entropy and choice allow.",
-        "Open with the option replaced, not added",
+        f"The choice score is lower in {known.choice_falls} of the {known.pairs} cells, and "
+        f"{known.above_parts} of {known.cells} grades exceed what their entropy and choice score "
+        "allow.",
+        "Open a study that replaces an answer by it",
         "example",
         "grade-score-probe-unrelated",
     )
@@ -131,13 +132,13 @@ def _warning(store: Store) -> PaperClaim:
     within = sum(abs(one) <= MAX_REPEAT_DIFFERENCE for one in differences)
     return PaperClaim(
         "Grade Score (2024), Tables 1 to 3",
-        "Does a warning against position help?",
+        "Does a warning against position bias help?",
         f"Prompt 3 warns the judge. Its entropy is above that of prompt 1 for "
         f"{sum(one > 0 for one in differences)} of {len(differences)} models.",
         f"{SMALL_JUDGE} changes {share(plain, 0)} of its verdicts when the answers are swapped, "
         f"and {share(warned, 0)} if the prompt warns it.",
-        f"The authors report up to {number(MAX_REPEAT_DIFFERENCE, 2)} between repeats of a run; "
-        f"{within} of the {len(differences)} differences are not larger.",
+        f"The authors report differences up to {number(MAX_REPEAT_DIFFERENCE, 2)} between "
+        f"repeats of a run; {within} of the {len(differences)} differences are not larger.",
         "Open the recorded study",
         "open",
         demo_studies.PAIRS_STUDY,
@@ -192,10 +193,10 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
         "VisIT-Bench (2023), appendix",
         "Are 700 comparisons enough for a new model?",
         f"{VISIT_COMPARISONS} comparisons, each in both orders, assess a new model.",
-        f"At a win rate of {share(0.5, 0)} they leave ± {whole} points; if "
-        f"{share(larger.decided, 0)} are decided, as by {LARGER_JUDGE}, ± {decided}.",
-        "This takes comparisons as independent. Several on one question are not, so the "
-        "interval is wider.",
+        f"At a win rate of {share(0.5, 0)}, this many give ± {whole} points, or ± {decided} if "
+        f"only {share(larger.decided, 0)} are decided, as by {LARGER_JUDGE}.",
+        "This assumes independent comparisons. Several comparisons on one question are not "
+        "independent, so the true interval is wider.",
         "Open as a study",
         "example",
         "visit-bench-probe",
@@ -233,7 +234,7 @@ def _seeing_images() -> PaperClaim:
     return PaperClaim(
         "Creation-MMBench (2025), Table 7",
         "Must the judge see the images?",
-        "According to its text, a judge that sees the images always agrees better with people.",
+        "According to the paper, a judge that sees the images always agrees better with people.",
         f"In {unhelpful} of the table's {cells} cells, seeing the images does not help.",
         f"The {share(0.95, 0)} intervals of Consistency with and without images overlap in "
         f"{count_overlaps(pairs)} of {len(pairs)} cases.",

@@ -21,7 +21,9 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
         changed_so_far(picture),
     )
     return panel_html(
-        "Results so far", "as Results shows them; no finding is named before the end", body
+        "Results so far",
+        "the same numbers as on the Results tab; no finding is stated before the run ends",
+        body,
     )
 
 

@@ -23,12 +23,11 @@ from metrics.estimation.intervals import (
     jackknife_error,
     jackknife_estimate,
     leave_one_out_deviations,
-    max_t_quantile,
     student_t_quantile,
-    t_quantile_from_normal,
     unknown_estimate,
 )
 from metrics.estimation.measures import CellKey, GroupedFrame, Measure, sum_by_cell_item
+from metrics.estimation.multiple_comparisons import max_t_quantile, t_quantile_from_normal
 from metrics.estimation.rare_events import TANGO_METHOD, Z95, tango_bounds
 from studies.domain import Estimate
 

@@ -19,9 +19,9 @@ from metrics.estimation.intervals import (
     join_notes,
     mean_estimate,
     paired_difference,
-    simultaneous_interval,
     unknown_estimate,
 )
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, rows_by_contestant
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, combine_independent, pass_fail_rates

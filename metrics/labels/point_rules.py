@@ -15,14 +15,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    mean_estimate,
-    proportion,
-    simultaneous_interval,
-    sum_by_item,
-)
+from metrics.estimation.intervals import Floats, Ints, mean_estimate, proportion, sum_by_item
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import ANSWER, arrangements_by_code, point_table
 from metrics.remedies.recommendation import gains_by_price, random_halves

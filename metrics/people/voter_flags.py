@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from scipy import stats
 
-from metrics.estimation.intervals import holm_adjust
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.people.vote_arrays import VotesByPerson
 
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]

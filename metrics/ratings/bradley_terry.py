@@ -11,12 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from metrics.estimation.intervals import (
-    join_notes,
-    student_t_quantile,
-    t_quantile_from_normal,
-    unknown_estimate,
-)
+from metrics.estimation.intervals import join_notes, student_t_quantile, unknown_estimate
+from metrics.estimation.multiple_comparisons import t_quantile_from_normal
 from metrics.estimation.row_selection import OutcomeKind
 from metrics.ratings import bradley_terry_fit
 from metrics.ratings.battles import (

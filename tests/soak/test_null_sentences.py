@@ -43,7 +43,8 @@ from components.results.bias.sentences import (
     low_consistency_warning,
     random_consistency,
 )
-from components.results.cards.report_card import SEED, ReportCard
+from components.results.cards.card_measures import SEED
+from components.results.cards.report_card import ReportCard
 from components.results.cards.sentence_rules import card_sentences
 from components.results.contrasts.panels import contrast_finding
 from components.results.contrasts.tab import find_pair
@@ -54,8 +55,8 @@ from components.results.ranking.ranking_stability import compare_orders
 from components.results.ranking.sentences import ranking_finding
 from components.results.wins.sentences import wins_finding
 from metrics.agreement.judge_as_annotator import judges_as_annotators
-from metrics.estimation.intervals import simultaneous_interval
 from metrics.estimation.measures import GroupedFrame
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.estimation.row_selection import select_pairs
 from metrics.labels.label_sections import PassFailResult
 from metrics.labels.pass_fail import UNKNOWN, PassFailRows, pass_fail_rates

@@ -23,8 +23,8 @@ from components.results.bias.option_tests import (
     load_option_rows,
     order_test_family,
 )
-from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
@@ -36,15 +36,12 @@ ENTROPY_BAND_SUBTITLE: Final = (
 )
 EVENNESS_RULE: Final = (
     "The chance band is computed for the N options of a prompt: the choices of each item are "
-    "permuted over its orders; "
-    "the band reaches from the 2.5 % quantile of the resulting entropies to 1. “Within chance”: "
-    "the entropy lies in the band. “≠ even”: the entropy lies below the band, and the permutation "
-    "test has p < .05 "
-    "after Holm's adjustment over all rows, whatever the filter. “Not significant”: the entropy "
-    "lies below the "
-    "band, with a larger p. The colour of an entropy below the band shows its distance from 1 in "
-    "widths of the band; the colour is full at "
-    f"{FULL_COLOUR_BANDS} widths."
+    "permuted over its orders; the band reaches from the 2.5 % quantile of the resulting "
+    "entropies to 1. “Within chance”: the entropy lies in the band. “≠ even”: the entropy lies "
+    "below the band, and the permutation test has p < .05 after Holm's adjustment over all "
+    "rows, also those that the filter hides. “Not significant”: the entropy lies below the "
+    "band, with a larger p. The colour of an entropy below the band shows its distance from 1 "
+    f"in widths of the band; the colour is full at {FULL_COLOUR_BANDS} widths."
 )
 
 

@@ -10,8 +10,8 @@ from typing import Final
 from components.filtering.filters import ALL_CHOICE
 from components.html.format import MIN_COLOURED_ITEMS
 from components.results.bias.computed import CELL_COLUMNS, Bias
-from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tables import OrderTable, pool_order_tables
 from metrics.position.order_tests import item_sign_test
 from studies.domain import Estimate

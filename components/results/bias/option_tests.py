@@ -13,8 +13,8 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE
 from components.filtering.memo import memoise_by_study
 from components.results.bias.computed import CELL_COLUMNS, Bias
-from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import OrderTest, entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy
 from metrics.ratings.choice_model import ChoiceModel, fit_choice_model

@@ -14,7 +14,7 @@ from components.html.tables.table import Cells, Table, TableCell, name_of_row
 from components.results.bias.computed import Bias
 from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow
-from metrics.estimation.intervals import holm_adjust
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position.order_tests import OrderTest
 
 ENTROPY_BAND_HEAD: Final = "Entropy, and its 95\u202f% range without a position effect"

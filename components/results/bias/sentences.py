@@ -24,19 +24,19 @@ EVEN_ENTROPY: Final = 0.9
 """Entropy from which the shares of the positions look even; opposite preferences may still
 cancel."""
 PREFERENCE_RULE: Final = (
-    "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over "
-    f"all rows, whatever the filter. Within a category, at least {MIN_COLOURED_ITEMS} items "
-    "are needed, and Holm's adjustment is over all rows and categories. There, the "
-    f"95{NARROW_SPACE}% interval of flips toward first minus flips toward second must also "
-    "exclude 0. The test must also hold if all pairs without a verdict in both orders had "
-    "flipped the other way. If models were selected in the filter, p is multiplied by the "
-    "number of possible selections. The tests of all filters together have an error rate of 5 %: "
-    "p is divided by 0.79 for whole rows, by 0.1 within a category or for selected models, and by "
-    "0.01 for both. “Decides by position”: the order decides most pairs, and "
-    "three quarters of the flips go one way. “The order decides most pairs”: the whole "
-    "interval of the order effect (disagreement between orders minus disagreement of repeats) "
-    "is above 50 points. Without repeats, the interval of flips toward first minus flips "
-    "toward second is used."
+    "“Prefers”: a sign test on the flips, with items as units, has p < .05 after Holm's "
+    "adjustment over all rows of the study, also those that the filter hides. The test must "
+    "also be significant if all pairs without a verdict in both orders had flipped the other "
+    f"way. Within a category, at least {MIN_COLOURED_ITEMS} items are needed, Holm's adjustment "
+    f"is over all rows and categories, and the 95{NARROW_SPACE}% interval of flips toward first "
+    "minus flips toward second must exclude 0. If models are selected in the filter, p is also "
+    "multiplied by the number of possible selections. The tests under all filters share one "
+    "error rate of 5 %, so p is divided by 0.79 for whole rows, by 0.1 within a category or for "
+    "selected models, and by 0.01 for both. “Decides by position”: the order decides most "
+    "pairs, and three quarters of the flips go one way. “The order decides most pairs”: the "
+    "whole interval of the order effect (disagreement between orders minus disagreement of "
+    "repeats) is above 50 points. Without repeats, the interval of flips toward first minus "
+    "flips toward second is used."
 )
 
 

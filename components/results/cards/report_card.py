@@ -1,17 +1,11 @@
-"""The numbers on a report card: one judge with one prompt, compared with other raters and
-people."""
+"""A report card: the measures of a judge, and the values and words that its sentences insert."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
-import numpy as np
-import pandas as pd
-
-from components.filtering.raters import Raters
-from components.html.format import lean_text, slot_name
+from components.html.format import lean_text
 from components.results.bias.computed import Bias, load_bias
 from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
@@ -19,233 +13,16 @@ from components.results.bias.option_tests import (
     option_p_values,
     order_test_family,
 )
-from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
-from metrics.agreement.pairwise_agreement import (
-    PEOPLE,
-    PeopleAgreement,
-    VerdictGrid,
-    agreement_among_people,
-    build_verdict_grid,
-)
+from components.results.cards.card_measures import CardMeasures
 from metrics.estimation import row_selection
-from metrics.estimation.all_measures import estimate_all
-from metrics.estimation.intervals import (
-    proportion,
-    proportions,
-    simultaneous_interval,
-    sum_by_item,
-    unknown_estimate,
-)
-from metrics.estimation.measures import GroupedFrame
-from metrics.position.label_effect import slot_and_label_effects
-from metrics.position.order_effect import order_effect
-from metrics.position.position_measures import (
-    CONSISTENCY,
-    flip_counts,
-    position_profile,
-    slot_shares,
-    tie_rate,
-)
-from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
-from metrics.ratings.position_term import PositionModel, fit_position_model
-from metrics.win_rates.length_effects import LONGER_SHARE
-from metrics.win_rates.own_family_excess import own_family_excess
-from metrics.win_rates.self_preference import own_family_term
-from metrics.win_rates.win_rates import appearance_points
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from studies.domain import Estimate
 from studies.frames.frame import SEP
-from studies.store.queries.judge_spending import JudgeSpending, judge_spending
-
-SEED: Final = 20_24
-NO_FAMILY: Final = "no answer is by a model of the judge's own family"
 
 
 @dataclass(frozen=True)
-class ReportCard:
-    """Measures of one rater (a judge with a prompt), each computed on first use."""
-
-    raters: Raters
-    rater: str
-
-    @property
-    def judge(self) -> str:
-        return self.raters.names[self.rater][0]
-
-    @property
-    def prompt(self) -> str:
-        return self.raters.names[self.rater][1]
-
-    @cached_property
-    def rows(self) -> pd.DataFrame:
-        return self.raters.of(self.rater)
-
-    @cached_property
-    def planned_rows(self) -> pd.DataFrame:
-        """The rater's rows without the repeats made for the noise floor."""
-        return row_selection.select_rows(self.rows, ~self.rows["noise"])
-
-    @cached_property
-    def options(self) -> int:
-        return int(self.rows["options"].max()) if len(self.rows) else 2
-
-    @property
-    def pairs(self) -> bool:
-        return self.options <= 2
-
-    @cached_property
-    def measures_by_rater(self) -> dict[str, dict[str, Estimate]]:
-        """The measures of every rater, by name; other raters are drawn as grey ticks."""
-        return {
-            cell[0]: got for cell, got in position_profile(self.raters.machines, ["judge"]).items()
-        }
-
-    @cached_property
-    def measures(self) -> dict[str, Estimate]:
-        return self.measures_by_rater.get(self.rater) or position_profile(self.rows)[()]
-
-    def others(self, measure: str) -> list[float]:
-        found = (
-            got[measure].value for name, got in self.measures_by_rater.items() if name != self.rater
-        )
-        return [value for value in found if value is not None]
-
-    @cached_property
-    def flips(self) -> dict[str, int]:
-        return flip_counts(self.rows)
-
-    @cached_property
-    def slots(self) -> list[Estimate]:
-        return slot_shares(self.rows, self.options)
-
-    @cached_property
-    def ties(self) -> Estimate:
-        return tie_rate(self.rows)
-
-    @cached_property
-    def position(self) -> PositionModel:
-        own = self.rows.assign(judge=pd.Categorical([self.rater] * len(self.rows)))
-        return fit_position_model(own)
-
-    @cached_property
-    def choice(self) -> ChoiceModel:
-        return fit_choice_model(self.rows, least=self.options)
-
-    @cached_property
-    def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """The position term in logits, the win share of that position among equal answers, the
-        p-value, and the position."""
-        if self.pairs:
-            gamma = self.position.gamma.get(
-                self.rater, unknown_estimate("no readable verdict", "logit")
-            )
-            equal = self.position.first_if_equal.get(
-                self.rater, unknown_estimate(gamma.note, "share")
-            )
-            p = self.position.test.p if self.position.test else None
-            return gamma, equal, p, "first"
-        terms = self.choice.slots.get(self.options, ())
-        if not terms:
-            note = self.choice.note or (
-                "the effect of the position cannot be separated from the quality of the answers"
-            )
-            none = unknown_estimate(note, "logit")
-            return none, none, None, "first"
-        top = max(range(len(terms)), key=lambda slot: terms[slot].value or 0.0)
-        p = self.choice.slot_test.p if self.choice.slot_test else None
-        return terms[top], self.choice.share_if_equal[self.options][top], p, slot_ordinal(top)
-
-    @cached_property
-    def longer_shares(self) -> dict[str, Estimate]:
-        return _by_rater(
-            estimate_all([LONGER_SHARE], self.raters.machines, ["judge"])[LONGER_SHARE.name]
-        )
-
-    @cached_property
-    def unreadable(self) -> Estimate:
-        failed = ~row_selection.evidence_mask(self.planned_rows)
-        return proportion(failed, row_selection.item_codes(self.planned_rows))
-
-    @cached_property
-    def grid(self) -> VerdictGrid:
-        return build_verdict_grid(self.raters.frame)
-
-    @cached_property
-    def people(self) -> Estimate:
-        return self.with_people(self.rater)
-
-    def with_people(self, rater: str) -> Estimate:
-        if PEOPLE not in self.grid.raters or rater not in self.grid.raters:
-            return unknown_estimate("no votes by people", "share")
-        return self.grid.between(rater, PEOPLE).share
-
-    @cached_property
-    def among_voters(self) -> PeopleAgreement:
-        return agreement_among_people(self.raters.frame)
-
-    @cached_property
-    def replacement(self) -> JudgeAsAnnotator | None:
-        if not self.raters.has_people:
-            return None
-        found = judges_as_annotators(self.raters.frame, np.random.default_rng(SEED), rounds=1)
-        return next((one for one in found if one.judge == self.rater), None)
-
-    @cached_property
-    def same_as_others(self) -> Estimate:
-        """Share of verdicts equal to those of other raters on the same orders, all raters
-        pooled."""
-        names = [name for name in self.grid.raters if name not in (PEOPLE, self.rater)]
-        if self.rater not in self.grid.raters or not names:
-            return unknown_estimate("the study has no other judge or prompt", "share")
-        mine = self.grid.picks[self.grid.raters.index(self.rater)]
-        theirs = self.grid.picks[[self.grid.raters.index(name) for name in names]]
-        both = (mine >= -1) & (theirs >= -1)
-        counts = np.stack([((theirs == mine) & both).sum(axis=0), both.sum(axis=0)], axis=1)
-        _, sums = sum_by_item(counts.astype(np.float64), self.grid.item)
-        note = "" if both.any() else "no other rater judged the same comparisons in the same order"
-        one = np.zeros(len(sums), np.int64)
-        return proportions(sums[:, 0], sums[:, 1], one, 1, note=note)[0]
-
-    @cached_property
-    def own_family(self) -> tuple[Estimate, Estimate, list[str]]:
-        """Win rate that this judge gives to models of its own family, the win rate that people give
-        them, and the names of these models."""
-        if "family" not in self.rows or not len(self.rows):
-            return unknown_estimate(NO_FAMILY, "share"), unknown_estimate(NO_FAMILY, "share"), []
-        families = self.raters.filtered_study.study.families
-        mine = str(self.rows["family"].iloc[0])
-        names = sorted(name for name, family in families.items() if mine and family == mine)
-        people = row_selection.select_rows(
-            self.raters.frame, row_selection.people_mask(self.raters.frame)
-        )
-        return own_family_rate(self.rows, names), own_family_rate(people, names), names
-
-    @cached_property
-    def own_excess(self) -> Estimate:
-        """Win rate that this judge gives to its own family, minus that given by the other judges on
-        the same items."""
-        machine = self.raters.machines
-        found = own_family_excess(machine).get(self.rater) if "family" in machine else None
-        return found.excess if found else unknown_estimate(NO_FAMILY, "difference of shares")
-
-    @cached_property
-    def own_term(self) -> Estimate:
-        """Own-family term of a rating model of all judges, in logits."""
-        machine = self.raters.machines
-        if "family" not in machine:
-            return unknown_estimate(NO_FAMILY, "logit")
-        return own_family_term(machine)
-
-    @cached_property
-    def categories(self) -> dict[str, Estimate]:
-        got = CONSISTENCY.by_cell(GroupedFrame(self.rows, ["category"]))
-        return {cell[0]: estimate for cell, estimate in got.items() if cell[0]}
-
-    @cached_property
-    def spent(self) -> JudgeSpending:
-        filtered = self.raters.filtered_study
-        return judge_spending(filtered.store, filtered.name, self.judge, self.prompt)
-
-    # -------------------------------------------------------------------- for the rules
+class ReportCard(CardMeasures):
+    """Report card of one rater: its measures, and the facts on which its sentences depend."""
 
     @property
     def toward(self) -> str:
@@ -318,24 +95,15 @@ class ReportCard:
     def _label_low(self) -> float | None:
         """Distance from an even share to the nearer end of the interval of the label's share;
         negative if the interval contains an even share."""
-        label = self._claimed(self._effects["label"])
+        label = self._claimed(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None
         return max(label.low - 0.5, 0.5 - label.high)
 
-    @cached_property
-    def order_effect(self) -> Estimate:
-        """Disagreement between orders minus disagreement between repeats in the same order."""
-        return order_effect(self.rows)
-
-    @cached_property
-    def _effects(self) -> dict[str, Estimate]:
-        return slot_and_label_effects(self.rows)
-
     def _slot_label_pulls(self) -> tuple[float | None, float | None]:
         """Distances from an even share, |position share − 1/2| and |label share − 1/2|; None if
         labels were not crossed."""
-        slot, label = (self._effects[name].value for name in ("slot", "label"))
+        slot, label = (self.slot_label_effects[name].value for name in ("slot", "label"))
         slot_pull = None if slot is None else abs(slot - 0.5)
         label_pull = None if label is None else abs(label - 0.5)
         return slot_pull, label_pull
@@ -344,7 +112,7 @@ class ReportCard:
     def words(self) -> dict[str, str]:
         """The words, other than numbers, that the sentences insert."""
         names = sorted({n for text in self.rows["labels"].unique() for n in str(text).split(SEP)})
-        label = self._effects["label"].value
+        label = self.slot_label_effects["label"].value
         return {
             "differ": "Its verdicts differ between the orders",
             "lean": lean_text(self.measures["fairness"]) if self.pairs else "",
@@ -380,26 +148,3 @@ def _farther_end(estimate: Estimate) -> float | None:
     if estimate.low is None or estimate.high is None:
         return None
     return max(abs(estimate.low), abs(estimate.high))
-
-
-def slot_ordinal(slot: int) -> str:
-    words = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-    return words[slot] if slot < len(words) else slot_name(slot)
-
-
-def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
-    return {cell[0]: estimate for cell, estimate in got.items()}
-
-
-def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of the models `names` against all others, on pairs that contain exactly one of
-    them."""
-    rows = row_selection.select_pairs(row_selection.select_picks(frame))
-    own = rows["first"].isin(names) ^ rows["second"].isin(names)
-    rows = row_selection.select_rows(rows, own)
-    if rows.empty:
-        return unknown_estimate(NO_FAMILY, "share")
-    known = row_selection.contestants(rows)
-    row, who, points = appearance_points(rows, known)
-    mine = np.isin(who, [known.index(name) for name in names if name in known])
-    return proportion(points[mine], row_selection.item_codes(rows)[row[mine]])

@@ -76,7 +76,11 @@ def _direction(rows: list[FlipLean]) -> str:
 
 def _precision(bias: Bias) -> str:
     half = _half_width(bias)
-    return "" if half is None else f"The share is known to ± {number(100 * half, 1)} points."
+    return (
+        ""
+        if half is None
+        else f"The share of changed verdicts is known to ± {number(100 * half, 1)} points."
+    )
 
 
 def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
@@ -87,7 +91,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "See which answers flipped",
-                f"{count(flips, 'comparison')}, both replies side by side",
+                f"{count(flips, 'comparison')} with the replies in both orders side by side",
                 f"Open {count(flips)}",
                 {"data-select": json.dumps({"flipped": True})},
             )
@@ -96,7 +100,10 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Compare remedies",
-                "ways of asking that are right more often; the stored replies need no new call",
+                (
+                    "ways of asking that are right more often, compared on the stored replies "
+                    "without new calls"
+                ),
                 "Remedies",
                 {"data-view": remedies_tab.NAME},
             )
@@ -115,7 +122,7 @@ def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
         steps.append(
             NextStep(
                 "Ask more questions",
-                f"± {number(100 * half)} points are wide; Study shows what more would give",
+                f"± {number(100 * half)} points is wide; the Study tab shows what narrows it",
                 "Study",
                 {"data-tab": "study"},
             )

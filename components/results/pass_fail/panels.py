@@ -21,7 +21,7 @@ from components.html.tables.value_table import (
     value_table,
 )
 from components.results.pass_fail.computed import PassFailView
-from metrics.estimation.intervals import simultaneous_interval
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.labels.label_sections import REVERSAL_NOTE, PassFailResult, errors_text
 from metrics.labels.pass_fail import Confusion
 from studies.domain import Estimate

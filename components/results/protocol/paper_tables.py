@@ -275,7 +275,9 @@ def creation_alignment() -> tuple[PublishedAlignment, ...]:
 def _published_alignment(row: Mapping[str, str]) -> PublishedAlignment:
     n, share = int(row["n"]), float(row["consistency"]) / 100
     low, high = wilson_bounds(share * n, n)
-    within = Estimate(share, float(low), float(high), n, n, "share", method="Wilson on the items")
+    within = Estimate(
+        share, float(low), float(high), n, n, "share", method="Wilson interval over items"
+    )
     return PublishedAlignment(
         _JUDGE_SEES[row["method"]],
         row["judge"],

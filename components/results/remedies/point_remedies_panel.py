@@ -150,9 +150,7 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
         ColumnHead("Rule", numeric=False),
         ColumnHead("Calls"),
         ColumnHead("Agreement with labels, %" if passes else "Distance to the label"),
-        ColumnHead(
-            "Gain over one call, points" if passes else "Distance smaller than with one call by"
-        ),
+        ColumnHead("Gain over one call, points" if passes else "Distance to the label reduced by"),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]
     rows = [_row(found, one, style, change, axis if gains else None) for one in found.rules]

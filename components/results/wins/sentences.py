@@ -14,7 +14,7 @@ from components.html.pieces import unusable_replies_kpi
 from components.html.tables.value_table import PERCENT
 from components.results.wins.judges_vs_people import overall_gaps
 from components.results.wins.panels import chance_win_rate, study_win_rates
-from metrics.estimation.intervals import simultaneous_interval
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.position.position_measures import tie_rate
 from metrics.win_rates.length_effects import length_preference
 from metrics.win_rates.win_rates import win_rates_by_cell

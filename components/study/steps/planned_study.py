@@ -1,4 +1,4 @@
-"""The planned study as its precision depends on it: sizes, forecast, variance of the verdicts."""
+"""Inputs of the precision of a planned study: sizes, forecast, variance of the verdicts."""
 
 from __future__ import annotations
 

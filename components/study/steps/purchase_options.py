@@ -167,11 +167,11 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
     ]  # fmt: skip
     rows = [_option_row(planned, option, now, option is best) for option in options]
     return fill(
-        '<h3>What to buy next</h3><p class="eh-small eh-mute">{}</p>{}<p class="say">{}</p>{}',
+        '<h3>What to add next</h3><p class="eh-small eh-mute">{}</p>{}<p class="say">{}</p>{}',
         _sources_title(planned),
         _sources_bar(planned),
         _advice(planned, best),
-        Table(head, rows, "eh-buy", "What to buy next", box="").html(),
+        Table(head, rows, "eh-buy", "What to add next", box="").html(),
     )
 
 
@@ -186,7 +186,7 @@ def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption
 
 
 def _column_title(planned: PlannedStudy) -> str:
-    return "Win rate to" if planned.compares_pairs else "Share to"
+    return "Win rate known to" if planned.compares_pairs else "Share known to"
 
 
 def _sources_title(planned: PlannedStudy) -> str:
@@ -227,7 +227,7 @@ def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
     if best is None:
         return fill("{}", "No addition has a measured gain yet.")
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
-    first = fill("<b>{}</b> ", f"Buy {noun[best.facet]} first.")
+    first = fill("<b>{}</b> ", f"Add {noun[best.facet]} first.")
     if planned.measured is None:
         return (
             first

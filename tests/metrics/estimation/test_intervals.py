@@ -12,18 +12,20 @@ from scipy import stats
 
 from metrics.estimation.intervals import (
     draw_item_weights,
-    holm_adjust,
     jackknife_estimate,
-    max_t_quantile,
     mean_estimate,
     paired_difference,
     proportion,
-    simultaneous_interval,
-    t_quantile_from_normal,
     unknown_estimate,
     wilson_bounds,
 )
 from metrics.estimation.measures import first_over_last
+from metrics.estimation.multiple_comparisons import (
+    holm_adjust,
+    max_t_quantile,
+    simultaneous_interval,
+    t_quantile_from_normal,
+)
 
 
 @pytest.mark.parametrize(

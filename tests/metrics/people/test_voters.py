@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metrics.estimation import row_selection
-from metrics.estimation.intervals import holm_adjust
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.people.voter_flags import MAX_READING_SPEED, MIN_VOTES
 from metrics.people.voters import Voter, drop_voters, list_voters
 from metrics.win_rates.prediction_powered import corrected_win_rates

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.estimation.intervals import holm_adjust
+from metrics.estimation.multiple_comparisons import holm_adjust
 from metrics.position import order_tests
 from metrics.position.order_tables import (
     OrderTable,

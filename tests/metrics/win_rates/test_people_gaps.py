@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.estimation.intervals import simultaneous_interval
+from metrics.estimation.multiple_comparisons import simultaneous_interval
 from metrics.win_rates.merged_orders import agreement_of_merged_orders, merge_both_orders
 from metrics.win_rates.people_gaps import ALL_CATEGORIES, win_rate_gaps
 from tests.metrics.frames import build, pair, prd

@@ -1,0 +1,101 @@
+"""Adjustment of intervals and p-values for several comparisons: Bonferroni, max-t and Holm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from metrics.estimation.intervals import Floats
+from metrics.estimation.rare_events import Z95
+from studies.domain import Estimate
+
+
+def simultaneous_interval(estimate: Estimate, tests: float, level: float = 0.95) -> Estimate:
+    """Widen a 95 % interval to one of `tests` intervals that hold together at `level` (Bonferroni).
+
+    `tests` need not be whole: n tests that may use a part s of the error rate count as n/s. Both
+    arms of the interval are multiplied by the ratio of Student's t quantiles. A test of
+    equivalence uses `level` 0.9.
+    """
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    level = 1 - (1 - level) / tests
+    degrees = max(estimate.items - 1, 1)
+    ratio = float(stats.t.isf((1 - level) / 2, degrees) / stats.t.isf(0.025, degrees))
+    low = estimate.value - ratio * (estimate.value - estimate.low)
+    high = estimate.value + ratio * (estimate.high - estimate.value)
+    return replace(estimate, low=low, high=high, level=level)
+
+
+def max_t_quantile(deviations: Floats, rng: np.random.Generator, rounds: int = 1000) -> float:
+    """Estimate the 95 % quantile of the largest |z| in a family of estimates on the same items.
+
+    `deviations` is [item, member of the family]: the change of each member when an item is left
+    out. It is a multiplier bootstrap by item: each round draws one normal weight per item for all
+    members, which preserves their dependence. With few items (G) the correlations appear stronger
+    than they are, so a share 1/G of independent variation is mixed in. Members without variation
+    count as independent.
+    """
+    size = np.sqrt((deviations**2).sum(axis=0))
+    varied = deviations[:, size > 1e-12] / size[size > 1e-12]
+    items, members = varied.shape
+    if len(size) < 2:
+        return Z95
+    own = 1 / max(items, 2)
+    drawn = math.sqrt(1 - own) * _draw_multiplier_sums(varied, rng, rounds)
+    drawn += math.sqrt(own) * rng.normal(size=(rounds, members))
+    alone = rng.normal(size=(rounds, len(size) - members))
+    largest = np.abs(np.concatenate([drawn, alone], axis=1)).max(axis=1)
+    return max(float(np.quantile(largest, 0.95)), Z95)
+
+
+MAX_DRAWN_ITEMS: Final = 2_000
+"""Maximum items for which max-t draws a weight each; a million items would take eight gigabytes."""
+
+
+def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int) -> Floats:
+    """Draw sums of the columns weighted by one standard normal number per item: [round, column].
+
+    The sums are normal with covariance `varied.T @ varied`, so for many items they are drawn from
+    that distribution directly.
+    """
+    items, members = varied.shape
+    if items <= MAX_DRAWN_ITEMS:
+        return np.asarray(rng.normal(size=(rounds, items)) @ varied, np.float64)
+    value, vector = np.linalg.eigh(varied.T @ varied)
+    root = vector * np.sqrt(np.maximum(value, 0))
+    return np.asarray(rng.normal(size=(rounds, members)) @ root.T, np.float64)
+
+
+def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
+    """Quantile of Student's t (items − 1 degrees of freedom) with the same tail area as the normal
+    z."""
+    degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
+    return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
+
+
+def holm_adjust(
+    values: Sequence[float | None], family: int = 0, error_share: float = 1.0
+) -> list[float | None]:
+    """Adjust p-values by Holm's method; None (not tested) is not counted as a test.
+
+    `family` is the number of all tests that a reader can look at, for example under other filters.
+    If it is larger than the number of values, the correction starts from it. `error_share` is the
+    part of the 5 % that this family may use, if a claim can come from several families: the
+    p-values are divided by it.
+    """
+    known = [place for place, p in enumerate(values) if p is not None]
+    order = sorted(known, key=lambda place: values[place] or 0.0)
+    adjusted: list[float | None] = [None] * len(values)
+    floor = 0.0
+    for step, place in enumerate(order):
+        tests = max(family, len(order)) - step
+        floor = max(floor, min(1.0, (values[place] or 0.0) * tests / error_share))
+        adjusted[place] = floor
+    return adjusted
