@@ -15,6 +15,11 @@ from typing import Any
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+from components.server.stub_files import skip_stub_files
+
+with skip_stub_files():
+    import gradio  # noqa: F401 - before the modules that use it
+
 from starlette.middleware import Middleware
 
 from components.layout.theme import appearance_settings
@@ -23,12 +28,12 @@ from components.server.access import Access, current_access
 from components.server.allowed_hosts import Hosts, configured_hosts, serve_only
 from components.server.fair_queue_tab import configure_queue
 from components.server.gradio_private import (
-    GradioChanged,
     check_private_names,
     start_settings,
     use_server_settings,
 )
 from components.server.memory import limit_heap_retention
+from components.server.private_name import GradioChanged
 from components.server.request_limits import RequestLimits
 from components.server.slow_clients import limit_connections
 from components.server.temp_files import TempFileQuota

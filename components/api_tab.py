@@ -25,7 +25,7 @@ from judges.planning.forecast import make_forecast
 from judges.planning.plan import assign_owner, save_plan
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
-from metrics.win_rates.win_rates import counting_rule
+from metrics.win_rates.counting_rules import counting_rule
 from studies.errors import EvenhandError
 from studies.exchange.injection_flags import InjectionFlags
 from studies.people.verifications import current_checks

@@ -231,7 +231,8 @@ def _bind_view(page: PageParts, store: Store) -> None:
         return [*shown, run_tab.show_study_pill(engine, name)]
 
     def show_run_and_size(name: str) -> list[Any]:
-        """A study that was begun in the form has its size once its run has started."""
+        """Outputs that show the run and the size of a study; the size of a study that was begun in
+        the form is known once its run has started."""
         return [*show_run(name), header.show_study_size(store, name) if name else gr.skip()]
 
     def show_study(name: str, requested: dict[str, str]) -> list[Any]:
@@ -298,13 +299,12 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         return [demo_studies.PAIRS_STUDY, *open_reply(demo_studies.PAIRS_STUDY, event)]
 
     shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
-    opened = [
-        mark.select(open_marked, [study, results.request_text], shown, **QUIET)
-        for mark in results.clickable
-    ]
+    # One event for all marks: Gradio's script compares every component with every event.
+    marked = [mark.select for mark in results.clickable]
+    opened = [gr.on(marked, open_marked, [study, results.request_text], shown, **QUIET)]
     if page.interactive:
         marks, table = page.interactive.run.marks, page.interactive.home.table
-        opened += [mark.select(open_reply, study, shown, **QUIET) for mark in marks]
+        opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))
         opened.append(table.select(open_first, None, [study, *shown], **QUIET))
     for event in opened:
         event.then(None, None, None, **REMEMBER_INSPECT_TAB)

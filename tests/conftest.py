@@ -11,13 +11,17 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
+from components.server.stub_files import skip_stub_files
 from studies.store.store import Store
 from tests.attacks.attack_log import each_mode  # noqa: F401 - a fixture of several folders
 from tests.samples import ALL, examples
 
 settings.register_profile("evenhand", examples(40), derandomize=True)
 settings.load_profile("evenhand")
+if not ALL:  # constants of all our modules, read from their source, take 3 s in each worker
+    providers.is_local_module_file = lambda path: False
 
 ROOT = Path(__file__).parents[1]
 MEMORY = Path("/dev/shm")
@@ -59,10 +63,15 @@ def records() -> Path:
     return path
 
 
-def pytest_collection_finish() -> None:
-    """Leave modules and collected tests out of every later garbage collection."""
-    gc.collect()
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Import Gradio, with the first test that uses it, as app.py does: without its type stubs.
+    Modules and collected tests stay for the whole session: no garbage collection looks at them."""
+    gc.disable()
+    with skip_stub_files():
+        yield
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -35,7 +35,7 @@ def test_a_signal_stores_what_is_in_flight_and_makes_the_last_snapshot(
         save_plan(plan, store)
         app = App(store.path)
         try:
-            client = Client(app.url, verbose=False)
+            client = Client(app.url, ssl_verify=False, verbose=False)
             text = store.read("SELECT yaml FROM studies WHERE name='small'").fetchone()[0]
             client.predict(text, api_name="/run_study")
             until(lambda: store.counts("small").get("ok", 0) >= 8)

@@ -35,11 +35,11 @@ from judges.verdicts.reply_cleaning import clean_reply
 from judges.verdicts.verdict import marker_span, parse_verdict
 from judges.verdicts.verdict_formats import FORMATS
 from studies.errors import EvenhandError
-from studies.files.spreadsheet_guard import guard_formula, unguard_formula
+from studies.files.table_formats.spreadsheet_guard import guard_formula, unguard_formula
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.visit_bench import split_list
 from studies.sources.hub import parse_hub_address
 from studies.sources.hub_files import front_of
-from studies.sources.mapping_guess import guess_mapping
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.texts.injection import find_spans, is_suspect
 from studies.texts.instruction_verbs import parse_opening
@@ -51,7 +51,7 @@ from tests.pattern_attacks import (
     compiled_patterns,
     inline_patterns,
 )
-from tests.samples import sample
+from tests.samples import ALL, sample
 
 SHORT: Final = 2_500
 LONG: Final = 40_000
@@ -60,8 +60,9 @@ SLOW_WHEN_SHORT: Final = 0.002
 SLOW_WHEN_LONG: Final = 0.75
 """Seconds of CPU. Linear patterns take below 0.1, quadratic ones above 1.5."""
 MEGABYTE: Final = 1_000_000
-MEGABYTE_SECONDS: Final = 1.0
+SECONDS_PER_MEGABYTE: Final = 1.0
 """Seconds of CPU for a megabyte of a pattern's worst input."""
+WORST_INPUT: Final = MEGABYTE if ALL else MEGABYTE // 4
 MADE_AT_IMPORT: Final = {
     "studies/texts/injection_rules.py",
     "components/layout/glossary.py",
@@ -102,7 +103,7 @@ def apply(pattern: re.Pattern[str], method: str, text: str) -> None:
 
 def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
     """The first attack under which a pattern takes more than linear time, or its worst attack if a
-    megabyte of it takes more than a second."""
+    megabyte of it (in `make test`: a quarter) takes more than a second (a quarter)."""
     worst: tuple[float, str, Attack] | None = None
     for attack in attacks_on(use.pattern):
         for method in sorted(use.methods):
@@ -121,8 +122,8 @@ def slow_attacks(use: Use) -> list[tuple[str, Attack]]:
         return []
     _, method, attack = worst
     try:
-        with cpu_limit(MEGABYTE_SECONDS):
-            apply(use.pattern, method, attack.text(MEGABYTE))
+        with cpu_limit(SECONDS_PER_MEGABYTE * WORST_INPUT / MEGABYTE):
+            apply(use.pattern, method, attack.text(WORST_INPUT))
     except TooSlow:
         return [(method, attack)]
     return []

@@ -119,6 +119,7 @@ def tiny_wheel(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.extra
 def test_a_changed_file_is_not_installed(tmp_path: Path) -> None:
     """The options of the Makefile, with a package whose file is not the one that was locked."""
     (options,) = re.findall(r"^HASHED  := install (.*)$", (ROOT / "Makefile").read_text(), re.M)

@@ -18,10 +18,10 @@ from components.charts.figure_parts import (
     thin_indices,
     value_range,
 )
-from components.html.csv_table import CsvCell, CsvTable, csv_table
 from components.html.format import count, number
 from components.html.markup import PlotText, escape_plot, fill_plot
 from components.html.palette import PALETTE_SIZE, contestant_colour, contestant_dash
+from components.html.tables.csv_table import CsvCell, CsvTable, csv_table
 
 
 def elo_curve_figure(

@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from components.html.csv_table import CsvTable
 from components.html.format import CLICK_HINT, is_known
 from components.html.markup import PlotText, escape_plot, fill_plot
+from components.html.tables.csv_table import CsvTable
 from studies.domain import Estimate
 
 Figure = dict[str, Any]

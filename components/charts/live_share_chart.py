@@ -17,9 +17,9 @@ from components.charts.figure_parts import (
     spread_labels,
     thin_indices,
 )
-from components.html.csv_table import csv_table
 from components.html.format import is_known, percent, share
 from components.html.markup import PlotText, fill_plot
+from components.html.tables.csv_table import csv_table
 from studies.domain import Estimate
 
 HEIGHT: Final = 250

@@ -22,10 +22,10 @@ from components.charts.figure_parts import (
     side_annotation,
     vertical_line,
 )
-from components.html.csv_table import CsvCell, CsvTable, estimates_table
 from components.html.format import count, is_known, number, percent, share
 from components.html.format import slot_name as slot_name
 from components.html.markup import PlotText, fill_plot
+from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
 from studies.domain import Estimate
 
 

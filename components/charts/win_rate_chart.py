@@ -17,9 +17,9 @@ from components.charts.figure_parts import (
     make_layout,
     side_annotation,
 )
-from components.html.csv_table import estimates_table
 from components.html.format import count, is_known, number, percent
 from components.html.markup import PlotText, fill_plot
+from components.html.tables.csv_table import estimates_table
 from studies.domain import Estimate
 
 _Row = tuple[int, str, Estimate]

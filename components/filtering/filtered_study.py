@@ -17,8 +17,13 @@ from components.filtering.filters import (
     people_as_judge,
 )
 from metrics.estimation.row_selection import people_mask
+from metrics.win_rates.counting_rules import (
+    CombineRule,
+    UnreadableRule,
+    counting_rule,
+    outcome_rows,
+)
 from metrics.win_rates.remedy_outcomes import rule_in_force
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule, outcome_rows
 from studies.domain import USABLE_STATUSES
 from studies.spec.combine_rules import parse_remedy
 from studies.spec.study import Study

@@ -11,7 +11,7 @@ import pandas as pd
 
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import pool_people
-from metrics.win_rates.win_rates import remedy_text
+from metrics.win_rates.counting_rules import remedy_text
 from studies.domain import HUMAN_PREFIX
 from studies.frames.frame import SEP, SUSPECT_COLUMN
 

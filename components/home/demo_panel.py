@@ -6,13 +6,13 @@ from typing import Final
 
 import pandas as pd
 
-from components.html.forest_tables import first_visit_table
 from components.html.format import count, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.pieces import data_note, empty_state, finding_html, legend_key, wrap
+from components.html.tables.forest_tables import first_visit_table
 from components.results.bias.computed import bias_from_frame
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.panels import first_visit_rows
-from components.results.bias.sentences import flip_leans
 from components.study.plan import demo_studies
 from metrics.estimation.row_selection import select_picks
 from studies.store.store import Store

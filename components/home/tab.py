@@ -69,8 +69,8 @@ DOORS: Final = (
     (
         "labels",
         "Check my pass-fail judge",
-        "Open a table with verdicts and labels; see how often the judge is right, and the true "
-        "pass rate.",
+        "Open a table with verdicts and labels; see how often the judge is right, and the pass "
+        "rate corrected for its errors.",
         "a table with the two columns verdict and label is enough",
         "Choose a file",
     ),

@@ -1,8 +1,9 @@
-"""Number formats of the page; no other module formats numbers."""
+"""Formats of numbers and lists of names on the page; no other module formats numbers."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from studies.domain import Estimate
@@ -161,3 +162,23 @@ def lean_text(lean: Estimate | None) -> str:
     ends = sorted(100 * sign * end for end in (lean.low, lean.high))
     size = f"{number(100 * sign * lean.value, 1)} points to {toward}"
     return f" ({size} [{number(ends[0], 1)}, {number(ends[1], 1)}])"
+
+
+_NUMBER_WORDS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
+)  # fmt: skip
+ORDINALS: Final = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"
+)  # fmt: skip
+
+
+def join_names(names: Sequence[str], most: int = 3) -> str:
+    """Join names as "a, b and c", or "a, b and 4 more" if there are more than `most`."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def number_word(value: int) -> str:
+    """A count in words up to nine, in digits from ten."""
+    return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else count(value)

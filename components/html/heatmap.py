@@ -23,7 +23,7 @@ from components.html.format import (
 from components.html.markup import EMPTY, Markup, attributes, escape, fill
 from components.html.pieces import wrap
 from components.html.scales import COLOUR_BINS, ColourScale
-from components.html.table import Matrix
+from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
 MIN_INK_ITEMS: Final = 10

@@ -2,22 +2,6 @@
 
 from __future__ import annotations
 
-from components.html.forest_cells import (
-    Axis,
-    axis_html,
-    forest_html,
-    value_html,
-)
-from components.html.forest_tables import (
-    FirstVisitRow,
-    FlipRow,
-    LeaderRow,
-    contestant_swatch,
-    first_visit_table,
-    fit_rating_axis,
-    flips_table,
-    leaderboard_table,
-)
 from components.html.pieces import (
     STATUS_GLYPHS,
     Action,
@@ -44,6 +28,22 @@ from components.html.run_progress import (
     ReplyRow,
     last_replies_html,
     progress_bar,
+)
+from components.html.tables.forest_cells import (
+    Axis,
+    axis_html,
+    forest_html,
+    value_html,
+)
+from components.html.tables.forest_tables import (
+    FirstVisitRow,
+    FlipRow,
+    LeaderRow,
+    contestant_swatch,
+    first_visit_table,
+    fit_rating_axis,
+    flips_table,
+    leaderboard_table,
 )
 
 __all__ = [

@@ -251,7 +251,7 @@ def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
 def how_computed_details(text: str, json_keys: Sequence[str] = ()) -> Markup:
     parts = text.split("\n\n") if text else []
     paragraphs = join(fill("<p>{}</p>", inline_markup(part)) for part in parts)
-    summary = "How is this computed?" if text else "Where is this in the JSON?"
+    summary = "How is this computed?" if text else "Where are these numbers in the JSON output?"
     return fill(
         '<details class="eh-how"><summary>{}</summary>{}{}</details>',
         summary,

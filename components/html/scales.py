@@ -85,7 +85,7 @@ CHOICE_SCALE: Final = ColourScale(
 )
 ACCURACY_SCALE: Final = ColourScale("Accuracy", "b", 1, 0.28, ("100 % right", "28 %"))
 WINS_SCALE: Final = ColourScale(
-    "Wins", "w", 0.5, 1, ("50 %", "100 % won by the row's model; no colour below 50 %")
+    "Wins", "w", 0.5, 1, ("50 %", "100 % of battles won by the row's model; no colour below 50 %")
 )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from components.html.format import count, dollars, duration, share
 from components.html.markup import EMPTY, Markup, attributes, escape, fill, join, link_button
 from components.html.panel import notice_html, status_badge, wrap
-from components.html.table import Cells, Table, name_of_row
+from components.html.tables.table import Cells, Table, name_of_row
 from components.inspect.explanation import explain_comparison, human_verdict_text
 from components.inspect.html_parts import (
     columns_html,

@@ -173,7 +173,7 @@ class LiveStudy:
             self._draw_elo(),
             win_rate_figure(rates, height=250)
             if rates
-            else empty_figure("No comparison has been read in all its orders yet.", 250),
+            else empty_figure("No comparison has a readable verdict in all its orders yet.", 250),
             live_first_share(self.frame),
         )
 

@@ -26,7 +26,7 @@ from components.run.run_facts import KEY_REASONS, RunFacts
 from components.run.status_html import start_button_text
 from judges.engine.snapshot import FailureSummary, JudgeWait, RunSnapshot
 from metrics.position.position_measures import consistency
-from metrics.win_rates.win_rates import NO_VERDICT_STATUSES, outcome_rows
+from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES, outcome_rows
 from studies import settings
 from studies.domain import STATUSES, USABLE_STATUSES, Judgement, Status
 from studies.sharing.hub_backup import snapshot_settings as kept_elsewhere
@@ -116,8 +116,8 @@ def _run_notices(facts: RunFacts) -> Iterator[str]:
         return
     for judge, names in snapshot.missing_parameters:
         text = (
-            f"{judge} refuses the setting {names}, so calls are sent without it. The replies to "
-            "these calls are marked and stored under separate keys."
+            f"{judge} refuses the setting {names}, so calls are sent without it. Their replies "
+            "are marked, and stored apart from replies with this setting."
         )
         yield notice_html("calm", f"Calls are sent without {names}.", text)
     if facts.running and facts.paused and snapshot.reason:
@@ -178,7 +178,7 @@ def _cooling_notice(waits: list[JudgeWait]) -> Markup:
     asks = sum(wait.asks for wait in waits)
     left = duration(max(1, round(one.seconds)))
     told = f"{count(asks, 'call')} continue" if asks else "calls continue"
-    then = f"with at most {one.allowed_in_flight} at once"
+    then = f"with at most {one.allowed_in_flight} calls at once"
     then += f" instead of {one.ceiling}" if one.allowed_in_flight < one.ceiling else ""
     text = (
         f"{who} returned HTTP 429 (too many requests); {told} in **{left}**, {then}. "

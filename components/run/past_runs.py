@@ -16,7 +16,7 @@ from components.html.panel import (
     status_badge,
     wrap,
 )
-from components.html.table import Cells, Table, TableCell
+from components.html.tables.table import Cells, Table, TableCell
 from components.run.notices import failure_row
 from studies.domain import STATUSES
 from studies.store.queries.run_costs import (

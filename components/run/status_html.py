@@ -284,8 +284,8 @@ LIVE_CHARTS: Final = (
     ("Elo", "rating after each verdict, in the order of arrival; K-factor 4", "eh-live-elo"),
     (
         "Win rate",
-        f"% won on each item's first comparison, ties as half; 95{NARROW_SPACE}% bounds, valid at "
-        "any time of the run",
+        "% of items on which the model wins its first comparison, ties count half; "
+        f"95{NARROW_SPACE}% bounds, valid at any time of the run",
         "eh-live-wins",
     ),
 )

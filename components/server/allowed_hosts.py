@@ -235,8 +235,8 @@ def _find_foreign_page(
 
 def _unknown_host(host: Host) -> str:
     return (
-        f"This Evenhand does not serve {host}. Open the address that it printed at its "
-        f"start; if the host name is yours, start Evenhand with "
+        f"Evenhand does not answer at the host name {host}. Open the address printed at its "
+        "start; if the name is yours, start it with "
         f"{settings.HOSTS.name}={host._replace(port=None)}"
     )
 

@@ -1,4 +1,4 @@
-"""Fair order of all visitors' events, and limits on the events of one visitor.
+"""Fair order of all visitors' events, and limits on the events and unread answers of visitors.
 
 If events were handled in order of arrival, a visitor with a thousand events would delay all others.
 Turns therefore rotate first by address, then by session, then by arrival.
@@ -6,8 +6,9 @@ Turns therefore rotate first by address, then by session, then by arrival.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,14 @@ from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
 """Addresses and sessions whose last turn is stored; all others count as new."""
+UNREAD_ANSWER_SECONDS: Final = 20.0
+"""Seconds for which an unread answer is stored, even above the limit of unread answers."""
+IDLE_SECONDS: Final = 20.0
+"""Seconds without an event after which the queue is idle."""
+IDLE_POLL_SECONDS: Final = 0.025
+"""Seconds between two checks of an idle queue; Gradio's 0.001 uses a twentieth of a core."""
+BUSY_POLL_SECONDS: Final = 0.001
+BUSY_PROGRESS_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +139,29 @@ def _count_events(clients: Iterable[QueueClient]) -> tuple[Counter[str], Counter
     """The number of events by session and by address."""
     known = list(clients)
     return Counter(one.session for one in known), Counter(one.address for one in known)
+
+
+def is_idle(last_event_time: float) -> bool:
+    """Whether the queue had no event for IDLE_SECONDS; the time is that of `time.monotonic`."""
+    return time.monotonic() - last_event_time > IDLE_SECONDS
+
+
+def sessions_to_drop(
+    unread: Mapping[str, int],
+    busy: Collection[str],
+    last_message_times: Mapping[str, float],
+    limit: int,
+) -> list[str]:
+    """Sessions whose unread answers are deleted, so that at most `limit` answers remain.
+
+    Sessions with an unfinished event, and answers younger than UNREAD_ANSWER_SECONDS, are kept.
+    """
+    long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
+    total, dropped = sum(unread.values()), []
+    for session, answers in unread.items():
+        if total <= limit:
+            break
+        if session not in busy and last_message_times.get(session, 0) < long_ago:
+            total -= answers
+            dropped.append(session)
+    return dropped

@@ -8,11 +8,9 @@ if a name that protects visitors is missing. For example, if Gradio no longer re
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +19,18 @@ import gradio.http_server  # the package does not import it by itself
 from fastapi import HTTPException, Request, status
 from uvicorn import Config
 
-from components.server.fair_turns import FairTurns, QueueClient, QueueLimits, identify_client
-from studies.errors import EvenhandError
+from components.server.fair_turns import (
+    BUSY_POLL_SECONDS,
+    BUSY_PROGRESS_SECONDS,
+    IDLE_POLL_SECONDS,
+    FairTurns,
+    QueueClient,
+    QueueLimits,
+    identify_client,
+    is_idle,
+    sessions_to_drop,
+)
+from components.server.private_name import PrivateName, check_names
 
 if TYPE_CHECKING:
     from gradio.queueing import Event, EventQueue, Queue
@@ -33,61 +41,15 @@ else:  # object: the fallback where a release has moved the class, found by its 
     SessionState = getattr(gradio.state_holder, "SessionState", object)
     StateHolder = getattr(gradio.state_holder, "StateHolder", object)
 
-UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds for which an unread answer is stored, even above the limit of unread answers."""
-IDLE_SECONDS: Final = 20.0
-"""Seconds without an event after which the queue is idle."""
-IDLE_POLL_SECONDS: Final = 0.025
-"""Seconds between two checks of an idle queue; Gradio's 0.001 uses a twentieth of a core."""
-BUSY_POLL_SECONDS: Final = 0.001
-BUSY_PROGRESS_SECONDS: Final = 0.01
-
-_log: Final = logging.getLogger(__name__)
-
-
-class GradioChanged(EvenhandError):
-    """A private name of Gradio that public mode depends on is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateName:
-    """One private name of Gradio, or several that are used together."""
-
-    name: str
-    use: str
-    fallback: str
-    """Consequence of a failed check."""
-    attributes: frozenset[str]
-    """Attribute names that no other module may use; tests/test_structure.py checks it."""
-    check: Callable[[Any, Any], bool]
-    """Function that tests on one page whether the name still has its meaning in package
-    `gradio`."""
-    protects_visitors: bool = False
-    """Whether public mode is refused without the name."""
-
-    def holds(self, blocks: Any, package: Any = gradio) -> bool:
-        try:
-            return self.check(package, blocks)
-        except (AttributeError, KeyError, TypeError):
-            return False
-
 
 def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
     """Refuse public mode if a private name that protects visitors is missing; log any other missing
     name."""
-    missing = [name for name in PRIVATE_NAMES if not name.holds(blocks, package)]
-    for name in missing:
-        _log.warning("Gradio has changed: %s no longer exists. %s", name.name, name.fallback)
-    unsafe = ", ".join(name.name for name in missing if name.protects_visitors)
-    if public and unsafe:
-        raise GradioChanged(
-            f"Gradio {getattr(package, '__version__', '')} lacks {unsafe}, which public mode "
-            "depends on. Install the release of requirements.txt, or unset EVENHAND_PUBLIC"
-        )
+    check_names(PRIVATE_NAMES, blocks, package, public=public)
 
 
 def _holds(name: str, blocks: gradio.Blocks) -> bool:
-    return next(one for one in PRIVATE_NAMES if one.name == name).holds(blocks)
+    return next(one for one in PRIVATE_NAMES if one.name == name).holds(blocks, gradio)
 
 
 # ---- events ---------------------------------------------------------------------------------
@@ -190,14 +152,11 @@ class QuietQueue(Queue):
 
     @property
     def sleep_when_free(self) -> float:
-        return IDLE_POLL_SECONDS if self._is_idle() else BUSY_POLL_SECONDS
+        return IDLE_POLL_SECONDS if is_idle(self.last_event_time) else BUSY_POLL_SECONDS
 
     @property
     def progress_update_sleep_when_free(self) -> float:
-        return IDLE_POLL_SECONDS if self._is_idle() else BUSY_PROGRESS_SECONDS
-
-    def _is_idle(self) -> bool:
-        return time.monotonic() - self.last_event_time > IDLE_SECONDS
+        return IDLE_POLL_SECONDS if is_idle(self.last_event_time) else BUSY_PROGRESS_SECONDS
 
     async def push(self, body: Any, request: Request, username: str | None) -> Any:
         self.last_event_time = time.monotonic()
@@ -269,14 +228,11 @@ class FairQueue(QuietQueue):
         """If unread answers exceed the limit for all sessions, delete those unread for
         UNREAD_ANSWER_SECONDS."""
         pending = self.pending_messages_per_session
-        unread = sum(messages.qsize() for messages in pending.values())
+        unread = {session: messages.qsize() for session, messages in pending.items()}
         busy = {event.session_hash for event in (*self._waiting(), *self._running())}
-        long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
-        for session in list(pending):
-            if unread <= self.queue_limits.unread_total:
-                break
-            if session not in busy and self.last_message_times.get(session, 0) < long_ago:
-                unread -= pending.pop(session).qsize()
+        limit = self.queue_limits.unread_total
+        for session in sessions_to_drop(unread, busy, self.last_message_times, limit):
+            del pending[session]
         for session in self.pending_event_ids_session.keys() - pending.keys() - busy:
             del self.pending_event_ids_session[session]
         for session in self.last_message_times.keys() - pending.keys():
@@ -520,7 +476,7 @@ PRIVATE_NAMES: Final = (
     ),
     PrivateName(
         "Blocks.launch(_frontend)",
-        "start without a request to the own page, which may take longer on a busy machine",
+        "start without a request to its own page, which may time out on a busy machine",
         "On a busy machine the app may end at its start.",
         _names("_frontend"),
         lambda package, _: "_frontend" in package.Blocks.launch.__code__.co_varnames,

@@ -6,7 +6,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
 from components.html.markup import Markup, fill
 from components.html.panel import wrap
-from components.html.table import Table
+from components.html.tables.table import Table
 from components.share import paper_text
 from components.share.citations import bibtex
 

@@ -9,52 +9,18 @@ from __future__ import annotations
 import base64
 import contextlib
 import importlib.util
-import time
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import plotly
 
-from components.charts.figures import Figure
 from components.filtering.filtered_study import FilteredStudy
-from components.filtering.raters import accuracy_label
-from components.html.format import count, dollars, duration, tokens
-from components.html.markup import ASSETS, EMPTY, Markup, fill, join, json_script, program_file
-from components.html.panel import (
-    brand_html,
-    data_note,
-    finding_html,
-    notice_html,
-    panel_heading,
-    panel_html,
-    wrap,
-)
-from components.html.table import plain_table
-from components.results.agreement import panels as agreement_view
-from components.results.agreement import tab as agreement_tab
-from components.results.agreement.computed import load_agreement
-from components.results.bias import panels as bias_view
-from components.results.bias import tab as bias_tab
-from components.results.bias.computed import load_bias
-from components.results.bias.sentences import bias_finding
-from components.results.cards import tab as cards_tab
-from components.results.injection.report_section import injection_section
-from components.results.pass_fail import tab as pass_fail_tab
-from components.results.pass_fail.computed import has_pass_fail
-from components.results.pass_fail.scores import tab as scores_tab
-from components.results.pass_fail.scores.computed import has_only_points
-from components.results.ranking import tab as ranking_tab
-from components.results.remedies import tab as remedies_tab
-from components.results.view.result_view import Panel, View
-from components.share import paper_text, report_facts
+from components.html.markup import ASSETS, Markup, fill, join, json_script, program_file
+from components.share.report_sections import SECTIONS, ReportFigures
 from metrics.summary.study_inputs import remedy_inputs
 from metrics.summary.summary import summarise_frame
-from studies.domain import HUMAN_PREFIX
 from studies.errors import write_error
 from studies.people.verifications import current_checks
-from studies.spec.study import dump_study
-from studies.store.queries import cost_queries
 from studies.store.store import Store
 
 _CONTENT_POLICY: Final = Markup(
@@ -62,7 +28,6 @@ _CONTENT_POLICY: Final = Markup(
     "img-src data: blob:; font-src data:"
 )
 """Content security policy: the file may load nothing from outside."""
-
 _DRAW_SCRIPT: Final = Markup("""
 for (const box of document.querySelectorAll('[data-figure]')) {
   const value = JSON.parse(document.getElementById(box.dataset.figure).textContent);
@@ -90,8 +55,8 @@ def write_report(store: Store, study: str, path: Path) -> int:
 def report_html(store: Store, study: str) -> Markup:
     """The whole report as HTML."""
     view = FilteredStudy(store, study)
-    page = _ReportFigures()
-    body = join(section(view, page) for section in SECTIONS)
+    page = ReportFigures()
+    body = report_sections(view, page)
     plotly_js = program_file(Path(plotly.__path__[0]) / "package_data" / "plotly.min.js")
     return fill(
         "<!DOCTYPE html>\n"
@@ -117,6 +82,11 @@ def report_html(store: Store, study: str) -> Markup:
     )
 
 
+def report_sections(view: FilteredStudy, page: ReportFigures) -> Markup:
+    """The sections of the report from top to bottom; their charts are added to `page`."""
+    return join(section(view, page) for section in SECTIONS)
+
+
 def report_metrics(view: FilteredStudy) -> dict[str, Any]:
     """The numbers that `python -m metrics --json` prints for this study."""
     combine, unreadable = view.rule
@@ -129,219 +99,6 @@ def report_metrics(view: FilteredStudy) -> dict[str, Any]:
         unreadable=unreadable,
         checks=checks,
         remedies=remedy_inputs(view.store, view.name),
-    )
-
-
-class _ReportFigures:
-    """The figures of a report; each becomes a JSON block that the script in the file draws."""
-
-    def __init__(self) -> None:
-        self.figures: list[Figure] = []
-
-    def add_figure(self, figure: Figure | None) -> Markup:
-        if figure is None:
-            return wrap(Markup('<p class="eh-small eh-mute">No verdicts to show.</p>'))
-        self.figures.append(figure)
-        return fill(
-            '<div data-figure="figure-{}"><div class="eh-plot" role="img"></div></div>',
-            len(self.figures),
-        )
-
-    def figures_html(self) -> Markup:
-        return join(json_script(f"figure-{i}", f) for i, f in enumerate(self.figures, 1))
-
-
-# ----------------------------------------------------------------------------------- sections
-
-
-def _title_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    first, last = report_facts.reply_dates(view.store, view.name)
-    made = time.strftime("%Y-%m-%d", time.gmtime())
-    when = first if first == last else f"{first} to {last}"
-    line = f"Replies of {when}. " if first else "The dates of the replies were not recorded. "
-    line += f"Report made {made}."
-    if view.has_only_people:
-        title, lead = agreement_view.agreement_finding(load_agreement(view))
-    elif has_only_points(view):
-        title, lead = _points_tab(view).finding(view)
-    else:
-        title, lead = bias_finding(load_bias(view))
-    return (
-        fill(
-            '<header class="eh-report-top">{}'
-            '<p class="eh-small eh-mute">{}</p></header><h1>{}</h1>',
-            brand_html(),
-            line,
-            view.name,
-        )
-        + finding_html(title, lead)
-        + _title_kpis(view)
-    )
-
-
-def _points_tab(view: FilteredStudy) -> View:
-    """The view whose headline the report of a study of single answers has."""
-    return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
-
-
-def _title_kpis(view: FilteredStudy) -> Markup:
-    """HTML of the judges' key figures; empty for a study of people only, which reports their
-    agreement instead."""
-    if view.has_only_people:
-        return EMPTY
-    if has_only_points(view):
-        figures = _points_tab(view).kpis
-        return figures(view) if figures else EMPTY
-    bias, label = load_bias(view), accuracy_label(view)
-    return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
-
-
-def _views_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """The views' own parts of the report, panel by panel."""
-    only_points = has_only_points(view)
-    shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
-    return join(part for one in shown for part in _view_parts(one, view, page))
-
-
-def _view_parts(one: View, view: FilteredStudy, page: _ReportFigures) -> Iterator[Markup]:
-    if one.report:
-        yield one.report(view)
-    controls = one.initial_values(view)
-    for panel in one.panels:
-        if panel.in_report and panel.in_report(view):
-            yield _panel_section(panel, panel.render(view, controls), page)
-        made = panel.report(view) if panel.report else None
-        if made is not None:
-            content = made.content
-            body = content if isinstance(content, Markup) else page.add_figure(content)
-            yield panel_html(made.title, made.subtitle, body)
-
-
-def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: _ReportFigures) -> Markup:
-    """A panel as the page draws it; empty if the page hides it."""
-    if drawn.get(panel.frame_name) is False:
-        return EMPTY
-    heading = drawn.get(panel.heading_name, panel_heading(panel.title, panel.subtitle, panel.keys))
-    contents = (drawn[body.name] for body in panel.bodies)
-    bodies = (one if isinstance(one, Markup) else page.add_figure(one) for one in contents)
-    body = join([heading, panel.legend, *bodies])
-    return wrap(fill('<section class="eh-panel">{}</section>', body))
-
-
-def _tables_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    made = []
-    for table in paper_text.paper_tables(view).values():
-        copies = _text_drawer("LaTeX", paper_text.latex_table(table)) + _text_drawer(
-            "Markdown", paper_text.markdown_table(table)
-        )
-        made.append(
-            panel_html(table.name, table.caption, plain_table(table.head, table.rows) + copies)
-        )
-    return join(made)
-
-
-def _method_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    text = wrap(fill("<p>{}</p>", paper_text.methods_paragraph(view)))
-    command = _text_drawer(
-        "Command that computes the same numbers", paper_text.metrics_command(view)
-    )
-    return panel_html("Method", "text generated from the study and its replies", text + command)
-
-
-def _replies_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    """Report section on unusable replies, and on the cost by judge."""
-    store, name = view.store, view.name
-    bad = cost_queries.failure_counts(store, name)
-    failures = plain_table(
-        ("Status", "Judge", "n", "Example"),
-        [(f.status, f.judge, count(f.n), f.example) for f in bad],
-    )
-    models = cost_queries.reported_models(store, name)
-    cost = plain_table(
-        ("Judge", "Model as reported", "Replies", "Tokens in", "Tokens out", "Dollars", "Time"),
-        [
-            (
-                s.judge,
-                ", ".join(models.get(s.judge, [])),
-                count(s.replies),
-                _recorded_text(s.prompt_tokens, tokens),
-                _recorded_text(s.completion_tokens, tokens),
-                "not recorded" if s.dollars is None else dollars(s.dollars),
-                _recorded_text(s.seconds, duration),
-            )
-            for s in cost_queries.judge_costs(store, name)
-            if not s.judge.startswith(HUMAN_PREFIX)
-        ],
-    )
-    none = notice_html("calm", "Every reply has a readable verdict.")
-    return panel_html(
-        "Unusable replies",
-        "replies without a verdict are stored and counted, not scored",
-        failures if bad else none,
-    ) + panel_html("Costs", "", cost)
-
-
-def _recorded_text(value: float, words: Callable[[float], str]) -> str:
-    return words(value) if value else "not recorded"
-
-
-def _injection_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    return injection_section(view)
-
-
-def _study_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    drawers = [_text_drawer("study.yaml", dump_study(view.study))]
-    for prompt in report_facts.prompt_records(view.store, view.name):
-        title = f"{prompt.name}, version {prompt.version}, sha {prompt.sha[:12]}"
-        text = prompt.yaml or "The text of this prompt was not recorded."
-        drawers.append(_text_drawer(title if prompt.yaml else prompt.name, text))
-    versions = ", ".join(f"{name} {text}" for name, text in report_facts.package_versions().items())
-    drawers.append(_text_drawer("Versions", versions))
-    return panel_html(
-        "Study file, prompts, versions", "settings needed to reproduce the numbers", join(drawers)
-    )
-
-
-def _data_section(view: FilteredStudy, page: _ReportFigures) -> Markup:
-    simulated = [judge.name for judge in view.study.judges if judge.kind == "simulated"]
-    note = f"{len(view.frame):,} judgements of {view.name}."
-    if simulated:
-        note += f" These judges are simulated, with known parameters: {', '.join(simulated)}."
-    return data_note(note)
-
-
-POINT_VIEWS: Final = (
-    pass_fail_tab.VIEW,
-    scores_tab.VIEW,
-    ranking_tab.VIEW,
-    remedies_tab.VIEW,
-    cards_tab.VIEW,
-)
-"""Views that apply to verdicts on single answers."""
-REPORTED_VIEWS: Final = (
-    pass_fail_tab.VIEW,
-    scores_tab.VIEW,
-    bias_tab.VIEW,
-    ranking_tab.VIEW,
-    agreement_tab.VIEW,
-    remedies_tab.VIEW,
-    cards_tab.VIEW,
-)
-SECTIONS: Final[tuple[Callable[[FilteredStudy, _ReportFigures], Markup], ...]] = (
-    _title_section,
-    _views_section,
-    _tables_section,
-    _method_section,
-    _injection_section,
-    _replies_section,
-    _study_section,
-    _data_section,
-)
-
-
-def _text_drawer(title: str, text: str) -> Markup:
-    return wrap(
-        fill('<details class="eh-how"><summary>{}</summary><pre>{}</pre></details>', title, text)
     )
 
 
@@ -372,8 +129,6 @@ _FONT_FILES: Final = (
     ("IBM Plex Sans", 700, "IBMPlexSans/IBMPlexSans-Bold.woff2"),
     ("IBM Plex Mono", 400, "IBMPlexMono/IBMPlexMono-Regular.woff2"),
 )
-
-
 _REPORT_CSS: Final = Markup("""
 body.eh-report { background: var(--page); color: var(--ink); margin: 0; }
 body.eh-report { font: 16px/1.5 var(--sans); }

@@ -12,7 +12,7 @@ import gradio as gr
 from components.html.pieces import notice_html
 from components.layout.header import Header
 from components.study.file.lenient_study import START_YAML, FormState
-from components.study.form.data_source import RECORDED
+from components.study.form.data_step.data_source import RECORDED
 from components.study.form_layout_tab import StudyTab
 from components.study.form_updates_tab import form_outputs, form_updates
 from components.study.jobs import (

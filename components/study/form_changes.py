@@ -21,9 +21,10 @@ from components.study.file.typed_values import (
     parse_strata,
 )
 from components.study.file.yaml_edit import change_source, put_value
-from components.study.form.data_source import BUILTIN, HUB, SAMPLE_FIELD, sample_values
+from components.study.form.data_step.data_source import BUILTIN, HUB
+from components.study.form.data_step.mapping_preview import guessed_mapping
+from components.study.form.data_step.slice_form import SAMPLE_FIELD, sample_values
 from components.study.form.judge_edit import edit_judge, judge_from_template, new_judge, unique_name
-from components.study.form.mapping_preview import guessed_mapping
 from studies.errors import EvenhandError
 from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS

@@ -10,7 +10,10 @@ from components.html.markup import Markup
 from components.html.pieces import finding_html
 from components.study.file.controls import form_part, step_heading
 from components.study.file.lenient_study import FormState
-from components.study.form import data_source as study_data
+from components.study.form.data_step import data_source as study_data
+from components.study.form.data_step import slice_form
+from components.study.form.data_step.records_report import records_html
+from components.study.form.data_step.slice_profile_html import profile_html
 from components.study.form.headline import study_question
 from components.study.form.judge_cards import judge_cards
 from components.study.form.key_consent import consent_notices
@@ -23,8 +26,6 @@ from components.study.form.prompt_panel import (
     prompt_heading,
     template_and_preview,
 )
-from components.study.form.records_report import records_html
-from components.study.form.slice_profile_html import profile_html
 from components.study.plan.cost_preview import ForecastByJudge
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.column_roles import missing_roles, roles_html
@@ -73,7 +74,7 @@ def render_notices(bench: StudyPreview, view: FormState) -> str:
 
 
 def render_source(bench: StudyPreview, view: FormState) -> Markup:
-    head = step_heading(1, "Data", study_data.sample_switch(bench))
+    head = step_heading(1, "Data", slice_form.sample_switch(bench))
     return form_part(
         head, study_data.source_card(bench, view), roles_html(bench), seen=view.last_change
     )

@@ -53,7 +53,8 @@ def form_updates(
     store: Store,
     before: FormState | None = None,
 ) -> list[Any]:
-    """The study file, its form and its plan; the prompt editor is filled when it is opened."""
+    """Outputs that show the study file, its form and its plan; the prompt editor is filled only
+    when it is opened."""
     look = build_preview(text, store.folder)
     was = before or FormState()
     editing = view.panel == "prompts" and view.mode == "editor"
@@ -79,7 +80,8 @@ def _forecast(look: StudyPreview, store: Store) -> ForecastByJudge | None:
 def plan_updates(
     look: StudyPreview, view: FormState, store: Store, numbers: ForecastByJudge | None = None
 ) -> list[Any]:
-    """Steps, precision, strip and buttons of the study file that Run reads."""
+    """Outputs of the steps, the precision, the run strip and the buttons, for the study file that
+    Run uses."""
     saved = _write_download(look.lenient_study.text)
     profile = study_draw.render_slice_profile(look, view)
     if numbers is None:

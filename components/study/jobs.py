@@ -17,15 +17,15 @@ from components.html.pieces import notice_html
 from components.server.access import current_access
 from components.study.file.lenient_study import NEW_STUDY_NAME, read_lenient_study
 from components.study.file.yaml_edit import change_source, dump_study, put_value, read_mapping
-from components.study.form.data_source import (
+from components.study.form.data_step.data_source import (
     HUB,
     HUB_TOKEN_NAME,
     HUB_URL,
     source_kind,
 )
+from components.study.form.data_step.mapping_preview import guessed_mapping
+from components.study.form.data_step.records_report import table_to_map
 from components.study.form.judge_settings import judge_address
-from components.study.form.mapping_preview import guessed_mapping
-from components.study.form.records_report import table_to_map
 from components.study.plan import demo_studies
 from components.study.plan.cost_preview import one_item_plan
 from components.study.plan.public_checks import check_upload_space

@@ -151,7 +151,8 @@ def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
 
 
 def open_study(store: Store, name: str, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Outputs of `form_outputs` for a study of the store; unsaved changes of both are kept."""
+    """Outputs of `form_outputs` for a study of the store. Unsaved changes to the study shown
+    before, and earlier ones to this study, are kept."""
     unsaved = dict(view.unsaved)
     if view.study and text.strip() != view.opened.strip():
         unsaved[view.study] = text

@@ -14,8 +14,14 @@ from typing import Any
 
 from components.html.markup import Markup
 from components.server.hf_login import ACCOUNT_PREFIX, can_log_in, is_account
-from components.vote.ballot_form import FORM_NAMES, BallotForm, build_voter_view, load_ballot_form
-from components.vote.ballot_html import BallotView, VoteButton, ballot_html, vote_buttons
+from components.vote.ballot_form import (
+    FORM_NAMES,
+    BallotForm,
+    BallotView,
+    build_voter_view,
+    load_ballot_form,
+)
+from components.vote.ballot_html import ballot_html
 from components.vote.start_and_end import (
     StartScreen,
     finished_html,
@@ -24,6 +30,7 @@ from components.vote.start_and_end import (
     reveal_text,
     write_error_html,
 )
+from components.vote.vote_controls import VoteButton, vote_buttons
 from studies.domain import HUMAN_PREFIX, REFERENCE, AnswerCheck, Verdict
 from studies.errors import EvenhandError, StoreError, StudyError
 from studies.people.votable import votable_comparisons

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from components.inspect.load_comparison import ItemImage, item_images
 from judges.rendering.point_arrangements import rubric_criteria
@@ -14,6 +14,7 @@ from judges.rendering.prompt import Prompt, load_prompt, parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT, RUBRIC_FORMAT
 from studies.domain import REFERENCE, Item
 from studies.errors import EvenhandError
+from studies.people.next_ballot import VoterProgress
 from studies.spec.presets import PRESETS
 from studies.store.ballot_queries import Ballot, BallotMode
 from studies.store.queries.plan_queries import count_verdict_forms
@@ -90,6 +91,26 @@ class VoterView:
     """Options of the forms "score" and "rubric"."""
     rubric: tuple[tuple[str, str], ...] = ()
     """Name and description of each criterion of the form "rubric"."""
+
+
+@dataclass(frozen=True, slots=True)
+class BallotView:
+    """A ballot, with everything that its screen shows to one voter."""
+
+    name: str
+    ballot: Ballot
+    voter_view: VoterView
+    standing: VoterProgress
+    earlier_vote: Mapping[str, Any] | None = None
+    """Stored vote of this person on the ballot, in the form its button sends."""
+    timed: bool = True
+    name_fixed: bool = False
+    """Whether the name belongs to an account and cannot be changed here."""
+    notice_text: str = ""
+    is_warning: bool = False
+    retry_time: float = 0.0
+    """Time of a failed action. It makes the HTML differ from the last one, as the browser receives
+    no identical update and its buttons would stay locked."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
-from components.html.table import Cells, Table, TableCell
+from components.html.tables.table import Cells, Table, TableCell
 from components.server.hf_login import is_account
 from components.vote.ballot_form import FORM_NAMES, UNIT_NOUNS, load_ballot_form
 from studies.domain import HUMAN_PREFIX
@@ -157,7 +157,7 @@ def _verification_summary(store: Store, study: str) -> Markup:
     parts = [
         f"{count(len(checks), 'answer')} verified",
         f"{count(sum(check.follows for check in checks))} follow the instruction",
-        f"{count(faults.total())} do not follow it (because of the answer: "
+        f"{count(faults.total())} do not follow the instruction (because of the answer: "
         f"{count(faults['answer'])}, because of the caption: {count(faults['caption'])})",
         f"{count(sum(check.harmful for check in checks))} flagged as harmful",
     ]

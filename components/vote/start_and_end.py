@@ -11,7 +11,8 @@ from components.html.markup import Markup, attributes, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
 from components.server.hf_login import LOGIN_PATH
 from components.vote.ballot_form import UNIT_NOUNS
-from components.vote.ballot_html import answer_labels, ballot_button, voter_html
+from components.vote.ballot_html import answer_labels
+from components.vote.vote_controls import ballot_button, voter_html
 from studies.people.next_ballot import VoterProgress
 from studies.store.ballot_queries import Ballot, BallotMode
 

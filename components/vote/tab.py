@@ -93,7 +93,7 @@ def _build_rules() -> tuple[list[Any], gr.Button]:
         votes = gr.Number(3, label="Votes per comparison", minimum=1, precision=0, interactive=True)
         each = gr.Number(
             0,
-            label="Maximum of votes per person (0: no limit)",
+            label="Maximum number of votes per person (0: no limit)",
             minimum=0,
             precision=0,
             interactive=True,

@@ -22,6 +22,7 @@ from judges.bulk.batch_files import (
     import_batch,
 )
 from judges.judge_errors import PlanError
+from judges.models.endpoint import tls_context
 from judges.models.factory import find_api_key
 from judges.models.failures import classify_error
 from judges.money.costs import check_budget
@@ -171,7 +172,9 @@ def _judge_client(plan: Plan, name: str, consents: Consents) -> Iterator[openai.
         base_url=judge.endpoint,
         api_key=key,
         http_client=openai.DefaultHttpxClient(
-            follow_redirects=False, event_hooks={"request": [_header_filter(judge.endpoint, key)]}
+            follow_redirects=False,
+            event_hooks={"request": [_header_filter(judge.endpoint, key)]},
+            verify=tls_context(),
         ),
     )
     try:

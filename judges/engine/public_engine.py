@@ -154,7 +154,7 @@ class PublicEngine(Engine):
         with self._starting:
             if run.idle:
                 self._check_total_runs(
-                    "Yours stays paused and keeps its answers; resume it in a few minutes"
+                    "Your run stays paused and keeps its replies; resume it in a few minutes"
                 )
             yield
 

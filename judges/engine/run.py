@@ -208,7 +208,7 @@ class Run:
             self._note_pause(paused)
             self._paused, self._stop_requested = paused, stop
             self.state = "paused" if paused else "running"
-            self.reason = "stopping: answers in flight are kept" if stop else ""
+            self.reason = "stopping: replies to calls already sent are still stored" if stop else ""
             run_state = self._run_state
             if run_state is not None and self._loop is not None:
                 run_state.paused, run_state.stop = paused, stop  # checked before the next call

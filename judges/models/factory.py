@@ -11,7 +11,7 @@ from judges.judge_errors import PlanError
 from judges.models.embedded import EmbeddedServer, shared_server
 from judges.models.endpoint import EndpointModel
 from judges.models.interface import JudgeCall, JudgeModel, JudgeReply
-from judges.models.simulated import SimulatedModel
+from judges.models.simulation.simulated import SimulatedModel
 from judges.security.endpoint_rules import LOCAL_RULES, EndpointRules
 from judges.security.key_consents import Consents
 from judges.security.key_store import SecretKey, make_typed_key

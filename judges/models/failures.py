@@ -92,7 +92,7 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
         return _classify_connection(error, endpoint)
     if isinstance(error, aiohttp.ClientResponseError):
         kind = error.message.partition(":")[0].strip()[:60]  # the rest quotes the response
-        detail = f"{endpoint} does not send valid HTTP: {kind}"
+        detail = f"{endpoint} does not send valid HTTP ({kind}); check base_url"
         return CallFailure("retry", "error", "bad reply", detail, maybe_billed=True)
     return CallFailure("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
@@ -105,14 +105,17 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
     """
     causes = list(_error_chain(error))
     if any(isinstance(cause, aiohttp.ConnectionTimeoutError) for cause in causes):
-        detail = f"cannot reach {endpoint}: no connection within the judge's connect_s"
+        detail = (
+            f"cannot reach {endpoint}: no connection within the judge's connect_s; check "
+            "base_url and the network"
+        )
         return CallFailure("retry", "error", "unreachable", detail)
     if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
         return CallFailure(
             "retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}"
         )
     if any(isinstance(cause, StreamSilent) for cause in causes):
-        detail = "the stream sent nothing for the judge's idle_s"
+        detail = "the reply stream sent nothing for longer than the judge's idle_s"
         return CallFailure(
             "retry", "error", "silent stream", detail, congestion=True, maybe_billed=True
         )

@@ -181,7 +181,7 @@ def prepare_weights() -> Path:
     print(f"{target}, {target.stat().st_size >> 20} MB, {time.perf_counter() - started:.0f} s")
     if (digest := sha256_of(target)) != PREPARED_SHA256:
         print(
-            f"Note: sha256 {digest} is not the recorded demo's; the demo's answers are not reused."
+            f"Note: sha256 {digest} is not the recorded demo's; the demo's replies are not reused."
         )
     return target
 

@@ -69,9 +69,15 @@ class HostKey:
             models = ", ".join(self.prices)
             return f"this Space's key can be used for {models} only; type your own key for others"
         if judge.extra_body:
-            return "this Space's key cannot be used with extra_body, which may change a call's cost"
+            return (
+                "this Space's key cannot be used with extra_body, which may change a call's "
+                "cost; remove it, or type your own key"
+            )
         if sees:
-            return "this Space's key cannot be used with images: their cost is not known beforehand"
+            return (
+                "this Space's key cannot be used with images: their cost is not known "
+                "beforehand; type your own key"
+            )
         return ""
 
 
@@ -95,8 +101,8 @@ def load_host_key() -> HostKey | None:
     known = listed_prices()
     if unknown := [model for model in models if model not in known]:
         raise PlanError(
-            f"{settings.HOST_KEY_MODELS.name}: no price is known for {', '.join(unknown)}, "
-            "so the caps cannot hold; add it to judges/prices.yaml"
+            f"{settings.HOST_KEY_MODELS.name}: no price is known for {', '.join(unknown)}, so "
+            "its spending limits cannot be applied; add the price to judges/prices.yaml"
         )
     return HostKey(
         key_env=key_env,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from judges.judge_errors import PlanError
-from judges.models.simulated import SIMULATED_FORMATS
-from judges.models.simulated_scores import SCORING_FORMATS
+from judges.models.simulation.simulated import SIMULATED_FORMATS
+from judges.models.simulation.simulated_scores import SCORING_FORMATS
 from judges.planning.eligibility import why_skipped
 from judges.rendering.point_arrangements import point_arrangements
 from judges.rendering.prompt import Prompt

@@ -30,9 +30,10 @@ _STEPS: Final = 20
 
 
 def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
-    """Probability of a baseline that exceeds the nights since as clearly, if no night differs.
+    """p-value of the baseline against the nights since: the probability, if no night differs, that
+    a random night of each item exceeds its other nights at least as clearly as the baseline does.
 
-    `bags[i]` has all nights of an item, `baseline[i]` its score on the first of them.
+    `bags[i]` has the scores of all nights of an item, `baseline[i]` its score on the first night.
     """
     weighted, observed = [], []
     for bag, score in zip(bags, baseline, strict=True):
@@ -76,7 +77,8 @@ def _binomial(high: int, nights: int) -> float:
 
 
 def contrast_strength(night: int, p: float) -> float:
-    """Strength of this test on a scale with the evidence over all nights: an alarm at 1/α."""
+    """Convert the p-value of a night to the scale of the sequential evidence, on which an alarm is
+    raised at 1/α; 0 on nights without this test."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

@@ -18,6 +18,17 @@ Codes = NDArray[np.integer[Any]]
 """Integer codes in the smallest integer type that suffices."""
 
 
+def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
+    """Return the distinct values of a column and the index of each row's value among them, -1 for a
+    missing value; the codes of a categorical column are not copied."""
+    values = column.array if _is_categorical(column) else column.astype("category").array
+    return values.categories.tolist(), values.codes
+
+
+def _is_categorical(column: pd.Series) -> bool:
+    return isinstance(column.dtype, pd.CategoricalDtype)
+
+
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
     """Return a column's codes, the offset that makes them non-negative, and the number of possible
     codes.
@@ -25,8 +36,8 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
     A missing value has a code of its own. The codes of a categorical column are not copied, as
     pandas already stores them in the smallest integer type.
     """
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.codes.to_numpy(), 1, len(column.cat.categories) + 1
+    if _is_categorical(column):
+        return column.array.codes, 1, len(column.dtype.categories) + 1
     codes, values = pd.factorize(column, use_na_sentinel=False)
     return codes, 0, len(values)
 

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from metrics.estimation.integer_codes import (
     Codes,
+    categories_and_codes,
     codes_by_appearance,
     combined_codes,
+    narrow_codes,
     unique_codes,
 )
 from studies.domain import HUMAN_PREFIX, USABLE_STATUSES
@@ -50,7 +52,9 @@ def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
 
 def evidence_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the rows with a usable status, noise-floor repeats included."""
-    return np.asarray(frame["status"].isin(list(USABLE_STATUSES)), np.bool_)
+    names, codes = categories_and_codes(frame["status"])
+    usable = [name in USABLE_STATUSES for name in names]
+    return np.array([*usable, False], np.bool_)[codes]  # code -1: no status
 
 
 def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
@@ -81,9 +85,8 @@ def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
 
 def people_mask(frame: pd.DataFrame) -> Mask:
     """Mask of the rows judged by a person."""
-    judge = frame["judge"].astype("category")
-    human = np.array([str(name).startswith(HUMAN_PREFIX) for name in judge.cat.categories], bool)
-    codes = judge.cat.codes.to_numpy()
+    names, codes = categories_and_codes(frame["judge"])
+    human = np.array([str(name).startswith(HUMAN_PREFIX) for name in names], bool)
     return human[codes] if len(human) else np.zeros(len(frame), bool)
 
 
@@ -177,11 +180,8 @@ def probability_points(frame: pd.DataFrame) -> Floats:
 def column_codes(column: pd.Series) -> tuple[Ints, int]:
     """Integer codes of a column and the number of possible codes; a missing value has its own
     code."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = np.add(column.cat.codes.to_numpy(), 1, dtype=np.int64)
-        return codes, len(column.cat.categories) + 1
-    codes, values = pd.factorize(column, use_na_sentinel=False)
-    return codes.astype(np.int64), len(values)
+    codes, shift, count = narrow_codes(column)
+    return np.add(codes, shift, dtype=np.int64), count
 
 
 def group_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Ints, int]:
@@ -274,8 +274,9 @@ def select_complete_sets(frame: pd.DataFrame) -> pd.DataFrame:
 
 def contestants(frame: pd.DataFrame) -> list[str]:
     """Names of all contestants shown in these rows, sorted."""
-    used = frame["shown"].astype("category").cat.remove_unused_categories().cat.categories
-    return sorted({name for shown in used for name in str(shown).split(SEP)})
+    shown, codes = categories_and_codes(frame["shown"])
+    used = np.unique(codes[codes >= 0])
+    return sorted({name for code in used for name in str(shown[code]).split(SEP)})
 
 
 def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
@@ -291,13 +292,12 @@ def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]
 
     The second array is [arrangement, slot].
     """
-    shown = frame["shown"].astype("category")
+    shown, codes = categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0
-    table = np.full((len(shown.cat.categories), width), NO_SLOT, np.int64)
-    codes = shown.cat.codes.to_numpy()
+    table = np.full((len(shown), width), NO_SLOT, np.int64)
     for code in np.unique(codes):
-        for slot, name in enumerate(str(shown.cat.categories[code]).split(SEP)):
+        for slot, name in enumerate(str(shown[code]).split(SEP)):
             table[code, slot] = index[name]
     return codes, table
 

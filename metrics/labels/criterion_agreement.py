@@ -10,7 +10,7 @@ import pandas as pd
 from metrics.labels.label_sections import asdict_estimates
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import chosen_options
-from metrics.labels.score_agreement import ScoreAgreement, score_agreement
+from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
 
 
 def criterion_agreement(frame: pd.DataFrame) -> dict[Cell, dict[str, ScoreAgreement]]:

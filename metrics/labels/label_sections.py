@@ -16,7 +16,7 @@ from metrics.labels.pass_fail import (
     errors_differ,
     pass_fail_rates,
 )
-from metrics.labels.score_agreement import score_agreement
+from metrics.labels.scores.score_agreement import score_agreement
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
 from studies.domain import Estimate
 from studies.frames.point_columns import pass_fail_rows

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.estimation.confidence_sequence import confidence_sequence
 from metrics.estimation.intervals import unknown_estimate
+from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from studies.domain import Estimate
 
 PAIRS_ONLY_NOTE = "needs pairs in both orders"

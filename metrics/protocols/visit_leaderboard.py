@@ -14,7 +14,7 @@ from metrics.estimation import row_selection
 from metrics.estimation.intervals import join_notes, mean_estimate, unknown_estimate
 from metrics.estimation.measures import GroupedFrame
 from metrics.ratings.online_elo import EloRating, EloSettings, compute_elo
-from metrics.win_rates import win_rates
+from metrics.win_rates import counting_rules, win_rates
 from studies.domain import REFERENCE, Estimate
 
 ALL_CATEGORIES: Final = "all"
@@ -47,8 +47,8 @@ def visit_leaderboard_rows(
     frame: pd.DataFrame,
     *,
     rng: np.random.Generator,
-    combine: win_rates.CombineRule = "strict",
-    unreadable: win_rates.UnreadableRule = "tie",
+    combine: counting_rules.CombineRule = "strict",
+    unreadable: counting_rules.UnreadableRule = "tie",
     reference: str = REFERENCE,
     by: str | None = None,
     judges: Sequence[str] | None = None,
@@ -70,7 +70,7 @@ def visit_leaderboard_rows(
     for code, key in enumerate(evidence.cells if len(judged) else []):
         part = row_selection.select_rows(judged, cell == code)
         played = compute_elo(
-            win_rates.outcome_rows(part, combine, unreadable),
+            counting_rules.outcome_rows(part, combine, unreadable),
             rng=rng,
             settings=settings,
             orders=orders,
@@ -127,8 +127,8 @@ def _leaderboard_row(
 
 def _against_reference(
     frame: pd.DataFrame,
-    combine: win_rates.CombineRule,
-    unreadable: win_rates.UnreadableRule,
+    combine: counting_rules.CombineRule,
+    unreadable: counting_rules.UnreadableRule,
     reference: str,
 ) -> dict[str, tuple[Estimate, int]]:
     """Return, for each contestant compared with the reference, its share of decisive wins and the
@@ -137,7 +137,7 @@ def _against_reference(
         return {}
     playing = (frame["first"] == reference) | (frame["second"] == reference)
     rows = row_selection.select_rows(frame, playing)
-    note = f"{win_rates.rule_note(combine, unreadable)}, ties left out"
+    note = f"{counting_rules.rule_note(combine, unreadable)}, ties left out"
     decisive = win_rates.head_to_head(rows, combine, unreadable, ties="drop")
     counts = win_rates.win_loss_record(rows, combine, unreadable)
     return {

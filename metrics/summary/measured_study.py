@@ -17,9 +17,9 @@ import pandas as pd
 
 from metrics.summary.remedy_section import RemedyInputs
 from metrics.summary.summary import summarise_frame
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule, counting_rule
+from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, counting_rule
 from studies.domain import AnswerCheck
-from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
+from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
 from studies.frames.battle_frame import frame_from_battles
 
 HEADER_BYTES: Final = 65_536
@@ -120,7 +120,7 @@ def _read_labels(path: Path) -> MeasuredStudy:
     """Read a table of verdicts beside labels, imported into a store that is deleted again."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
-    from studies.sources.option_names import use_option_names
+    from studies.sources.detection.option_names import use_option_names
     from studies.store.store import Store
 
     with tempfile.TemporaryDirectory() as folder:

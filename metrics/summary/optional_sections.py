@@ -12,18 +12,21 @@ import pandas as pd
 from metrics.agreement import majority_agreement
 from metrics.estimation import row_selection
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
-from metrics.labels.criteria_order import criteria_order_section
 from metrics.labels.criterion_agreement import criterion_agreement_section
 from metrics.labels.label_sections import pass_fail_section, scores_section
 from metrics.labels.option_order import option_order_section
 from metrics.labels.point_ranking import point_ranking_section
 from metrics.labels.point_rules import point_remedies_section
 from metrics.labels.reliability import reliability_section
-from metrics.labels.score_contradictions import score_contradictions_section
-from metrics.labels.score_distribution import point_repeats_section, score_distribution_section
+from metrics.labels.scores.criteria_order import criteria_order_section
+from metrics.labels.scores.score_contradictions import score_contradictions_section
+from metrics.labels.scores.score_distribution import (
+    point_repeats_section,
+    score_distribution_section,
+)
 from metrics.people.voters import list_voters
 from metrics.position.position_measures import ACCURACY, SLOT_ENTROPY
-from metrics.protocols import creation_alignment, creation_levels, grade_heatmap, grade_score
+from metrics.protocols import creation_alignment, creation_levels, grade_score, grade_table
 from metrics.protocols.creation_alignment_table import alignment_table
 from metrics.protocols.creation_table import creation_table
 from metrics.protocols.printed_accuracies import printed_accuracies
@@ -66,8 +69,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
     found = {
         "pooled_entropy": SLOT_ENTROPY.of(rows),
         "accuracy": ACCURACY.of(rows),
-        "contradictions": grade_heatmap.contradiction_share(rows),
-        "unrelated_share": grade_heatmap.unrelated_share(rows),
+        "contradictions": grade_table.contradiction_share(rows),
+        "unrelated_share": grade_table.unrelated_share(rows),
         **_gradelab_scores(rows),
     }
     return {name: got for name, got in found.items() if got.value is not None}
@@ -316,41 +319,40 @@ def _missing_verdict_bounds(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 Section = Callable[[pd.DataFrame], Mapping[str, Any]]
 
 
-def _without_people(part: Section) -> Section:
-    """Return the section computed from the judges' rows only, without people's votes."""
-    return lambda frame: part(row_selection.select_judges(frame))
-
-
 OPTIONAL_SECTIONS: Final[dict[str, Section]] = {
-    "grade": _without_people(_grade),
-    "strength": _without_people(_option_strengths),
-    "places": _without_people(_place_effects),
-    "reward": _without_people(_reward),
-    "levels": _without_people(_levels),
-    "factuality": _without_people(_factuality),
-    "ratings": _without_people(creation_levels.single_ratings),
-    "pass_fail": _without_people(pass_fail_section),
-    "scores": _without_people(scores_section),
-    "criteria": _without_people(criterion_agreement_section),
-    "option_order": _without_people(option_order_section),
-    "criteria_order": _without_people(criteria_order_section),
-    "score_distribution": _without_people(score_distribution_section),
-    "score_contradictions": _without_people(score_contradictions_section),
-    "point_repeats": _without_people(point_repeats_section),
-    "reliability": _without_people(reliability_section),
-    "point_ranking": _without_people(point_ranking_section),
-    "point_remedies": _without_people(point_remedies_section),
-    "creation": _without_people(_creation),
-    "accuracies": _without_people(_accuracies),
+    "grade": _grade,
+    "strength": _option_strengths,
+    "places": _place_effects,
+    "reward": _reward,
+    "levels": _levels,
+    "factuality": _factuality,
+    "ratings": creation_levels.single_ratings,
+    "pass_fail": pass_fail_section,
+    "scores": scores_section,
+    "criteria": criterion_agreement_section,
+    "option_order": option_order_section,
+    "criteria_order": criteria_order_section,
+    "score_distribution": score_distribution_section,
+    "score_contradictions": score_contradictions_section,
+    "point_repeats": point_repeats_section,
+    "reliability": reliability_section,
+    "point_ranking": point_ranking_section,
+    "point_remedies": point_remedies_section,
+    "creation": _creation,
+    "accuracies": _accuracies,
     "agreement": _agreement,
     "corrected": _corrected_win_rates,
-    "probability": _without_people(_probability_ratings),
+    "probability": _probability_ratings,
     "jury": _jury,
-    "bounds": _without_people(_missing_verdict_bounds),
-    "length": _without_people(_length_effects),
+    "bounds": _missing_verdict_bounds,
+    "length": _length_effects,
     "people_length": _people_length,
     "people_gaps": _people_gaps,
     "self_preference": _self_preference,
-    "precision": _without_people(_precision),
-    "arena_hard": _without_people(_arena_hard),
+    "precision": _precision,
+    "arena_hard": _arena_hard,
 }
+WITH_PEOPLE: Final = frozenset(
+    {"agreement", "corrected", "jury", "people_length", "people_gaps", "self_preference"}
+)
+"""Sections computed from all rows; all others from the judges' rows, without people's votes."""

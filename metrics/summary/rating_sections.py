@@ -10,12 +10,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation import power, row_selection
+from metrics.estimation import row_selection
 from metrics.estimation.intervals import sum_by_item
+from metrics.estimation.planning import power
 from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 from metrics.ratings.rating_by_order import leaderboards_by_order
 from metrics.ratings.tie_models import davidson, rao_kupper
-from metrics.win_rates import win_rates
+from metrics.win_rates import counting_rules
 from studies.frames.frame import TIE
 
 MAX_GAP_MATRIX: Final = 20
@@ -145,7 +146,7 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
     Each item counts once: both orders are merged first, then the judges.
     """
-    rows = win_rates.outcome_rows(met, "majority")
+    rows = counting_rules.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0
     _, sums = sum_by_item(_points_of(rows, name) - 0.5, row_selection.item_codes(rows))

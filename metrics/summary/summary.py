@@ -25,10 +25,10 @@ from metrics.ratings.bradley_terry import bradley_terry_ratings
 from metrics.ratings.online_elo import EloRating, elo_table
 from metrics.ratings.position_term import position_term
 from metrics.summary.contrast_families import contrast_families
-from metrics.summary.optional_sections import OPTIONAL_SECTIONS
+from metrics.summary.optional_sections import OPTIONAL_SECTIONS, WITH_PEOPLE
 from metrics.summary.rating_sections import rating_sections
 from metrics.summary.remedy_section import RemedyInputs, remedy_section
-from metrics.win_rates import win_rates
+from metrics.win_rates import counting_rules, win_rates
 from studies.domain import STATUSES, AnswerCheck, Estimate
 from studies.frames.point_columns import pass_fail_rows
 
@@ -59,8 +59,8 @@ def summarise_frame(
     by: Sequence[str] = (),
     rng: np.random.Generator | None = None,
     planned: int | None = None,
-    combine: win_rates.CombineRule = "pooled",
-    unreadable: win_rates.UnreadableRule = "exclude",
+    combine: counting_rules.CombineRule = "pooled",
+    unreadable: counting_rules.UnreadableRule = "exclude",
     quick: bool = False,
     checks: Mapping[str, Sequence[AnswerCheck]] | None = None,
     remedies: RemedyInputs | None = None,
@@ -102,8 +102,8 @@ def _summary_with_protocol(
     frame: pd.DataFrame,
     rng: np.random.Generator,
     planned: int | None,
-    combine: win_rates.CombineRule,
-    unreadable: win_rates.UnreadableRule,
+    combine: counting_rules.CombineRule,
+    unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
     """Compute all measures, and also those by the study's own counting rule if it has one."""
@@ -126,7 +126,7 @@ def _pooled_summary(
         "position_pooled": _pooled_position(judged),
     }
     for name, part in OPTIONAL_SECTIONS.items():
-        value = part(frame)
+        value = part(frame if name in WITH_PEOPLE else judged)
         if value:
             result[name] = to_plain_data(value)
     result |= {
@@ -163,13 +163,13 @@ def _rating_entry(rating: EloRating, quick: bool) -> Json:
 
 def _protocol_section(
     frame: pd.DataFrame,
-    combine: win_rates.CombineRule,
-    unreadable: win_rates.UnreadableRule,
+    combine: counting_rules.CombineRule,
+    unreadable: counting_rules.UnreadableRule,
     rng: np.random.Generator,
     quick: bool,
 ) -> Json:
     frame = row_selection.select_judges(frame)
-    merged = win_rates.outcome_rows(frame, combine, unreadable)
+    merged = counting_rules.outcome_rows(frame, combine, unreadable)
     return {
         "combine": combine,
         "unreadable": unreadable,
@@ -183,8 +183,8 @@ def _protocol_section(
 
 def _leaderboard_section(
     frame: pd.DataFrame,
-    combine: win_rates.CombineRule,
-    unreadable: win_rates.UnreadableRule,
+    combine: counting_rules.CombineRule,
+    unreadable: counting_rules.UnreadableRule,
     rng: np.random.Generator,
 ) -> Json:
     """Return, for each model, Elo, matches, wins, losses, ties and win share against the reference.

@@ -12,7 +12,8 @@ import pandas as pd
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints, proportion
 from metrics.estimation.prompt_kinds import scoring_mask
-from metrics.win_rates.win_rates import CombineRule, UnreadableRule, appearance_points, outcome_rows
+from metrics.win_rates.counting_rules import CombineRule, UnreadableRule, outcome_rows
+from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 

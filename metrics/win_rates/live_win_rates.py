@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.estimation.confidence_sequence import confidence_sequence
+from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.win_rates.win_rates import appearance_points
 from studies.domain import Estimate
 

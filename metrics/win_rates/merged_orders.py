@@ -8,7 +8,7 @@ from metrics.agreement.majority_agreement import people_agreement_measure
 from metrics.estimation import row_selection
 from metrics.estimation.frame_stacking import stack_frames
 from metrics.estimation.measures import GroupedFrame
-from metrics.win_rates.win_rates import outcome_rows
+from metrics.win_rates.counting_rules import outcome_rows
 from studies.domain import Estimate
 
 

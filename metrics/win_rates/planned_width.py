@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from metrics.estimation.variance_components import (
+from metrics.estimation.planning.variance_components import (
     ITEM,
     REPEAT,
     VarianceComponents,

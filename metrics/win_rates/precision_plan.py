@@ -12,14 +12,14 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import Floats, Ints
-from metrics.estimation.prompt_kinds import scoring_mask
-from metrics.estimation.variance_components import (
+from metrics.estimation.planning.variance_components import (
     ITEM,
     REPEAT,
     VarianceComponents,
     measure_noise_limit,
     variance_components,
 )
+from metrics.estimation.prompt_kinds import scoring_mask
 from metrics.win_rates.win_rates import appearance_points
 from studies.frames.frame import NO_PICK
 

@@ -9,135 +9,23 @@ import numpy as np
 import pandas as pd
 
 from metrics.estimation import row_selection
-from metrics.estimation.graded_scores import first_slot_scores
 from metrics.estimation.integer_codes import unique_codes
-from metrics.estimation.intervals import (
-    Floats,
-    Ints,
-    join_notes,
-    proportions,
-    safe_divide,
-    unknown_estimate,
-)
-from metrics.estimation.measures import (
-    CellKey,
-    GroupedFrame,
-    Measure,
-    MeasureTally,
-    build_order_sets,
-    build_tally,
-)
+from metrics.estimation.intervals import Floats, Ints, join_notes, proportions, unknown_estimate
+from metrics.estimation.measures import CellKey, GroupedFrame, Measure, MeasureTally, build_tally
 from metrics.estimation.prompt_kinds import scoring_mask
-from metrics.remedies.rule_names import words_of_id
-from metrics.win_rates.remedy_outcomes import remedy_outcomes, rule_in_force
+from metrics.win_rates.counting_rules import (
+    CombineRule,
+    UnreadableRule,
+    check_rule,
+    outcome_rows,
+    rule_note,
+)
+from metrics.win_rates.remedy_outcomes import rule_in_force
 from studies.domain import Estimate
 from studies.frames.frame import NO_PICK, SEP, TIE
-from studies.spec.combine_rules import parse_remedy
 
 OutcomeKind = row_selection.OutcomeKind
-CombineRule = str
-"""A counting rule (`COUNTING_RULES`), or a remedy as `combine` in a study file names it."""
-COUNTING_RULES: Final = ("pooled", "strict", "majority", "graded")
-REMEDY_NAMES: Final[dict[str, CombineRule]] = {
-    "single": "pooled",
-    "agree": "strict",
-    "pool": "majority",
-}
-"""Remedies (metrics/remedies) -> the counting rule of the same meaning."""
-UnreadableRule = Literal["exclude", "tie"]
 TieRule = Literal["half", "drop"]
-
-NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "truncated")
-"""Statuses of replies without a verdict. Only these can be counted as ties: a call that failed
-(error, too_long, unsupported) was never answered."""
-
-
-def outcome_rows(
-    frame: pd.DataFrame, combine: CombineRule = "pooled", unreadable: UnreadableRule = "exclude"
-) -> pd.DataFrame:
-    """Return the outcomes that a win rate counts, one row each; `pick` refers to the row's own
-    slots.
-
-    pooled: every readable verdict of every order. strict: one outcome per pair and judge; a win
-    needs both orders, anything else is a tie. majority: a win and a tie is a win. strict and
-    majority need both orders read (if only one order was planned, its verdict counts). graded: as
-    majority, but if both replies are graded the sign of their mean score decides. Any other value
-    is a remedy (`remedy_outcomes`). `unreadable="tie"` counts unreadable replies as ties, which is
-    VisIT-Bench's rule.
-    """
-    _check_rule(unreadable, get_args(UnreadableRule))
-    frame = _unreadable_as_ties(frame) if unreadable == "tie" else frame
-    combine = rule_in_force(combine, frame)
-    remedy = parse_remedy(combine)
-    if remedy is None:
-        _check_rule(combine, COUNTING_RULES)
-    elif remedy.prompt:
-        frame = row_selection.select_rows(frame, frame["prompt"] == remedy.prompt)
-        combine = "majority" if remedy.id.endswith("+pool") else "pooled"
-    else:
-        return remedy_outcomes(frame, remedy)
-    rows = row_selection.select_picks(frame)
-    return rows if combine == "pooled" else _merge_orders(rows, combine)
-
-
-def counting_rule(combine: str) -> CombineRule:
-    """Return the counting rule for a study's `combine`, which may be the name of a remedy."""
-    return REMEDY_NAMES.get(combine, combine)
-
-
-def _check_rule(value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ValueError(f"No rule named {value!r}. Known: {', '.join(known)}")
-
-
-def _unreadable_as_ties(frame: pd.DataFrame) -> pd.DataFrame:
-    """Change replies without a verdict to ties, except replies to scoring prompts."""
-    no_verdict = frame["status"].isin(NO_VERDICT_STATUSES).to_numpy() & ~scoring_mask(frame)
-    pick = np.where(no_verdict, np.int8(TIE), frame["pick"].to_numpy())
-    known = frame["status"].cat
-    codes = np.where(no_verdict, list(known.categories).index("ok"), known.codes.to_numpy())
-    status = pd.Categorical.from_codes(codes, known.categories)
-    return frame.assign(pick=pick.astype(np.int8), status=status)
-
-
-def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
-    pairs = row_selection.select_pairs(rows)
-    whole = row_selection.complete_set_mask(pairs) | (pairs["orders"] <= 1).to_numpy()
-    sets = build_order_sets(row_selection.modal_verdicts(row_selection.select_rows(pairs, whole)))
-    pick = np.where(sets["consistent"], sets["pick"], TIE)
-    if combine in ("majority", "graded"):
-        # A lean of +1 is a win of the first slot in *some* order; if this row is the tie,
-        # the win was in the other order, where this row's second answer was shown first.
-        other = np.where(sets["lean"] > 0, 1, 0)
-        decisive = np.where(sets["pick"] >= 0, sets["pick"], other)
-        pick = np.where(sets["soft"], decisive, pick)
-    if combine == "graded":
-        pick = _graded_picks(row_selection.select_rows(pairs, whole), pick)
-    return sets.assign(pick=pick.astype(np.int8))
-
-
-def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
-    """Return the slot (in each comparison's first row) that the mean graded score of its orders
-    favours.
-
-    If a reply is not graded, the pick is `otherwise`. Repeats of an order are averaged.
-    """
-    group, groups = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
-    shown = rows["shown"].cat.codes.to_numpy()
-    same = shown == shown[row_selection.first_rows(group, groups)][group]
-    score = first_slot_scores(rows) * np.where(same, 1.0, -1.0)
-    by_order = []
-    for side in (same, ~same):
-        total = np.bincount(group[side], score[side], minlength=groups)
-        by_order.append(safe_divide(total, np.bincount(group[side], minlength=groups)))
-    once = np.bincount(group[~same], minlength=groups) == 0  # only one order was requested
-    mean = by_order[0] + np.where(once, 0.0, by_order[1])
-    graded = np.where(mean > ZERO_SCORE, 0, np.where(mean < -ZERO_SCORE, 1, TIE))
-    return np.where(np.isnan(mean), otherwise, graded)
-
-
-ZERO_SCORE: Final = 1e-6
-"""A mean score closer to zero is a tie: probabilities are stored as 32-bit floats."""
 
 
 def appearance_points(
@@ -206,34 +94,11 @@ def win_rates_by_cell(
 
 DEFAULT_RULES: Final = ("pooled", "exclude")
 BY_PROBABILITY: Final = "by label probabilities"
-_COMBINE_NOTES: Final = {
-    "pooled": "each order counts separately",
-    "strict": "both orders merged, a win needs both orders",
-    "majority": "both orders merged, a win and a tie is a win",
-    "graded": "both orders merged by the mean of their graded replies",
-}
-_UNREADABLE_NOTES: Final = {
-    "exclude": "unusable replies excluded",
-    "tie": "unusable replies count as ties",
-}
-
-
-def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
-    """Describe the counting rule in words, as a note."""
-    return f"{_COMBINE_NOTES.get(combine) or remedy_text(combine)}, {_UNREADABLE_NOTES[unreadable]}"
-
-
-def remedy_text(combine: CombineRule) -> str:
-    """A remedy as `combine` names it, in words for the middle of a sentence."""
-    remedy = parse_remedy(combine)
-    assert remedy is not None, combine
-    words = words_of_id(remedy.id, remedy.judges)
-    return f"{words.title[0].lower()}{words.title[1:]} ({words.explanation})"
 
 
 def _check_outcome_kind(outcome: OutcomeKind, combine: CombineRule, ties: TieRule) -> None:
     """Raise ValueError for rules that need a winner if outcomes are probabilities."""
-    _check_rule(outcome, get_args(OutcomeKind))
+    check_rule(outcome, get_args(OutcomeKind))
     if outcome == "probability" and (combine, ties) != ("pooled", "half"):
         raise ValueError("outcome 'probability' requires combine 'pooled' and ties 'half'")
 
@@ -246,7 +111,7 @@ def _comparison_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _apply_tie_rule(rows: pd.DataFrame, ties: TieRule) -> pd.DataFrame:
-    _check_rule(ties, get_args(TieRule))
+    check_rule(ties, get_args(TieRule))
     return row_selection.select_rows(rows, rows["pick"] != TIE) if ties == "drop" else rows
 
 

@@ -35,7 +35,11 @@ from studies.exchange.every_eval_ever import write_records
 from studies.exchange.injection_flags import InjectionFlags, format_suspects
 from studies.files.items import dump_item
 from studies.files.judgement_schema import FLAGGED_SCHEMA, pick_as_text
-from studies.files.spreadsheet_guard import BATTLE_COLUMNS, FLAT_COLUMNS, guard_formula
+from studies.files.table_formats.spreadsheet_guard import (
+    BATTLE_COLUMNS,
+    FLAT_COLUMNS,
+    guard_formula,
+)
 from studies.sources.formats.own_votes import VOTE_COLUMNS, vote_row
 from studies.spec.presets import PROBE_SOURCE
 from studies.spec.study import dump_study

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from studies.errors import SourceError
-from studies.files.json_lines import decode_utf8, parse_json, parse_object
-from studies.files.parquet import read_parquet
 from studies.files.read_limits import MEGABYTE, ReadLimits, current_limits
-from studies.files.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
-from studies.files.spreadsheets import read_sheet
+from studies.files.table_formats.json_lines import decode_utf8, parse_json, parse_object
+from studies.files.table_formats.parquet import read_parquet
+from studies.files.table_formats.spreadsheet_guard import OWN_CSV_HEADERS, unguard_formula
+from studies.files.table_formats.spreadsheets import read_sheet
 from studies.settings import is_public
 
 KIND_BY_SUFFIX: Final = {

@@ -21,7 +21,7 @@ from studies.domain import (
 )
 from studies.frames.truth import best_answer
 from studies.recorded_keys import assign_recorded_keys
-from studies.sources.builder import ORDER_UNKNOWN, VOTE_PROMPT, Pick, slot_labels
+from studies.sources.building.recorded_verdict import ORDER_UNKNOWN, VOTE_PROMPT, Pick, slot_labels
 
 OptionSet = frozenset[str]
 

@@ -21,7 +21,7 @@ from studies.people.votable import (
     VotableComparison,
     votable_comparisons,
 )
-from studies.sources.builder import VOTE_PROMPT
+from studies.sources.building.recorded_verdict import VOTE_PROMPT
 from studies.store.ballot_queries import (
     REASON_PREFIX,
     Ballot,

@@ -11,7 +11,8 @@ from typing import Any, Final
 from studies.domain import HUMAN_PREFIX
 from studies.errors import SourceError
 from studies.files.tables import Row, text_of
-from studies.sources.builder import Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import Pick
 
 PERSON_NAME: Final = re.compile(
     r"(human|arena[_ -]?user|expert|author|annotator|worker|voter|crowd|rater|user)"

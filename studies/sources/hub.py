@@ -226,7 +226,8 @@ def _explain_hub_errors(address: HubAddress) -> Iterator[None]:
         ) from None
     except errors.HfHubHTTPError as error:
         raise SourceError(
-            f"the Hub refused {address.repo}{at}: {_first_line(error)}; check page and token"
+            f"the Hub refused {address.repo}{at}: {_first_line(error)}; check the dataset's page "
+            "and your token"
         ) from None
     except (ConnectionError, OSError) as error:
         raise SourceError(

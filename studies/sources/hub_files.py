@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from studies.errors import SourceError
-from studies.files.parquet import check_row_groups, column_paths, read_bounded_batches
 from studies.files.read_limits import current_limits
+from studies.files.table_formats.parquet import check_row_groups, column_paths, read_bounded_batches
 
 CARD_FILES: Final = ("README.md", ".huggingface.yaml")
 """Files in which a dataset can name its data files."""

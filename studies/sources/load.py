@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,13 +11,15 @@ from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import SourceError, StudyError
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, is_table_file, read_table, rename_columns
-from studies.sources.builder import (
-    ORDER_NOT_RECORDED,
-    POSITION_METRICS,
-    OpenSource,
-    SourceBuilder,
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import ORDER_NOT_RECORDED, POSITION_METRICS
+from studies.sources.detection.detect import (
+    AUTO_FORMAT,
+    choose_format,
+    format_by_name,
+    matching_formats,
 )
-from studies.sources.detect import AUTO_FORMAT, choose_format, format_by_name, matching_formats
 from studies.sources.folder_tables import (
     FOLDER_FORMATS,
     find_files,
@@ -35,6 +34,7 @@ from studies.sources.hub import HUB_PREFIX, read_hub
 from studies.sources.join import JoinReport
 from studies.sources.registry import SourceFormat
 from studies.sources.reply_reading import AUTO_READ, read_recorded_replies
+from studies.sources.slice_selection import select_slice
 from studies.spec.records_folder import check_source_variable, expand_source
 from studies.spec.study import DataSpec
 from studies.texts.repeated_answers import describe_repeated_answers, mark_repeated_answers
@@ -308,98 +308,3 @@ def _check_data_keys(spec: DataSpec, name: str) -> None:
             "data.mapping: required by format table: map each column to a field "
             f"({', '.join(MAPPING_FIELDS)}, responses.<contestant>, meta.<name>)"
         )
-
-
-def select_slice(items: list[Item], spec: DataSpec) -> list[Item]:
-    """Filter the items, sort them by id and draw the sample, which is the same on every machine:
-    seeded, or the first items in the order of the file."""
-    _check_categories(items, spec)
-    selected = [item for item in items if _passes_filters(item, spec)]
-    if spec.take == "first" and spec.count and not spec.per:
-        selected = selected[: spec.count]
-    selected.sort(key=lambda item: item.id)
-    for name, count in spec.per.items():
-        selected = _sample_strata(selected, name, count, spec.seed)
-    if spec.count and spec.count < len(selected):
-        selected = _seeded_sample(selected, spec.count, spec.seed)
-    if not selected:
-        raise SourceError(f"no item of {spec.source!r} passes the filters of 'data'; relax them")
-    return selected
-
-
-def _check_categories(items: list[Item], spec: DataSpec) -> None:
-    known = sorted({item.category for item in items})
-    for wanted in spec.categories:
-        if wanted not in known:
-            near = difflib.get_close_matches(wanted, known, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise StudyError(
-                f"data.categories: no item is in {wanted!r}{hint}. Found: {', '.join(known)}"
-            )
-
-
-def _passes_filters(item: Item, spec: DataSpec) -> bool:
-    if spec.categories and item.category not in spec.categories:
-        return False
-    if spec.options and sum(bool(text.strip()) for text in item.responses.values()) != spec.options:
-        return False
-    return all(field_value(item, field) in allowed for field, allowed in spec.where.items())
-
-
-def _seeded_sample(items: list[Item], count: int, seed: int) -> list[Item]:
-    """Sample items by a seeded hash of their id.
-
-    A larger sample contains every smaller one, so a study whose sample grows can reuse its earlier
-    calls.
-    """
-
-    def sort_hash(item: Item) -> bytes:
-        return hashlib.sha256(f"slice\x1f{seed}\x1f{item.id}".encode()).digest()
-
-    return sorted(sorted(items, key=sort_hash)[:count], key=lambda item: item.id)
-
-
-def _sample_strata(items: list[Item], field: str, count: int, seed: int) -> list[Item]:
-    strata: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        strata[field_value(item, field)].append(item)
-    chosen: list[Item] = []
-    for value in sorted(strata):
-        members = strata[value]
-        chosen += members if len(members) <= count else _seeded_sample(members, count, seed)
-    return sorted(chosen, key=lambda item: item.id)
-
-
-def field_value(item: Item, field: str) -> str:
-    """Return the value of an item's field, named as in study files: id, category, meta.x,
-    checks.follows."""
-    if field.startswith("meta."):
-        return item.meta.get(field[5:], "")
-    if field.startswith("checks."):
-        return _combine_checks(item, field[7:])
-    if field not in _FILTER_FIELDS:
-        known = ", ".join([*_FILTER_FIELDS, "meta.<name>", "checks.follows", "checks.harmful"])
-        raise StudyError(f"data.where/per: no field {field!r}; known: {known}")
-    return _FILTER_FIELDS[field](item)
-
-
-_FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
-    "id": lambda item: item.id,
-    "category": lambda item: item.category,
-    "reference": lambda item: "true" if item.reference else "false",
-    "images": lambda item: str(len(item.images)),
-}
-
-
-def _combine_checks(item: Item, field: str) -> str:
-    """Combine the checks of an item: it follows if all checks say so, and is harmful if any
-    does."""
-    if field not in ("follows", "harmful"):
-        raise StudyError(
-            f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"
-        )
-    if not item.checks:
-        return "unchecked"
-    follows = all(check.follows for check in item.checks)
-    harmful = any(check.harmful for check in item.checks)
-    return str(follows if field == "follows" else harmful).lower()

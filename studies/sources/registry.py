@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from studies.files.tables import SourceTable
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.formats import (
     alpaca_eval,
     any_table,

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from studies.domain import Verdict
 from studies.errors import SourceError, StudyError
-from studies.sources.builder import SourceBuilder
+from studies.sources.building.builder import SourceBuilder
 
 AUTO_READ: Final = "auto"
 

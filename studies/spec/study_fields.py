@@ -125,7 +125,11 @@ class DataSpec:
     ] = ""
     parts: Annotated[
         tuple[str, ...],
-        Key("Further files", "in the format of the source, read with it as one", per_source=True),
+        Key(
+            "Further files",
+            "files in the same format, read together with the source",
+            per_source=True,
+        ),
     ] = ()
     where: Annotated[
         Mapping[str, tuple[str, ...]],

@@ -20,7 +20,7 @@ from studies.files.items import parse_stored_item
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP
 from studies.recorded_keys import recorded_key
-from studies.sources.builder import VOTE_PROMPT, slot_labels
+from studies.sources.building.recorded_verdict import VOTE_PROMPT, slot_labels
 from studies.store.rows import STUDY_ID
 
 BallotMode = Literal["pair", "levels", "options", "verify", "pass", "score", "rubric"]

@@ -22,7 +22,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from components.server.gradio_private import IDLE_SECONDS
+from components.server.fair_turns import IDLE_SECONDS
 from tests.bench import big_store
 from tests.ui.conftest import BROWSERS, QUIET, ROOT, free_port
 

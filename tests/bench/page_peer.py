@@ -28,9 +28,10 @@ from components.layout.theme import appearance_settings
 from components.layout.widgets import PlotlyView
 from components.results.bias import tab
 from components.results.bias.computed import load_bias
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.pair_tests import pair_test_rows
 from components.results.bias.panels import slot_figure
-from components.results.bias.sentences import bias_finding, flip_leans
+from components.results.bias.sentences import bias_finding
 from components.server.gradio_private import disable_status_updates
 from studies.store.store import Store
 from tests.bench.big_store import NAME

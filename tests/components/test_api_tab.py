@@ -36,7 +36,7 @@ def served(judged: Store) -> Iterator[tuple[Client, str]]:
     engine = Engine()
     blocks = create_page(judged, engine)
     _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True)
-    yield Client(url, verbose=False), url
+    yield Client(url, ssl_verify=False, verbose=False), url
     blocks.close()
     engine.close()
 

@@ -81,7 +81,8 @@ def test_names_with_html_are_text() -> None:
 
 
 def test_the_core_needs_no_optional_package() -> None:
-    """Imports and the demo work where every optional package is missing."""
+    """Imports and the demo work where every optional package is missing; the commands of measuring,
+    where they are installed, do not import pydantic."""
     code = f"""
 import sys
 class Absent:
@@ -97,6 +98,9 @@ assert str(audit).count('Consistency') == 4
 assert not set({OPTIONAL!r}) & set(sys.modules)
 for name in eh.__all__:
     getattr(eh, name)
+sys.meta_path.pop(0)
+import metrics.__main__, studies.spec.study
+assert 'yaml' in sys.modules and 'pydantic' not in sys.modules
 print('measured')
 """
     done = subprocess.run(

@@ -11,7 +11,7 @@ import pytest
 
 from metrics.__main__ import render_tables
 from metrics.estimation import entropy as e
-from metrics.estimation import power
+from metrics.estimation.planning import power
 from metrics.position.position_measures import slot_counts
 from metrics.protocols import grade_score
 from metrics.ratings.bradley_terry import ELO_PER_LOGIT, fit_leaderboards

@@ -58,9 +58,15 @@ def two_studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield path
 
 
+PRINTED: dict[tuple[str, ...], str] = {}
+"""Output by arguments: no test writes into the stores of this file."""
+
+
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    if arguments not in PRINTED:
+        assert main([*arguments, "--json"]) == 0
+        PRINTED[arguments] = capsys.readouterr().out
+    return json.loads(PRINTED[arguments])
 
 
 def test_a_store_becomes_one_json_object(store_path, capsys):
@@ -83,7 +89,7 @@ def test_the_store_says_what_its_frame_says(store_path, capsys):
     store = Store(store_path)
     frame = store.frame("one")
     store.close()
-    got = printed(capsys, str(store_path), "--study", "one", "--quick")
+    got = printed(capsys, str(store_path), "--quick")
     wanted = summarise_frame(frame, quick=True)
     assert got["position"] == json.loads(json.dumps(wanted["position"]))
     assert got["bradley_terry"] == json.loads(json.dumps(wanted["bradley_terry"]))

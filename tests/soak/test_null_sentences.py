@@ -30,6 +30,7 @@ from components.results.agreement.computed import load_agreement
 from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias, BiasCounts, bias_from_frame, count_alternatives
 from components.results.bias.evenness import compute_evenness
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.many_options import option_finding
 from components.results.bias.option_tests import (
     PERMUTATION_ROUNDS,
@@ -39,7 +40,6 @@ from components.results.bias.option_tests import (
 from components.results.bias.option_tests import SEED as OPTION_SEED
 from components.results.bias.sentences import (
     bias_finding,
-    flip_leans,
     low_consistency_warning,
     random_consistency,
 )

@@ -91,6 +91,7 @@ def test_the_module_runs_and_an_error_is_one_line_without_a_stack_trace(filled: 
     assert wrong.stderr.startswith("error: no study named") and wrong.stderr.count("\n") == 1
 
 
+@pytest.mark.extra
 def test_a_reader_that_stops_early_is_no_error(filled: Path) -> None:
     store = Store(filled)
     asks = [ask(f"n{n}") for n in range(3000)]

@@ -59,28 +59,28 @@ def test_a_run_is_watched_paused_stopped_completed_and_asked_again(visit, study,
     until(lambda: judge.bill.totals.calls > 12)
     judge.schedule(always(Fault("rate_limit_seconds", retry_after=10.0)))
     until(lambda: "cooling down" in text(page, "#eh-progress"))
-    assert "Rate limit reached." in until(lambda: text(page, "#eh-run-notices"))
+    until(lambda: "Rate limit reached." in text(page, "#eh-run-notices"))
     assert asked(page)[0] > 5
     assert until(lambda: re.fullmatch(r"\d+\s% · Evenhand", page.title()))
     until(lambda: "of $5.00" in text(page, "#eh-run-kpis"))
     until(lambda: "at the end" in text(page, "#eh-run-kpis"))
     page.keyboard.press("p")
     until(lambda: page.locator("#eh-pause").inner_text() == "Resume")
-    assert "paused by you" in until(lambda: text(page, "#eh-progress"))
+    until(lambda: "paused by you" in text(page, "#eh-progress"))
     calls = judge.bill.totals.calls
     page.wait_for_timeout(500)
     assert judge.bill.totals.calls == calls
     judge.schedule(*FAULTS)
     page.locator("#eh-stop").click()
     start.wait_for(state="visible")
-    assert "Stopped by you." in until(lambda: text(page, "#eh-run-notices"))
-    assert page.title() == "Evenhand"
+    until(lambda: "Stopped by you." in text(page, "#eh-run-notices"))
+    until(lambda: page.title() == "Evenhand")
     page.locator("#eh-run-notices .eh-btn").click()
     done, planned = until(lambda: (n := asked(page))[0] == n[1] and n)
     assert done == planned == ASKS
     retry = page.locator("#eh-retry")
     retry.wait_for(state="visible")
-    assert retry.inner_text() == "Retry 5 failed calls, under $0.01"
+    until(lambda: retry.inner_text() == "Retry 5 failed calls, under $0.01")
 
 
 def test_failures_by_kind_open_inspect(visit, study):

@@ -6,7 +6,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import NARROW_SPACE, count
 from components.html.markup import EMPTY, Markup
 from components.html.panel import finding_html
-from components.html.table import plain_table
+from components.html.tables.table import plain_table
 from components.results.agreement import panels
 from components.results.agreement.computed import load_agreement
 from components.results.view.paper_table import (

@@ -20,8 +20,11 @@ from components.results.agreement.disputes import (
 
 MAX_DISPUTES: Final = 8
 KIND_TITLES: Final = {
-    AGAINST_PEOPLE: ("People prefer", "most judges prefer another answer than people do"),
-    AGAINST_KNOWN: ("Known to be better", "most judges prefer another answer than the better one"),
+    AGAINST_PEOPLE: ("People prefer", "most judges prefer a different answer than people do"),
+    AGAINST_KNOWN: (
+        "Known to be better",
+        "most judges do not prefer the answer known to be better",
+    ),
     JUDGES_SPLIT: ("People prefer", "judges disagree"),
     PEOPLE_SPLIT: ("People", "people disagree"),
 }

@@ -8,13 +8,13 @@ from typing import Final
 from components.filtering.raters import NO_VOTES
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.forest_cells import fit_share_axis
 from components.html.format import count, decimal, interval, number, percent, share
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, kpi_strip, legend_key, wrap
 from components.html.pieces import share_kpi
-from components.html.range_table import axis_cell, dumbbell_track, people_track, range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.range_table import axis_cell, dumbbell_track, people_track, range_table
+from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import KNOWN_ANSWERS, Agreement, equally_close_judges
 from metrics.agreement.pairwise_agreement import PEOPLE
 from metrics.estimation.row_selection import count_items_by
@@ -111,7 +111,7 @@ def _judges_sentence(data: Agreement) -> str:
     two = data.closest_pair
     what = rater_noun(data)
     if two is None:
-        return f"The {what} have no verdicts on common comparisons yet."
+        return f"The {what} have not judged the same comparisons yet."
     a, b, got = two
     if len(data.judges) == 2:
         return f"{a} and {b} agree in {share(got.share.value, 0)} of verdicts."

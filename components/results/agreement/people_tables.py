@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from components.filtering.raters import NO_VOTES, rater_selection
-from components.html.forest_cells import fit_share_axis
 from components.html.format import DASH, count, interval, number, share
 from components.html.markup import Markup, escape, fill, inline_markup, join, link
 from components.html.panel import Axis, empty_state, forest_html, wrap
-from components.html.range_table import (
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.range_table import (
     axis_cell,
     bar_mark,
     dumbbell_track,
@@ -21,7 +21,7 @@ from components.html.range_table import (
     range_table,
     track_html,
 )
-from components.html.table import TableCell, TableRow
+from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import HOW_TO_VOTE
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator

@@ -102,10 +102,14 @@ def draw_replacements(filtered_study: FilteredStudy) -> Markup:
 
 def draw_distances(filtered_study: FilteredStudy) -> Drawn:
     data = load_agreement(filtered_study)
-    levels = "−2 to 2" if data.has_five_levels else "−1 to 1, so compare with the row “always tie”"
+    scale = (
+        "scores range from −2 to 2"
+        if data.has_five_levels
+        else "scores range only from −1 to 1, so compare each judge with the row “always tie”"
+    )
     subtitle = (
-        "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the "
-        f"people's mean; scores range from {levels}"
+        "mean absolute error (MAE) of a judge's score, and % of scores within 1 of the people's "
+        f"mean; {scale}"
     )
     distances = show_distances(data) + targeted_votes_note(data)
     return Drawn({"distances": distances}, panel_heading(DISTANCES_TITLE, subtitle))
@@ -131,9 +135,13 @@ def draw_categories(filtered_study: FilteredStudy) -> Drawn | None:
     against = data.by_category[0]
     if not against:
         return None
-    measure = "correct; a tie counts as wrong" if against == KNOWN_ANSWERS else "same verdict"
+    measure = (
+        "% of verdicts that are correct (a tie counts as wrong)"
+        if against == KNOWN_ANSWERS
+        else "% of verdicts equal to the people's majority"
+    )
     heading = panel_heading(
-        f"Agreement with {against}, by category", f"% {measure}, 95{NARROW_SPACE}% CI"
+        f"Agreement with {against}, by category", f"{measure}, 95{NARROW_SPACE}% CI"
     )
     return Drawn({"by_category": panels.show_categories(data) + targeted_votes_note(data)}, heading)
 

@@ -11,11 +11,11 @@ from typing import Final
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import ALL_CHOICE, shown_contestants
 from components.filtering.raters import rater_selection
-from components.html.forest_cells import fit_share_axis as axis_for
 from components.html.format import DASH, count, decimal, interval, number, percent
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join, link
 from components.html.panel import Action, button_html, wrap
-from components.html.range_table import (
+from components.html.tables.forest_cells import fit_share_axis as axis_for
+from components.html.tables.range_table import (
     axis_cell,
     bar_mark,
     people_track,
@@ -23,7 +23,7 @@ from components.html.range_table import (
     range_table,
     track_html,
 )
-from components.html.table import TableCell, TableRow
+from components.html.tables.table import TableCell, TableRow
 from components.inspect.verification_filter import (
     ANY_CHECK,
     CHECK_OUTCOMES,

@@ -19,8 +19,8 @@ from components.html.markup import (
     link,
 )
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.range_table import range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.range_table import range_table
+from components.html.tables.table import TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate

@@ -14,6 +14,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import memoise_by_study
 from components.html.format import NARROW_SPACE, share
 from components.results.bias.computed import load_bias
+from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import (
     BAND_ROUNDS,
     PERMUTATION_ROUNDS,
@@ -22,7 +23,6 @@ from components.results.bias.option_tests import (
     load_option_rows,
     order_test_family,
 )
-from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.estimation.intervals import holm_adjust
 from metrics.estimation.measures import CellKey
 from metrics.position.order_tests import entropy_null_band, permutation_test

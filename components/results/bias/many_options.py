@@ -6,15 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from components.charts.slot_histogram import slot_name
-from components.html.format import interval, number, share
+from components.html.format import ORDINALS, interval, number, number_word, share
 from components.html.heatmap import MatrixColumn, matrix_html
 from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, wrap
 from components.html.scales import even_share_scale
 from components.results.bias.computed import Bias
+from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow, option_p_values
 from components.results.bias.pair_tests import format_p, sort_option_rows
-from components.results.bias.sentences import ORDINALS, SIGNIFICANCE_LEVEL, number_word, row_noun
+from components.results.bias.sentences import row_noun
 
 
 def option_finding(bias: Bias, rows: Sequence[OptionModelRow]) -> tuple[str, str]:

@@ -10,10 +10,10 @@ from typing import Any, Final
 from components.html.format import DASH, count, number
 from components.html.markup import Markup, attributes, fill
 from components.html.pieces import empty_state
-from components.html.table import Cells, Table, TableCell, name_of_row
+from components.html.tables.table import Cells, Table, TableCell, name_of_row
 from components.results.bias.computed import Bias
+from components.results.bias.flip_leans import SIGNIFICANCE_LEVEL
 from components.results.bias.option_tests import OptionModelRow
-from components.results.bias.sentences import SIGNIFICANCE_LEVEL
 from metrics.estimation.intervals import holm_adjust
 from metrics.position.order_tests import OrderTest
 

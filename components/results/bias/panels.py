@@ -14,13 +14,8 @@ from components.html.markup import EMPTY, Markup
 from components.html.panel import FirstVisitRow, FlipRow, Kpi, empty_state, flips_table, kpi_strip
 from components.html.pieces import share_kpi, unusable_replies_kpi
 from components.results.bias.computed import ROW_COLUMNS, Bias
-from components.results.bias.sentences import (
-    FlipLean,
-    flip_leans,
-    flip_sentence,
-    random_consistency,
-    row_noun,
-)
+from components.results.bias.flip_leans import FlipLean, flip_leans
+from components.results.bias.sentences import flip_sentence, random_consistency, row_noun
 from metrics.estimation.measures import CellKey
 from metrics.position.label_effect import slot_and_label_effects
 from metrics.position.position_measures import position_profile
@@ -173,7 +168,7 @@ def _slot_preference_kpi(rows: list[FlipLean]) -> Kpi:
         label,
         count(significant),
         unit,
-        "by a sign test over items, p < .05 after Holm's adjustment",
+        "preference found by a sign test over items, p < .05 after Holm's adjustment",
     )
 
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from components.filtering.filters import ALL_CHOICE
-from components.html.format import MIN_COLOURED_ITEMS, NARROW_SPACE, count, lean_text, number, share
-from components.results.bias.computed import CELL_COLUMNS, Bias
+from components.html.format import (
+    MIN_COLOURED_ITEMS,
+    NARROW_SPACE,
+    ORDINALS,
+    count,
+    join_names,
+    lean_text,
+    number,
+    number_word,
+    share,
+)
+from components.results.bias.computed import Bias
+from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningCategory, flip_leans
 from metrics.agreement.pairwise_agreement import PEOPLE
-from metrics.estimation.intervals import holm_adjust
-from metrics.estimation.measures import CellKey
-from metrics.position.order_tables import OrderTable, pool_order_tables
-from metrics.position.order_tests import item_sign_test
-from studies.domain import Estimate
 
-SIGNIFICANCE_LEVEL: Final = 0.05
-"""A preference is reported if its p-value, adjusted for everything that a reader can select, is
-lower."""
 EVEN_ENTROPY: Final = 0.9
 """Entropy from which the shares of the positions look even; opposite preferences may still
 cancel."""
-ONE_WAY_SHARE: Final = 0.75
-"""Share of flips in one direction from which a judge is said to decide by position."""
-MOST: Final = 0.5
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, by items, has p < .05 after Holm's adjustment over "
     f"all rows, whatever the filter. Within a category, at least {MIN_COLOURED_ITEMS} items "
@@ -40,220 +38,6 @@ PREFERENCE_RULE: Final = (
     "is above 50 points. Without repeats, the interval of flips toward first minus flips "
     "toward second is used."
 )
-_NUMBER_WORDS: Final = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-)
-ORDINALS: Final = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class LeaningCategory:
-    """A category in which a judge significantly prefers one position."""
-
-    category: str
-    toward: str
-
-
-@dataclass(frozen=True, slots=True)
-class FlipLean:
-    """Direction of the flips of one judge and prompt (its lean), with the p-value of the sign test
-    by items."""
-
-    name: str
-    judge: str
-    prompt: str
-    pairs: int
-    flips: int
-    first: int
-    second: int
-    p: float
-    entropy: float | None = None
-    leaning_categories: tuple[LeaningCategory, ...] = ()
-    noise: float | None = None
-    """Noise floor: share that changes on a repeat in the same order, where measured."""
-    order_effect: Estimate | None = None
-    """Disagreement between orders minus disagreement of repeats; None without repeats."""
-    lean: Estimate | None = None
-    """Recency − primacy (fairness) with its interval."""
-    missing: int = 0
-    """Pairs without a verdict in both orders."""
-    worst_p: float | None = None
-    """p-value if all missing pairs had flipped against the lean; None if none are missing."""
-
-    @property
-    def toward(self) -> str:
-        return "first" if self.first > self.second else "second"
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the preference is significant whatever the missing verdicts would have been."""
-        return max(self.p, self.worst_p or 0.0) < SIGNIFICANCE_LEVEL
-
-    @property
-    def may_be_missing(self) -> bool:
-        """Whether the preference is significant in the pairs read, but missing pairs could reverse
-        it."""
-        return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
-
-    @property
-    def flips_majority(self) -> bool:
-        return self.flips > self.pairs / 2
-
-    @property
-    def order_decides(self) -> bool:
-        """Whether order decides most pairs: the whole interval of the order effect is above one
-        half.
-
-        Without repeats, flips may be noise, which has no direction. Then the lean (share of pairs
-        that flip toward the second position minus share toward the first) has to be significant,
-        with its whole interval above one half or below minus one half.
-        """
-        effect, lean = self.order_effect, self.lean
-        if effect is not None and effect.low is not None:
-            return effect.low > MOST
-        if lean is None or lean.low is None or lean.high is None:
-            return False
-        return self.is_significant and (lean.low > MOST or lean.high < -MOST)
-
-    @property
-    def flips_one_way(self) -> bool:
-        most = max(self.first, self.second)
-        return self.is_significant and most >= ONE_WAY_SHARE * self.flips
-
-    @property
-    def may_be_noise(self) -> bool:
-        """Whether most pairs flip, and no repeats were made that would separate the effect of order
-        from noise."""
-        return self.flips_majority and self.noise is None and not self.order_decides
-
-
-def flip_leans(bias: Bias) -> list[FlipLean]:
-    """Direction of the flips of each judge and prompt, with p-values adjusted by Holm's method."""
-    return bias.memoise("leans", lambda: _compute_leans(bias))
-
-
-def _compute_leans(bias: Bias) -> list[FlipLean]:
-    tables = {row: bias.table(row) for row in bias.names}
-    adjusted, worst = _row_p_values(bias), _row_p_values(bias, worst=True)
-    entropy, noise = bias.each("entropy"), bias.each("noise_floor")
-    effect, lean = bias.each("order_effect"), bias.each("fairness") if bias.options == 2 else {}
-    return [
-        FlipLean(
-            bias.names[row[0], row[1]],
-            row[0],
-            row[1],
-            table.pairs,
-            table.flips,
-            table.toward_first,
-            table.toward_second,
-            adjusted.get(row, 1.0),
-            entropy[row].value if row in entropy else None,
-            _leaning_categories(bias, row),
-            noise[row].value if row in noise else None,
-            effect[row] if row in effect and effect[row].value is not None else None,
-            lean.get(row),
-            table.missing,
-            worst.get(row, 1.0) if table.missing else None,
-        )
-        for row, table in tables.items()
-    ]
-
-
-def _row_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """Adjusted p-value of each (judge, prompt) under the filter; `worst`: as if all missing pairs
-    contradicted the preference.
-
-    The adjustment covers the whole study, as a reader may look at every filter: all rows, or if a
-    category is selected, all rows in all categories.
-    """
-    category = bias.filter.category
-    if category != ALL_CHOICE:
-        found = _category_p_values(bias, worst)
-        return {cell[:2]: p for cell, p in found.items() if cell[2] == category}
-    tables = bias.counts.tables
-    rows = list(dict.fromkeys(cell[:2] for cell in tables))
-    pooled = [pool_order_tables(tables, [c for c in tables if c[:2] == row]) for row in rows]
-    return _adjust_leans(rows, pooled, bias, False, worst)
-
-
-def _category_p_values(bias: Bias, worst: bool = False) -> dict[CellKey, float]:
-    """p-value of each (judge, prompt, category), adjusted over all such cells with enough items."""
-    return bias.counts.memoise(
-        ("category p", worst), lambda: _compute_category_p_values(bias, worst)
-    )
-
-
-def _compute_category_p_values(bias: Bias, worst: bool) -> dict[CellKey, float]:
-    items = bias.counts.cells.by_cell("consistency", CELL_COLUMNS)
-    tables = {
-        cell: table
-        for cell, table in bias.counts.tables.items()
-        if cell in items and items[cell].items >= MIN_COLOURED_ITEMS
-    }
-    return _adjust_leans(list(tables), list(tables.values()), bias, True, worst)
-
-
-def _adjust_leans(
-    cells: Sequence[CellKey],
-    tables: Sequence[OrderTable],
-    bias: Bias,
-    in_category: bool,
-    worst: bool,
-) -> dict[CellKey, float]:
-    """p-value of each cell, Holm-adjusted for all cells and for all sets of models that could be
-    selected, and divided by the part of the error rate that such tests may use; `worst`: as if all
-    missing pairs contradicted the preference."""
-    tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
-             for table in tables]  # fmt: skip
-    raw = [test.p if table.pairs else None for test, table in zip(tests, tables, strict=True)]
-    known = sum(p is not None for p in raw)
-    share_of_error = bias.error_share_of(in_category)
-    adjusted = holm_adjust(raw, known * bias.counts.alternatives, share_of_error)
-    return {cell: p for cell, p in zip(cells, adjusted, strict=True) if p is not None}
-
-
-def _leaning_categories(bias: Bias, row: CellKey) -> tuple[LeaningCategory, ...]:
-    """Categories in which this judge and prompt significantly prefer a position.
-
-    They are checked before "no preference" is reported, because opposite preferences in two
-    categories cancel overall.
-    """
-    if len(bias.categories) < 2:
-        return ()
-    fairness, adjusted = bias.fairness, _category_p_values(bias, worst=True)
-    cells = [cell for cell in bias.tables if cell[:2] == row and cell[2] and cell in fairness]
-    found = []
-    for cell in cells:
-        p = adjusted.get(cell)
-        low, high = fairness[cell].low, fairness[cell].high
-        if (
-            p is not None
-            and p < SIGNIFICANCE_LEVEL
-            and low is not None
-            and high is not None
-            and low * high > 0
-        ):
-            found.append(LeaningCategory(cell[2], "second" if low > 0 else "first"))
-    return tuple(found)
 
 
 # ------------------------------------------------------------------------- one row
@@ -327,13 +111,6 @@ def _category_directions(slices: Sequence[LeaningCategory], word: str = "") -> s
     return ", ".join(parts)
 
 
-def join_names(names: Sequence[str], most: int = 3) -> str:
-    """Join names as "a, b and c", or "a, b and 4 more" if there are more than `most`."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
-
-
 # ---------------------------------------------------------------------- the headline
 
 
@@ -393,20 +170,21 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
         return title, _category_lead(rows[0]) or lead
     most = sum(row.order_decides for row in rows)
     which = "all" if most == len(rows) else number_word(most)
-    effect = f"For {which} of them, the order decides most pairs." if most else ""
-    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows))
+    what = row_noun([(row.judge, row.prompt) for row in rows])
+    effect = f"For {which} of these {what}s, the order decides most pairs." if most else ""
+    effect = effect or _noise_sentence(sum(row.may_be_noise for row in rows), what)
     effect = effect or f"Verdicts differ between the orders on {rate} of pairs."
     return f"{_preference_sentence(rows)}. {effect}", lead
 
 
-def _noise_sentence(unclear: int) -> str:
+def _noise_sentence(unclear: int, what: str) -> str:
     """Sentence on the number of rows that flip most pairs without repeats to compare with; empty
     for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
     return (
-        f"{number_word(unclear).capitalize()} of them {verb} on most pairs when swapped; "
+        f"{number_word(unclear).capitalize()} of these {what}s {verb} on most pairs when swapped; "
         "without repeats in the same order, this may be noise."
     )
 
@@ -459,11 +237,6 @@ def _category_lead(row: FlipLean) -> str:
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )
-
-
-def number_word(value: int) -> str:
-    """A count in words up to nine, in digits from ten."""
-    return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else count(value)
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from components.html.forest_cells import Axis, axis_html, forest_html, value_html
 from components.html.format import count, interval, share
 from components.html.markup import Markup, fill, inline_markup, join
 from components.html.pieces import empty_state, wrap
+from components.html.tables.forest_cells import Axis, axis_html, forest_html, value_html
 from components.results.bias.computed import Bias
 from components.results.bias.panels import slot_or_label_sentence
 from studies.domain import Estimate

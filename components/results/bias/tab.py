@@ -81,22 +81,22 @@ HOW_LABELS: Final = (
     "options."
 )
 HOW_TESTS: Final = (
-    "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are as "
-    "likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
-    "test. Stuart–Maxwell: win, tie and loss of "
-    "one answer have the same shares in both orders. Permutation: the choices of a comparison are "
-    "exchanged over its orders, which has no effect if only content counts; "
-    "exact for pairs, "
-    "999 draws among N options. LR: likelihood-ratio test of positions (or labels) in the choice "
-    "model. Among N options the entropy is shown with the middle 95 % of its permutation values."
-    "\n\nHolm's step-down controls the family-wise error of each column over its rows; p is "
-    "divided by the part of the 5 % that tests under the present filter may use (0.79 without one)."
+    "Null hypothesis: verdicts depend on content only. Sign: flips toward the first answer are "
+    "as likely as toward the second (exact binomial test). McNemar: the same hypothesis by a χ² "
+    "test. Stuart–Maxwell: win, tie and loss of one answer have the same shares in both orders. "
+    "Permutation: the choices of a comparison are exchanged over its orders, which has no "
+    "effect if only content counts; exact for pairs, 999 draws among N options. LR: "
+    "likelihood-ratio test of positions (or labels) in the choice model. Among N options the "
+    "entropy is shown with the middle 95 % of its permutation values.\n\nHolm's step-down "
+    "controls the family-wise error of each column over its rows; the 5 % error rate is shared "
+    "among all filters, so p is divided by the share of the present filter (0.79 without a "
+    "filter)."
 )
 HOW_UNRELATED: Final = (
-    "The unrelated option is an answer to another item. Adding it increases N, and the grade of "
-    "random choices changes with N; replacing the worst-ranked answer keeps N. Differences are "
-    "paired by item; intervals are adjusted for all rows at once (max-t, bootstrap "
-    "over items)."
+    "The unrelated option is an answer to another item. Adding it increases the number of "
+    "options N, and the Grade Score of random choices changes with N; replacing the "
+    "worst-ranked answer by it keeps N. Differences are paired by item; intervals are adjusted "
+    "for all rows at once (max-t, bootstrap over items)."
 )
 
 
@@ -112,13 +112,14 @@ def kpis(filtered_study: FilteredStudy) -> Markup:
 
 
 def measure_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
-    """The measures for as many options as the verdicts have."""
+    """Choices of the menu of measures, for the number of options that the verdicts have."""
     names = measures_for(load_bias(filtered_study).options)
     return ControlState(pick_choice(wanted, names), names)
 
 
 def columns_state(filtered_study: FilteredStudy, wanted: str | None) -> ControlState:
-    """Columns by category or by prompt, whichever the study has more than one of."""
+    """Columns of the matrix: by category, or by prompt if the study has several prompts and no
+    categories to show."""
     bias = load_bias(filtered_study)
     several = len({prompt for _, prompt in bias.names}) > 1
     sliced = not several or (bool(bias.categories) and bias.options == 2)
@@ -144,7 +145,8 @@ def draw_matrix(filtered_study: FilteredStudy, measure: str, columns: str) -> Dr
 
 
 def has_judges(filtered_study: FilteredStudy) -> bool:
-    """Whether a judge can flip: different people in different orders are not one judge."""
+    """Whether the study has verdicts of judges; flips of people are not measured, since different
+    people saw the two orders."""
     return not filtered_study.has_only_people
 
 
@@ -154,7 +156,7 @@ def draw_slots(filtered_study: FilteredStudy) -> Drawn:
 
 
 def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
-    """The direction of flips, which only pairs have."""
+    """Draw the direction of flips; None for choices among more than two options."""
     bias = load_bias(filtered_study)
     if bias.options != 2:
         return None
@@ -162,7 +164,7 @@ def draw_flips(filtered_study: FilteredStudy) -> Markup | None:
 
 
 def draw_unrelated(filtered_study: FilteredStudy) -> Markup | None:
-    """The effect of an unrelated option, which only choices among N options can have."""
+    """Draw the effect of an unrelated option; None for pairs."""
     pairs = load_bias(filtered_study).options == 2
     return None if pairs else show_unrelated_contrast(filtered_study)
 
@@ -182,7 +184,8 @@ def slots_heading(bias: Bias) -> Markup:
 
 
 def draw_labels(filtered_study: FilteredStudy) -> Drawn:
-    """For pairs two shares, among N options the choice model."""
+    """Draw the effects of position and label: two shares for pairs, the choice model among N
+    options."""
     bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (

@@ -13,16 +13,16 @@ from components.filtering.filters import Filter, machine_rows, short_names
 from components.html.format import NARROW_SPACE, interval, number, share
 from components.html.markup import Markup, fill
 from components.html.pieces import empty_state, no_difference_badge, wrap
-from components.html.table import Table, TableCell, name_of_row
+from components.html.tables.table import Table, TableCell, name_of_row
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.protocols.grade_heatmap import (
+from metrics.protocols.grade_score import grade_measure
+from metrics.protocols.grade_table import (
     UNRELATED_ABSENT,
     UNRELATED_PRESENT,
     mark_unrelated,
     unrelated_share,
 )
-from metrics.protocols.grade_score import grade_measure
 from studies.domain import Estimate
 from studies.spec.study import Study
 from studies.store.store import Store
@@ -155,7 +155,9 @@ def _effects_table(found: tuple[UnrelatedEffect, ...], other: str) -> Markup:
     heads = ("Without", "With", f"Difference, adjusted 95{NARROW_SPACE}% CI", "Chosen")
     rows = [_effect_row(names[one.judge, one.prompt], one) for one in found]
     table = Table(["Row", *map(TableCell, heads)], rows, "eh-tbl dense eh-tests eh-unrel")
-    note = f"The other study is {other}. Grades are compared on the items of both studies."
+    note = (
+        f"The other study is {other}. Grades are compared on the items that both studies contain."
+    )
     return wrap(table.html(), fill('<p class="eh-small eh-under">{}</p>', note))
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from components.filtering.raters import accuracy_label
 from components.html.format import DASH, count, interval, number
 from components.html.markup import EMPTY, Markup, fill
-from components.html.table import plain_table
+from components.html.tables.table import plain_table
 from components.results.cards.report_card import ReportCard
 from metrics.position.position_measures import accuracy
 from metrics.protocols.printed_accuracies import PRINTED_BY, printed_accuracies
@@ -19,7 +19,9 @@ _NAMES: Final = {
     "orders_merged": "Both orders merged",
     "unusable_as_tie": "Ties and unusable replies count half",
 }
-_OWN_RULE: Final = "this page: each readable verdict counts alone; a tie counts as wrong"
+_OWN_RULE: Final = (
+    "Evenhand's definition: each readable verdict counts separately; a tie counts as wrong"
+)
 
 
 def show_accuracies(card: ReportCard) -> Markup:

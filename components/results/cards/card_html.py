@@ -29,8 +29,8 @@ from components.html.markup import (
     link,
 )
 from components.html.panel import Axis, empty_state, forest_html, how_computed, wrap
-from components.html.range_table import range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.range_table import range_table
+from components.html.tables.table import TableCell, TableRow
 from components.results.cards.accuracy_table import show_accuracies
 from components.results.cards.flip_examples import flip_examples_html
 from components.results.cards.measure_table import show_measures
@@ -54,8 +54,8 @@ def show_card(raters: Raters, rater: str) -> Markup:
     if rater not in raters.in_view:
         return empty_state(
             "There is no judge to report on.",
-            "These filters leave no verdict of a judge. Run the study or remove a filter. "
-            "Verdicts by people are under People.",
+            "These filters leave no verdict of a judge. Run the study or remove a filter. For "
+            "verdicts by people, see the view People.",
         )
     card = ReportCard(raters, rater)
     if (card.rows["options"] == 1).all():

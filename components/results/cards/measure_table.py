@@ -9,8 +9,8 @@ from typing import Final
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join, link
 from components.html.panel import Axis, forest_html, legend_key
-from components.html.range_table import range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.range_table import range_table
+from components.html.tables.table import TableCell, TableRow
 from components.inspect.url_selection import FAILURES
 from components.results.cards.report_card import ReportCard
 from metrics.agreement.pairwise_agreement import PEOPLE
@@ -169,7 +169,9 @@ def card_measures(card: ReportCard) -> list[CardMeasure]:
         text = f"win rate that this judge gives {', '.join(names)} against other models"
         text += f"; people give {share(people.value, 1)}" if people.value is not None else ""
         text += _excess_text(card.own_excess) + _term_text(card.own_term)
-        lines.append(_share_measure("Its own family's answers", text, own, people=people.value))
+        lines.append(
+            _share_measure("Answers by its own model family", text, own, people=people.value)
+        )
     lines.append(
         _share_measure(
             "Unusable replies",
@@ -220,7 +222,7 @@ def _term_text(term: Estimate) -> str:
         return ""
     size = number(term.value, 2, signed=True)
     return (
-        f"; all judges together: answers of the judge's own maker gain {size} "
+        f"; with all judges pooled, an answer by a model of the judge's own maker gains {size} "
         f"{interval(term, 2)} logits"
     )
 

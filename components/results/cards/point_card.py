@@ -8,10 +8,10 @@ from typing import Final
 
 import pandas as pd
 
-from components.html.forest_cells import Axis
 from components.html.format import NARROW_SPACE, count, decimal, interval, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, inline_markup, join
-from components.html.value_table import (
+from components.html.tables.forest_cells import Axis
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -23,12 +23,12 @@ from components.html.value_table import (
 )
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
-from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.label_sections import PassFailResult, pass_fail_results, pass_fail_sentence
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import OptionOrder, OrderEffect, option_order_effects
-from metrics.labels.score_agreement import ScoreAgreement, score_agreement
-from metrics.labels.score_distribution import ScoreDistribution, score_distributions
+from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
+from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
+from metrics.labels.scores.score_distribution import ScoreDistribution, score_distributions
 from metrics.labels.true_pass_rate import refusal_reason
 from studies.domain import Estimate
 
@@ -112,8 +112,9 @@ class PointCard:
             return f"{start}; no score has a label."
         bias = self.agreement.bias
         return (
-            f"{start}; it is {number(self.agreement.mae.value, 2)} away from the label on average "
-            f"(mean difference {number(bias.value, 2, signed=True)} {interval(bias, 2)})."
+            f"{start}; its scores are {number(self.agreement.mae.value, 2)} away from the labels "
+            f"on average (mean difference {number(bias.value, 2, signed=True)} "
+            f"{interval(bias, 2)})."
         )
 
     @property
@@ -141,14 +142,22 @@ class PointCard:
         if (self.unusable.value or 0.0) >= MANY_UNUSABLE:
             return "Change the prompt's verdict format first, so that replies can be read."
         if self._labels == 0:
-            return "Label some answers, or let people judge them in Vote, to measure its errors."
+            return (
+                "Label some answers, or let people judge them on the Vote tab, to measure the "
+                "judge's errors."
+            )
         if self.passing is not None and refusal_reason(self.passing.rates):
-            return "Use another judge or prompt: this one does not tell good from bad reliably."
+            return (
+                "Use another judge or prompt: this one does not separate good answers from bad "
+                "ones reliably."
+            )
         if self._order_matters:
-            return "Judge in every order and combine the verdicts: see Remedies."
+            return (
+                "Judge each answer in every order and combine the verdicts: see the view Remedies."
+            )
         bias = self.agreement.bias if self.agreement else None
         if bias is not None and _excludes_zero(bias) and abs(bias.value or 0.0) >= MIN_SHIFT:
-            return "Subtract the mean difference from its scores: see Remedies."
+            return "Subtract the mean difference from the judge's scores: see the view Remedies."
         if self._labels < FEW_LABELS:
             return f"Label more answers: {count(self._labels)} labels give wide intervals."
         if self.passing is not None:
@@ -201,7 +210,7 @@ class PointCard:
         if self.agreement is not None:
             found += [
                 ("Distance to the label", "mean absolute difference", self.agreement.mae, SCORE),
-                ("Too high by", "mean of score − label", self.agreement.bias, SHIFT),
+                ("Score above the label by", "mean of score − label", self.agreement.bias, SHIFT),
                 ("Spearman", "rank correlation with labels", self.agreement.spearman, SCORE),
             ]
         for what, effect in (("option", self.order), ("criteria", self._criteria_effect)):

@@ -13,12 +13,12 @@ import pandas as pd
 from components.filtering.raters import Raters
 from components.html.format import lean_text, slot_name
 from components.results.bias.computed import Bias, load_bias
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import (
     load_option_rows,
     option_p_values,
     order_test_family,
 )
-from components.results.bias.sentences import flip_leans
 from metrics.agreement.judge_as_annotator import JudgeAsAnnotator, judges_as_annotators
 from metrics.agreement.pairwise_agreement import (
     PEOPLE,

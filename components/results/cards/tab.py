@@ -22,7 +22,8 @@ def bind(parts: Any) -> None:
 
 
 def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """The judges; the first is the empty value, so an address need not contain it."""
+    """Choices of the menu of judges. The first judge has the empty value, so that the address of
+    the default view stays short."""
     names = list(Raters(filtered).names)
     default = names[0] if names else ""
     offered = [(name, "" if name == default else name) for name in names]
@@ -31,7 +32,7 @@ def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def draw_card(filtered: FilteredStudy, card: str) -> Markup:
-    """The outputs of the chosen card; if the filters leave it no verdicts, of the first card that
+    """Draw the chosen card; if the filters leave it no verdicts, of the first card that
     has some."""
     raters = Raters(filtered)
     names = list(raters.names)

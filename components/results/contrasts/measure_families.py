@@ -116,7 +116,7 @@ POINT_MEASURES: Final = (
         "Mean score, % of the scale", "0 is the lowest option, 100 the highest", MEAN_LEVEL
     ),
     ComparedMeasure(
-        "Within one step of the label", "% of scores at most one from the label", NEAR_LABEL
+        "Within one step of the label", "% of scores at most one step from the label", NEAR_LABEL
     ),
 )
 SINGLE_ANSWERS: Final = "Single answers"
@@ -162,7 +162,7 @@ def family_measures(
         return [
             ComparedMeasure(
                 who,
-                "win rate that each side gives this model",
+                "win rate of this model by A and by B",
                 win_rate_measure(who),
                 {"contestant": who},
             )

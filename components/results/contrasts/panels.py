@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from components.html.forest_cells import fit_share_axis
 from components.html.format import NARROW_SPACE, count, interval, number
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, link
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.range_table import axis_cell, difference_track, range_table
-from components.html.table import TableCell, TableRow
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.range_table import axis_cell, difference_track, range_table
+from components.html.tables.table import TableCell, TableRow
 from components.results.contrasts.computed import (
     MeasureContrast,
     PairedSides,
@@ -42,7 +42,7 @@ def contrast_finding(pair: PairedSides, family: str) -> tuple[str, str]:
         return "Nothing to compare.", pair.problem
     lines = known_differences(pair.family(family))
     if not lines:
-        return "Nothing to compare.", "No measure of this group has a value for both sides."
+        return "Nothing to compare.", "No measure of this group has a value for both A and B."
     significant = [line for line in lines if is_significant(line[1])]
     lead = _significance_sentence(len(significant), len(lines), pair.common_count)
     if len(pair.rivals) > 2:
@@ -198,7 +198,11 @@ def _hover_text(one: ComparedMeasure, line: Contrast) -> str:
 
 def _missing_measures(lines: Sequence[MeasureContrast]) -> str:
     reasons = [f"{one.label} ({one.measure.empty})" for one, _ in lines]
-    return f"Not compared: {'; '.join(reasons)}." if reasons else "This group contains no measures."
+    return (
+        f"Not compared: {'; '.join(reasons)}."
+        if reasons
+        else "This study has no measure of this group."
+    )
 
 
 def show_categories(pair: PairedSides, within: str) -> Markup:
@@ -246,7 +250,7 @@ def _points_text(line: Contrast) -> str:
 
 def _why_no_categories(lines: Sequence[MeasureContrast]) -> str:
     notes = {f"{one.label}: {one.measure.empty}." for one, _ in lines}
-    return " ".join(sorted(notes)) or "The items that both sides judged have no category."
+    return " ".join(sorted(notes)) or "The items that both A and B judged have no category."
 
 
 def family_subtitle(pair: PairedSides) -> str:

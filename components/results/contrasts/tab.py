@@ -75,7 +75,8 @@ def right_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> ControlState:
-    """The sides; the default one is the empty value, so an address need not contain it."""
+    """Choices of one side of the comparison. The default side has the empty value, so that the
+    address of the default view stays short."""
     known = list_sides(filtered)
     default = default_sides(filtered, known)[side]
     names = [*known, *sides_in_other_studies(filtered)]
@@ -85,12 +86,12 @@ def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> Contr
 
 
 def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """The families of measures that apply to the verdicts of a study."""
+    """Choices of the menu of measure families: those that apply to the verdicts of a study."""
     return _kinds_state(filtered, wanted, tuple(FAMILIES), (SINGLE_ANSWERS,))
 
 
 def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """The measures by category that apply to the verdicts of a study."""
+    """Choices of the measure shown by category: those that apply to the verdicts of a study."""
     return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
 
 

@@ -15,7 +15,7 @@ from components.filtering.filters import WITHOUT_SUSPECTS, row_names
 from components.html.format import DASH, NARROW_SPACE, count, percent
 from components.html.markup import Markup
 from components.html.panel import notice_html, panel_html
-from components.html.table import plain_table
+from components.html.tables.table import plain_table
 from components.results.injection.effect_on_numbers import suspect_texts, suspects_text
 from metrics.estimation.measures import GroupedFrame
 from metrics.position.position_measures import CONSISTENCY, FIRST_SHARE

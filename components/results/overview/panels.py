@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from components.html.forest_cells import Axis, axis_html, fit_share_axis
 from components.html.format import NARROW_SPACE, count, number, percent
 from components.html.markup import (
     EMPTY,
@@ -19,11 +18,12 @@ from components.html.markup import (
     link_button,
 )
 from components.html.panel import LegendMark, legend_key, wrap
-from components.html.range_table import bar_mark, people_track, point_mark, track_html
-from components.html.table import Table, TableCell, TableRow
+from components.html.tables.forest_cells import Axis, axis_html, fit_share_axis
+from components.html.tables.range_table import bar_mark, people_track, point_mark, track_html
+from components.html.tables.table import Table, TableCell, TableRow
 from components.results.agreement.computed import Agreement
 from components.results.bias.computed import Bias
-from components.results.bias.sentences import FlipLean, flip_leans
+from components.results.bias.flip_leans import FlipLean, flip_leans
 from components.results.ranking.computed import Ranking
 from components.results.view.judge_menu import JudgeMenu
 from studies.domain import Estimate

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from components.html.format import share
+from components.html.format import join_names, share
 from components.results.agreement.computed import Agreement
 from components.results.agreement.panels import agreement_finding
 from components.results.bias.computed import Bias
-from components.results.bias.sentences import bias_finding, flip_leans, join_names
+from components.results.bias.flip_leans import flip_leans
+from components.results.bias.sentences import bias_finding
 
 
 def swap_sentence(bias: Bias) -> str:

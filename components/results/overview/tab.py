@@ -27,8 +27,8 @@ NAME: Final = "Overview"
 MAX_ADVICE_ROWS: Final = 20_000
 """Most verdicts from which the Overview computes a recommendation; it takes seconds for more."""
 GENERAL_ADVICE: Final = (
-    "Asking in both orders, several times, or several judges costs more calls and can agree more "
-    "often with the known answers."
+    "More calls (both orders, repeats or several judges) can bring verdicts closer to the known "
+    "answers."
 )
 
 
@@ -95,13 +95,16 @@ def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
     if len(rows) <= MAX_ADVICE_ROWS:
         sentence = " ".join(remedies_tab.finding(filtered_study)).strip()
     return panels.action_card(
-        "What to do about it", sentence, {"data-view": remedies_tab.NAME}, "Compare remedies"
+        "What to do about position bias",
+        sentence,
+        {"data-view": remedies_tab.NAME},
+        "Compare remedies",
     )
 
 
 def draw_exports(filtered_study: FilteredStudy) -> Markup:
     return panels.action_card(
-        "Take it with you",
+        "Save or share these results",
         "A report on one page that opens without a server, tables for a paper, the data, and a "
         "link to this view.",
         {"data-click": "#eh-share"},

@@ -10,7 +10,7 @@ from components.html.format import NARROW_SPACE, count, decimal, interval, numbe
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -175,7 +175,7 @@ def rates_table(view: PassFailView) -> Markup:
         _rate_row("Passes good answers", "sensitivity, %", rates.sensitivity, PERCENT, 0.5),
         _rate_row("Fails bad answers", "specificity, %", rates.specificity, PERCENT, 0.5),
         _rate_row(
-            "A pass is really good",
+            "Passed answers that are good",
             f"precision: % of passed answers that are good; {base} of all answers are good",
             rates.precision,
             PERCENT,
@@ -283,8 +283,8 @@ def order_panel(view: PassFailView) -> Markup:
     if found is None:
         return notice_html(
             "calm",
-            "The options were offered in one order. To measure the effect of the order, set "
-            "options to rotations in the study.",
+            "The options were offered in one order. To measure the effect of their order, set "
+            "`options: rotations` in the study file.",
         )
     texts = [
         f"Share of verdicts that change with the order of the options: {percent(found.changed)}.",

@@ -22,7 +22,7 @@ from components.results.view.result_view import (
 NAME: Final = "Pass or fail"
 AREAS_TITLE: Final = "Where the judge is wrong"
 PARTS_TITLE: Final = "By model and category"
-PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; a name opens its replies"
+PARTS_SUBTITLE: Final = f"%, 95{NARROW_SPACE}% CI by item; click a name to read its replies"
 RATES_TITLE: Final = "How good is the judge?"
 HOW_RATES: Final = (
     "Sensitivity: passes among answers labelled good. Specificity: fails among answers "
@@ -64,14 +64,14 @@ def draw_rates(filtered: FilteredStudy) -> Drawn:
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """All judges, where there is more than one."""
+    """Draw the table of all judges; None if there is only one."""
     view = load_pass_fail(filtered)
     several = view.shown is not None and len(view.results) > 1
     return panels.judges_table(view) if several else None
 
 
 def draw_parts(filtered: FilteredStudy) -> Markup | None:
-    """Rates by model and category, where there are several."""
+    """Draw the rates by model and category; None without several of them."""
     return panels.parts_table(load_pass_fail(filtered))
 
 

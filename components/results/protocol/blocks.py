@@ -109,7 +109,7 @@ def draw_alignment(filtered: FilteredStudy, beside: str | None) -> Markup:
 
 
 def draw_published_creation(filtered: FilteredStudy, table: str) -> Markup:
-    """The tables of the paper, for its preset and for studies without one."""
+    """Draw the tables of the paper, for studies with its preset or without a preset."""
     if filtered.study.preset not in ("", "creation-mmbench"):
         return EMPTY
     return paper_tables_html.show_published_creation(table)
@@ -122,7 +122,8 @@ def draw_conflicts(filtered: FilteredStudy) -> Markup:
 
 
 def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> Drawn | None:
-    """Correlations of protocols that rank models; Grade Score rates judges."""
+    """Draw the correlations with other benchmarks, for protocols that rank models; Grade Score does
+    not, it rates judges."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     bodies = {

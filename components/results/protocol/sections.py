@@ -15,7 +15,7 @@ from components.filtering.filters import combine_text
 from components.filtering.memo import memoise_by_study
 from components.filtering.raters import Raters
 from components.html.markup import Markup, escape, fill, inline_markup
-from components.html.value_table import ColumnHead, value_table
+from components.html.tables.value_table import ColumnHead, value_table
 from judges.rendering.prompt import load_prompt, parse_prompt
 from metrics.estimation.row_selection import people_mask, select_rows
 from studies.domain import USABLE_STATUSES
@@ -158,7 +158,7 @@ def _unreadable_rule(filtered: FilteredStudy) -> ProtocolRule:
             "By default this app leaves such replies out of the measures and shows their number."
         )
         return ProtocolRule("No verdict after extraction", on, other)
-    on = "left out of the measures; their number is shown (this app)"
+    on = "such replies are left out of the measures and counted (this app)"
     other = "The paper and its code count such a reply as a tie."
     return ProtocolRule("No verdict after extraction", on, other, published=False)
 
@@ -173,13 +173,13 @@ ELO_SIGN_RULE: Final = ProtocolRule(
 def _reading_rule(study: Study) -> ProtocolRule:
     if study.reading == "gradelab":
         return ProtocolRule(
-            "Words read as the choice",
+            "Part of a reply that is read as the choice",
             "the first “Option k” after the first “Selection” (authors' code)",
             "By default this app reads the last `Selection:` line, so that a heading repeated "
             "in the reply is not read as a choice.",
         )
     return ProtocolRule(
-        "Words read as the choice",
+        "Part of a reply that is read as the choice",
         "the option in the last `Selection:` line (this app)",
         "The authors' code reads the first “Option k” after the first “Selection” anywhere in "
         "the reply.",
@@ -189,17 +189,17 @@ def _reading_rule(study: Study) -> ProtocolRule:
 
 def _unread_trials_rule() -> ProtocolRule:
     return ProtocolRule(
-        "Items with an unusable trial",
-        "left out of the measures; their number is shown (this app)",
-        "The authors' code scores the usable trials, divides entropy by log2 of the number of "
-        "all trials, and gives 0 if no trial is usable.",
+        "Items with an unusable reply",
+        "such items are left out of the measures and counted (this app)",
+        "The authors' code scores the usable replies, divides entropy by log2 of the number of "
+        "all replies, and gives 0 if no reply is usable.",
         published=False,
     )
 
 
 CHOICE_SCORE_RULE: Final = ProtocolRule(
     "Choice score",
-    "share of trials that chose the most chosen option (authors' code)",
+    "share of calls that chose the most chosen option (authors' code)",
     "The paper's formula (4) uses the most chosen option itself, not the number of times it was "
     "chosen.",
 )

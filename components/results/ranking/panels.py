@@ -14,8 +14,7 @@ import pandas as pd
 from components.charts.figures import Figure, elo_curve_figure
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.forest_cells import Axis, axis_html
-from components.html.format import NARROW_SPACE, count, interval, number, share
+from components.html.format import NARROW_SPACE, count, interval, join_names, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
 from components.html.panel import (
     LeaderRow,
@@ -26,9 +25,9 @@ from components.html.panel import (
     notice_html,
     wrap,
 )
-from components.results.bias.sentences import join_names
+from components.html.tables.forest_cells import Axis, axis_html
 from components.results.ranking.computed import Ranking
-from metrics.estimation.power import E_VALUE_THRESHOLD, battles_to_separate
+from metrics.estimation.planning.power import E_VALUE_THRESHOLD, battles_to_separate
 from metrics.ratings.bradley_terry import Leaderboard
 from metrics.ratings.online_elo import EloResult
 from metrics.summary.rating_sections import neighbour_evidence
@@ -117,9 +116,9 @@ def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
         for one in found
     ]
     text = (
-        f"Evidence that may be checked at any time: {'; '.join(parts)}. From an e-value of "
-        f"{E_VALUE_THRESHOLD} on, a run may be stopped because of a pair chosen in advance "
-        f"(error at most 5{NARROW_SPACE}%)."
+        f"Evidence for the leads, valid at any time of a run: {'; '.join(parts)}. For one pair "
+        "of models chosen in advance, a run may be stopped once the e-value reaches "
+        f"{E_VALUE_THRESHOLD} (error rate at most 5{NARROW_SPACE}%)."
     )
     return wrap(fill('<p class="eh-small eh-under" id="eh-evidence">{}</p>', text))
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
-from components.html.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.value_table import (
+from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -32,11 +32,12 @@ MAX_TABLES: Final = 6
 """Most judges and prompts with a table; a filter shows the others."""
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
-    f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; ranks: the range that the "
-    "differences allow"
+    f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
+    "places that the intervals of the differences allow"
 )
 ONE_MODEL: Final = (
-    "The answers of one model were judged, so there is nothing to rank. See Pass or fail or Scores."
+    "The answers of one model were judged, so there is nothing to rank. See the views “Pass or "
+    "fail” and “Scores”."
 )
 REVERSED: Final = (
     "The judge's error rates differ between models, so each model is corrected with its own labels."
@@ -102,7 +103,10 @@ def point_ranking_html(filtered: FilteredStudy) -> Markup | None:
     shown = list(several.items())[:MAX_TABLES]
     tables = join(_table(cell, ranking) for cell, ranking in shown)
     left = len(several) - len(shown)
-    more = fill("<p>{}</p>", f"{count(left, 'more table')}: filter by judge or prompt.")
+    more = fill(
+        "<p>{}</p>",
+        f"{count(left, 'more table')} not shown; filter by judge or prompt to see them.",
+    )
     return wrap(tables, more if left else EMPTY)
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final, Literal
 
-from components.results.bias.sentences import join_names
+from components.html.format import join_names
 from components.results.ranking.computed import Ranking
 from metrics.ratings.bradley_terry import Leaderboard
 
 Answer = Literal["Yes", "No", "In part", "Not known"]
 HOLD_RULE: Final = (
     "A difference of two ratings is significant if its interval, adjusted for all pairs of "
-    "models (max-t), excludes 0. The answer is “no” if the two orders rank a pair of models in "
-    "opposite ways and both differences are significant."
+    "models (max-t), excludes 0. The ranking does not hold if the two orders rank a pair of "
+    "models in opposite ways and both differences are significant."
 )
 
 

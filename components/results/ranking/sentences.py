@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from components.html.format import NARROW_SPACE, approximate_count, interval, number
-from components.results.bias.sentences import ORDINALS
+from components.html.format import NARROW_SPACE, ORDINALS, approximate_count, interval, number
 from components.results.ranking.computed import Ranking
-from metrics.estimation.power import battles_to_separate
+from metrics.estimation.planning.power import battles_to_separate
 from metrics.ratings.bradley_terry import NO_WIN_CHAIN_NOTE, Leaderboard
 from studies.domain import Estimate
 

@@ -25,7 +25,8 @@ HOW_BUDGET: Final = (
     "often than the cheaper rule below it. Of rules with the same price, the one with fewer calls "
     "is preferred.\n\n"
     "Up to each price, the best rule is chosen on half of the items and its agreement measured on "
-    "the other half, both ways, 20 times: the expected agreement is free of the luck of choosing. "
+    "the other half, both ways, 20 times, so that choosing the best rule does not inflate the "
+    "expected agreement. "
     "Prices are the mean cost of the stored calls, or the judge's price in the study file times "
     "the mean tokens of a call. A judge without a price is left out, never counted as free."
 )
@@ -166,4 +167,4 @@ def _price_step(view: RemedyView, judges: Sequence[str]) -> str:
     """Next step towards a price: a price per token helps only if tokens were counted."""
     if any(judge in judges for judge, _ in view.inputs.tokens):
         return "Set the price in Study, step Judges."
-    return "Its verdicts have no token counts: multiply calls by your price of a call."
+    return "No token counts are stored: multiply the number of calls by your price per call."

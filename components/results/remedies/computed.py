@@ -130,7 +130,10 @@ class RemedyView:
             )
         panel = self.study.curve_panel(self.cell)
         if len(panel) < 2:
-            caption = "right: a win and a tie decide; left: both orders must name the same winner"
+            caption = (
+                "right end: a win in one order and a tie in the other decide; left end: both "
+                "orders must name the same winner"
+            )
             return points, caption
         names = join_names([self.study.cells[cell][0] for cell in panel])
         return points, (
@@ -144,21 +147,24 @@ class RemedyView:
         grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
         found: dict[str, str] = {}
         if "graded" not in known:
-            found["Graded rules and one call, calibrated"] = (
+            found["Graded rules, and the rule “One call, calibrated”"] = (
                 "no probabilities, margins or scores are stored"
             )
         if "repeats" not in known:
             found["Repeats"] = "no comparison was judged three times in the same order"
         if "ask-people" not in known:
-            found["Both orders, and people for a share"] = (
-                "no votes of people are stored; collect them in Vote"
+            found["Both orders, with votes of people on a share of the comparisons"] = (
+                "no votes of people are stored; collect them on the Vote tab"
                 if grid.votes is None
-                else "too few of these comparisons have votes; collect more in Vote"
+                else "too few of these comparisons have votes; collect more on the Vote tab"
             )
         if len(self.others) < 2:
             found["Juries"] = "no other judge was asked with this prompt"
         elif not any(len(line.rule.members) > 1 for line in self.table):
-            found["Juries"] = "the other judges are significantly better alone"
+            found["Juries"] = (
+                "the other judges agree significantly more often with the known answers than "
+                "this judge"
+            )
         return found
 
     def dollars(self, line: RuleEstimate) -> float | None:

@@ -108,7 +108,7 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
             "in a published study, nine judges were worth about two independent ones (arXiv "
             "2605.29800)"
         )
-        yield _pilot(view, "jury", "A second judge: the embedded model", detail, changed, 4)
+        yield _pilot(view, "jury", "A second judge: Evenhand's built-in model", detail, changed, 4)
 
 
 def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:

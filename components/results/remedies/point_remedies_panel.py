@@ -8,11 +8,11 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
-from components.html.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
 from components.html.format import NARROW_SPACE, count, interval, number, share
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.forest_cells import Axis, fit_axis, fit_share_axis, steps_from
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -52,11 +52,11 @@ RULE_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "repeats": ("Repeats, combined", "the majority, or the mean score, of calls in one order"),
     "threshold": (
         "Pass threshold moved",
-        "chosen on half of the labels, measured on the other half",
+        "threshold chosen on half of the labels, agreement measured on the other half",
     ),
     "shift": (
         "Scores shifted",
-        "by the median difference to half of the labels, measured on the other half",
+        "shift: the median difference to half of the labels; agreement measured on the other half",
     ),
 }
 """Title and explanation of each rule."""
@@ -121,7 +121,10 @@ def point_remedies_html(filtered: FilteredStudy) -> Markup | None:
     shown = list(found.items())[:MAX_TABLES]
     tables = join(_section(filtered, cell, remedies) for cell, remedies in shown)
     left = len(found) - len(shown)
-    more = fill("<p>{}</p>", f"{count(left, 'more table')}: filter by judge or prompt.")
+    more = fill(
+        "<p>{}</p>",
+        f"{count(left, 'more table')} not shown; filter by judge or prompt to see them.",
+    )
     return wrap(tables, more if left else EMPTY)
 
 
@@ -147,7 +150,9 @@ def _table(cell: Cell, found: PointRemedies) -> Markup:
         ColumnHead("Rule", numeric=False),
         ColumnHead("Calls"),
         ColumnHead("Agreement with labels, %" if passes else "Distance to the label"),
-        ColumnHead("Gain over one call, points" if passes else "Nearer than one call by"),
+        ColumnHead(
+            "Gain over one call, points" if passes else "Distance smaller than with one call by"
+        ),
         *([ColumnHead("", axis=axis)] if gains else []),
     ]
     rows = [_row(found, one, style, change, axis if gains else None) for one in found.rules]

@@ -85,13 +85,13 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup:
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """The budget that the address names, or the default one."""
+    """Choices of the budget; the one that the address names is selected, else the default."""
     amounts = [amount for _, amount in BUDGETS]
     return ControlState(pick_choice(wanted, amounts), list(BUDGETS))
 
 
 def draw_budget(filtered: FilteredStudy, budget: str) -> Drawn | None:
-    """The best use of a budget; None without a known better answer."""
+    """Draw the best use of a budget; None without a known better answer."""
     view = load_remedies(filtered)
     if view.cell is None or view.plan is None:
         return None

@@ -20,7 +20,7 @@ from components.filtering.raters import Raters
 from components.html.format import count, number, percent, share
 from components.html.markup import Markup, escape, escape_plot, fill, inline_markup
 from components.html.panel import empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     ColumnHead,
     NumberStyle,

@@ -12,10 +12,10 @@ from components.filtering.raters import Raters
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import count, number, share
-from components.html.level_stacks import level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import Action, Axis, empty_state, notice_html, panel_html
-from components.html.value_table import (
+from components.html.tables.level_stacks import level_legend, level_table
+from components.html.tables.value_table import (
     PERCENT,
     ColumnHead,
     count_cell,
@@ -147,8 +147,8 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
     if other is not None and other.value is not None:
         word = "were excluded" if unreadable == "tie" else "counted as ties"
         text += (
-            f"If they {word}, the win rate of {best} would be {number(100 * other.value, 1)} "
-            f"instead of {now}\u202f%. "
+            f"If the missing verdicts {word}, the win rate of {best} would be "
+            f"{number(100 * other.value, 1)} instead of {now}\u202f%. "
         )
     bound = manski_bounds(filtered_study.machines).get(best)
     if bound is not None and bound.low is not None and bound.high is not None:
@@ -214,7 +214,10 @@ def wins_scale(even: float) -> scales.ColourScale:
     %."""
     if even == 0.5:
         return scales.WINS_SCALE
-    ends = (f"{number(100 * even)} % even", "100 % of choices; no colour below an even share")
+    ends = (
+        f"{number(100 * even)} % even",
+        "100 % of choices for the model; no colour below an even share",
+    )
     return scales.ColourScale("Wins", "w", even, 1, ends)
 
 

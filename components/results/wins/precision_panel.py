@@ -12,7 +12,7 @@ from components.filtering.memo import memoise_by_study
 from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     ColumnHead,
     NumberStyle,
@@ -21,8 +21,8 @@ from components.html.value_table import (
     value_table,
 )
 from components.results.wins.panels import study_win_rates
+from metrics.estimation.planning.variance_components import ITEM, REPEAT
 from metrics.estimation.row_selection import people_mask, select_pairs, select_picks, select_rows
-from metrics.estimation.variance_components import ITEM, REPEAT
 from metrics.ratings.tie_models import TieModel, davidson, rao_kupper
 from metrics.win_rates.jury import JuryResult, decide_jury, effective_judges
 from metrics.win_rates.precision_plan import PrecisionPlan, precision_plan

@@ -7,12 +7,11 @@ from typing import Final
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import combine_text
-from components.html.format import count, interval, number, share
+from components.html.format import count, interval, join_names, number, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Kpi, kpi_strip
 from components.html.pieces import unusable_replies_kpi
-from components.html.value_table import PERCENT
-from components.results.bias.sentences import join_names
+from components.html.tables.value_table import PERCENT
 from components.results.wins.judges_vs_people import overall_gaps
 from components.results.wins.panels import chance_win_rate, study_win_rates
 from metrics.estimation.intervals import simultaneous_interval

@@ -99,7 +99,7 @@ def draw_matrix(filtered_study: FilteredStudy, by: str, voice: str) -> Drawn:
 
 
 def draw_length(filtered_study: FilteredStudy) -> Drawn | None:
-    """Win rate by length ratio, where the lengths are known."""
+    """Draw the win rate by length ratio; None if the lengths are not known."""
     figure = wins_length.length_figure(filtered_study)
     if figure is None:
         return None

@@ -17,7 +17,7 @@ from judges.planning.eligibility import why_skipped
 from judges.planning.forecast import Forecast, forecast_asks
 from judges.planning.plan import Plan, PlannedAsk, asks_of, plan_sha
 from judges.planning.plan_checks import showings_for
-from metrics.estimation.power import design_effect, detectable_share
+from metrics.estimation.planning.power import design_effect, detectable_share
 from studies.domain import REFERENCE, Item
 from studies.spec.presentations import resolve_contestants
 from studies.spec.study import Study
@@ -197,7 +197,11 @@ def detectable_kpi(plan: Plan, numbers: ForecastByJudge) -> Kpi:
     found = detectable_share(counted)
     label = "Detectable first-position share"
     if found is None:
-        return Kpi(label, DASH, note=f"{count(items, 'item')} are too few to detect any preference")
+        return Kpi(
+            label,
+            DASH,
+            note=f"{count(items, 'item')} are too few to detect any preference for a position",
+        )
     note = (
         f"{count(items, 'item')}, {count(round(per_item), 'verdict')} each; "
         f"80{NARROW_SPACE}% power, correlation {ASSUMED_CORRELATION} assumed"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.study.file.lenient_study import LenientStudy, judge_name
-from components.study.form.data_source import filter_text
+from components.study.form.data_step.records_report import table_to_map, with_original_name
+from components.study.form.data_step.slice_form import filter_text
 from components.study.form.judge_settings import ENDPOINT, judge_kind
-from components.study.form.records_report import table_to_map, with_original_name
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.column_roles import missing_roles
 from studies.spec.keys import DATA, JUDGE

@@ -7,8 +7,8 @@ from typing import Final
 
 from components.html.markup import EMPTY, Markup, fill, join
 from components.study.file.controls import html_id, select_menu
-from components.study.form.mapping_preview import column_names
-from components.study.form.records_report import (
+from components.study.form.data_step.mapping_preview import column_names
+from components.study.form.data_step.records_report import (
     ANSWER_FIELD,
     current_mapping,
     has_roles,
@@ -16,14 +16,15 @@ from components.study.form.records_report import (
 )
 from components.study.plan.study_preview import StudyPreview
 from studies.files.tables import SourceTable
-from studies.sources.mapping_guess import guess_mapping
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.spec.keys import DATA
 
 _MAX_ANSWERS: Final = 6
 
 
 def roles_html(preview: StudyPreview) -> Markup:
-    """The menus; empty for a known format, or a table with one answer or verdict in a row."""
+    """HTML menus for the meaning of the columns; empty for a known format, and for a table with one
+    answer or verdict per row."""
     table = table_to_map(preview)
     if table is None or not has_roles(preview):
         return EMPTY

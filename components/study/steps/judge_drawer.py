@@ -74,7 +74,7 @@ def judge_drawer(
         _providers(judge, place, tested),
         _section(
             "Built in",
-            "runs on this machine, free; the model is too small to rank others",
+            "runs on this machine, free; too small a model to rank others reliably",
             _built_in(judge, place),
         ),
         _section(

@@ -9,8 +9,8 @@ from components.html.format import dollars, truncate
 from components.html.markup import Markup, fill, join
 from components.study.file.controls import form_part, form_row, percent_text, text_input
 from components.study.file.lenient_study import FormState, LenientStudy
-from components.study.form import data_source
 from components.study.form import protocol_settings as study_protocol
+from components.study.form.data_step import slice_form
 from components.study.form.image_description_form import describe_form
 from components.study.form.judge_cards import extraction_settings
 from components.study.form.prompt_list import prompt_protocols
@@ -30,7 +30,7 @@ def more_settings(preview: StudyPreview, view: FormState) -> Markup:
         to=str(STUDY.name),
     )
     columns = (
-        ("Study and sample", name + data_source.slice_form(preview, view)),
+        ("Study and sample", name + slice_form.slice_form(preview, view)),
         (
             f"Protocol, {study_protocol.preset_status_text(study)}",
             study_protocol.protocol_form(study, prompt_protocols(study), preview.contestants, sees),
@@ -67,7 +67,7 @@ def settings_text(study: LenientStudy) -> str:
         else "",
         unreadable.get(study.text_value(*STUDY.unreadable), ""),
         f"budget {dollars(float(budget))}" if isinstance(budget, (int, float)) else "no budget",
-        f"filter {truncate(data_source.filter_text(study), 40)}"
+        f"filter {truncate(slice_form.filter_text(study), 40)}"
         if isinstance(study.value(*DATA.where), Mapping) and study.value(*DATA.where) else "",
         _sample_text(study) if study.value(*DATA.count) else "",
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from components.study.plan.cost_preview import (
 )
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.plan import Plan
-from metrics.estimation.variance_components import VarianceComponents
+from metrics.estimation.planning.variance_components import VarianceComponents
 from metrics.win_rates.planned_width import (
     PlannedWidth,
     StudySize,

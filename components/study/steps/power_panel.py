@@ -25,7 +25,7 @@ from components.study.steps.planned_study import PlannedStudy, comparisons_per_q
 from components.study.steps.purchase_options import purchases_html
 from components.study.steps.width_curve import curve_html
 from judges.planning.plan import Plan
-from metrics.estimation.power import design_effect, detectable_share
+from metrics.estimation.planning.power import design_effect, detectable_share
 from metrics.win_rates.planned_width import detectable_win_rate
 from studies.spec.keys import DATA
 from studies.spec.presentations import resolve_contestants
@@ -128,7 +128,7 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
             "Share of verdicts that change",
             f"± {number(100 * half_width(questions, per))}",
             "points",
-            f"at a share of 50{NARROW_SPACE}%; at 10{NARROW_SPACE}% it is ± {tenth}",
+            f"if half of the verdicts change; ± {tenth} if 10{NARROW_SPACE}% change",
         )
         yield _direction_kpi(questions * per / design_effect(per, ASSUMED_CORRELATION))
     else:
@@ -140,8 +140,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
         planned.quantity.capitalize(),
         f"± {number(100 * half)}",
         "points",
-        f"{found}{NARROW_SPACE}% against {rest}{NARROW_SPACE}% is found with 80{NARROW_SPACE}% "
-        "power",
+        f"a win rate of {found}{NARROW_SPACE}% against {rest}{NARROW_SPACE}% is detected with "
+        f"80{NARROW_SPACE}% power",
     )
     yield _people_kpi(planned)
 
@@ -150,15 +150,17 @@ def _direction_kpi(comparisons: float) -> Kpi:
     """The smallest preference for one position that the flips can show."""
     flips = ASSUMED_FLIPS * comparisons
     found = detectable_share(flips)
-    label = "Favours the first or the second"
+    label = "Preference for a position"
     if found is None:
-        return Kpi(label, "not visible", note=f"about {count(round(flips))} flips are too few")
+        return Kpi(
+            label, "not visible", note=f"about {count(round(flips))} flips are too few to show one"
+        )
     high = round(100 * found)
     return Kpi(
         label,
         f"{high} : {100 - high}",
         "of flips",
-        f"found with 80{NARROW_SPACE}% power if about {count(round(flips))} flip",
+        f"is detected with 80{NARROW_SPACE}% power if about {count(round(flips))} pairs flip",
     )
 
 
@@ -170,5 +172,7 @@ def _people_kpi(planned: PlannedStudy) -> Kpi:
         return Kpi(label, f"± {width}", "points", f"{count(labelled, 'question')} with labels")
     width = number(100 * half_width(_VOTES, 1))
     return Kpi(
-        label, "not known", note=f"no labels; {_VOTES} votes in Vote would give ± {width} points"
+        label,
+        "not known",
+        note=f"no labels; {_VOTES} votes on the Vote tab would give ± {width} points",
     )

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from components.html.format import count, dollars, number, share
 from components.html.markup import EMPTY, Markup, attributes, fill, join
-from components.html.table import Table, TableCell, TableRow
+from components.html.tables.table import Table, TableCell, TableRow
 from components.study.file.controls import form_button
 from components.study.file.lenient_study import LenientStudy, available_prompts
 from components.study.steps.planned_study import PlannedStudy
 from judges.planning.eligibility import why_skipped
 from judges.rendering.prompt import Prompt
 from judges.rendering.prompt_library import LibraryPrompt
-from metrics.estimation.variance_components import ITEM, REPEAT
+from metrics.estimation.planning.variance_components import ITEM, REPEAT
 from metrics.win_rates.planned_width import JUDGE, ORDER, PROMPT, PlannedWidth, variance_sources
 from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
@@ -68,7 +68,7 @@ def _more_questions(planned: PlannedStudy) -> Iterator[PurchaseOption]:
         round(planned.numbers.asks * more / max(1, now)),
         planned.width(items=now + more),
         change if left > 0 else None,
-        "" if left > 0 else "the data have no more: choose a larger file",
+        "" if left > 0 else "the data have no more questions: choose a larger file",
     )
 
 
@@ -80,7 +80,7 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
         planned.numbers.asks // judges,
         planned.width(judges=judges + 1),
         {"do": "add judge"},
-        "cost at the price of the present judges",
+        "at the price of the present judges",
         assumed=planned.measured is None,
     )
 
@@ -225,11 +225,14 @@ def _sources_bar(planned: PlannedStudy) -> Markup:
 
 def _advice(planned: PlannedStudy, best: PurchaseOption | None) -> Markup:
     if best is None:
-        return fill("{}", "No purchase has a measured gain yet.")
+        return fill("{}", "No addition has a measured gain yet.")
     noun = {ITEM: "questions", JUDGE: "another judge", PROMPT: "another prompt", REPEAT: "repeats"}
     first = fill("<b>{}</b> ", f"Buy {noun[best.facet]} first.")
     if planned.measured is None:
-        return first + "Their gain is certain; that of the others becomes known with the first run."
+        return (
+            first
+            + "The gain of more questions is certain; other gains become known with the first run."
+        )
     parts = variance_sources(planned.components, planned.size)
     largest = max(parts, key=lambda name: parts[name])
     words = f"{share(parts[largest], 0)} of the uncertainty comes from {_SOURCES[largest][1]}."

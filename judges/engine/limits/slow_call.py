@@ -1,4 +1,4 @@
-"""The place in flight of one call, which is given to another once the call takes too long."""
+"""Calls that take too long: such a call stays open but no longer counts as in flight."""
 
 from __future__ import annotations
 

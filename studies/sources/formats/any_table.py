@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Final
 
 from studies.errors import SourceError, StudyError
-from studies.files.nested_columns import expand_columns, nested_names
+from studies.files.table_formats.nested_columns import expand_columns, nested_names
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.cells import id_from_text, parse_number
 from studies.sources.formats.mapped_verdicts import (
     VERDICT_FIELDS,

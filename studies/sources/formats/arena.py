@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from studies.domain import QUESTION_META
-from studies.files.spreadsheet_guard import OWN_BATTLE_HEADERS
+from studies.files.table_formats.spreadsheet_guard import OWN_BATTLE_HEADERS
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import (
     BATTLE_WINNERS,
     add_verdict,

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import (
     first_text,
     parse_conversation,
@@ -152,4 +154,6 @@ def _answer_text(row: Row, where: str) -> str:
     if isinstance(choices, list) and choices:
         turn = choices[0]["turns"][0]
         return text_of(turn.get("content") if isinstance(turn, Mapping) else turn)
-    raise SourceError(f"{where}: no answer: expected 'messages' or 'choices'")
+    raise SourceError(
+        f"{where}: no answer: expected 'messages' or 'choices'; correct the row or remove it"
+    )

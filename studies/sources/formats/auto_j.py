@@ -14,7 +14,9 @@ from typing import Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, is_table_file, read_table, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import first_text, id_from_text, parse_winner, required_text
 
 CONTESTANTS: Final = ("response 1", "response 2")

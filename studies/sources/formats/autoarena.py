@@ -10,7 +10,9 @@ from typing import Final
 
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import original_name
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import add_verdict, first_text, id_from_text, parse_winner, required_text
 from studies.sources.formats.arena import winner_words
 from studies.sources.join import join_answers

@@ -14,7 +14,8 @@ from typing import Final
 from studies.domain import FAIL, GOLD, PASS, STATUSES, USABLE_STATUSES, AnswerLabel, Status
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "item": ("item", "id", "item_id"),

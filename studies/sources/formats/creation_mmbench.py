@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.join import answer_column, join_answers, join_key
 
 MAX_LITERAL_CHARS: Final = 200_000
@@ -209,8 +210,8 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
         value = None
     if not isinstance(value, dict):
         raise SourceError(
-            f"{where}: column 'criteria': expected a dict such as "
-            f"{{'subjective requirement': '…'}}, found {text[:80]!r}"
+            f"{where}: column 'criteria': expected a dict such as {{'subjective requirement': "
+            f"'…'}}, found {text[:80]!r}; correct the row or remove it"
         )
     return value
 
@@ -263,7 +264,7 @@ def _image_source(text: str, where: str) -> str:
     if len(text) > 1000 or text.startswith("/") or ".." in text:
         raise SourceError(
             f"{where}: column 'image': expected base64, an https:// address or a path inside the "
-            f"file's folder, found {text[:60]!r}"
+            f"file's folder, found {text[:60]!r}; correct the row or remove it"
         )
     return text
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from studies.files.tables import SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.cells import id_from_text
 from studies.sources.formats.recorded_scores import ScoreLog
 

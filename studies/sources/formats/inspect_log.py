@@ -17,7 +17,8 @@ from studies.errors import SourceError
 from studies.files.archives import ZipArchive, open_archive
 from studies.files.read_limits import current_limits
 from studies.files.tables import SourceTable, check_file_size, read_table, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.formats.recorded_scores import ScoreLog
 
 LOG_SUFFIX: Final = ".eval"

@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from studies.domain import BY_DESIGN
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import first_text, parse_winner, required_text
 
 CONTESTANTS: Final = ("response_A", "response_B")

@@ -6,7 +6,9 @@ from typing import Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import id_from_text, join_turns, parse_number, parse_texts, required_text
 
 _WINNER_COLUMNS: Final[dict[str, Pick]] = {

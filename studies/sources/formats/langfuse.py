@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.cells import first_text
 from studies.sources.formats.recorded_scores import MODEL, ScoreLog, plain_text, score_rows
 

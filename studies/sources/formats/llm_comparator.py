@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import add_verdict, first_text, id_from_text, parse_number
 
 MAX_TIE_SCORE: Final = 0.25

@@ -12,7 +12,9 @@ from typing import Any, Final
 from studies.domain import BY_DESIGN
 from studies.files.tables import Row, SourceTable, read_table, text_of
 from studies.files.upload_names import UPLOADS_FOLDER, original_name
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import id_from_text, required_text
 
 CONTESTANTS: Final = ("output_1", "output_2")

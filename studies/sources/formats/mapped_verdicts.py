@@ -8,7 +8,8 @@ from typing import Final
 from studies.domain import HUMAN_PREFIX
 from studies.errors import SourceError, StudyError
 from studies.files.tables import Row, text_of
-from studies.sources.builder import Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import add_verdict, parse_number
 
 VERDICT_FIELDS: Final = {

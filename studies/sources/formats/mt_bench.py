@@ -14,7 +14,9 @@ from typing import Final
 from studies.domain import QUESTION_META, Status
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, is_table_file, read_table, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import join_turns, parse_number, parse_time, parse_winner, required_text
 
 _WINNERS: Final[dict[str, Pick]] = {"model_1": 0, "model_2": 1, "tie": "tie", "error": None}

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 
 RANKING_JUDGE: Final = "oasst"
 """Judge name of the merged ranking of several unnamed volunteers."""
@@ -103,7 +104,10 @@ def _read_tree(row: Row, builder: SourceBuilder, where: str) -> None:
     """Add an item for every prompt of a tree with two or more ranked replies."""
     prompt = row.get("prompt")
     if not isinstance(prompt, dict):
-        raise SourceError(f"{where}: field 'prompt': expected the first message of a tree")
+        raise SourceError(
+            f"{where}: field 'prompt': expected the first message of a tree; correct the row or "
+            "remove it"
+        )
     pending: list[tuple[Row, list[Row]]] = [(prompt, [])]
     while pending:
         message, earlier_turns = pending.pop()

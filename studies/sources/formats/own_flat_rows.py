@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from studies.domain import STATUSES, USABLE_STATUSES, Ask, Judgement, Usage, Verdict
 from studies.errors import SourceError
-from studies.files.spreadsheet_guard import FLAT_HEADERS
+from studies.files.table_formats.spreadsheet_guard import FLAT_HEADERS
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.formats.own_judgements import build_from_judgements
 
 JOINT: Final = " | "

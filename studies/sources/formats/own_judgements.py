@@ -12,7 +12,8 @@ from studies.files.items import drop_nulls, parse_items
 from studies.files.suspect_flags import without_flags
 from studies.files.tables import SourceTable
 from studies.frames.frame import SUSPECT_COLUMN
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 
 ITEMS_KEY: Final = "items"
 """Name in `data.files` of the items of a file of judgements."""

@@ -12,7 +12,8 @@ from pathlib import Path
 from studies.domain import Item
 from studies.files.items import parse_items
 from studies.files.tables import SourceTable, read_table
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 
 
 def matches_table(table: SourceTable) -> str:

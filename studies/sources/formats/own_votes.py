@@ -1,7 +1,7 @@
 """Format of human votes as a table, as `python -m studies export --format votes` writes it.
 
 There is one row per vote, without loss: lists are JSON, and a text that begins like a formula has
-an additional apostrophe in the file (studies/files/spreadsheet_guard.py).
+an additional apostrophe in the file (studies/files/table_formats/spreadsheet_guard.py).
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any, Final
 from studies.domain import STATUSES, USABLE_STATUSES, Ask, Item, Judgement, Verdict
 from studies.errors import SourceError
 from studies.files.items import parse_items
-from studies.files.spreadsheet_guard import guard_formula as guard_formula
-from studies.files.spreadsheet_guard import unguard_formula
+from studies.files.table_formats.spreadsheet_guard import guard_formula as guard_formula
+from studies.files.table_formats.spreadsheet_guard import unguard_formula
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder, slot_labels
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import slot_labels
 from studies.sources.formats.own_judgements import ITEMS_KEY
 
 VOTE_COLUMNS: Final = (

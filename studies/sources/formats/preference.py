@@ -11,7 +11,8 @@ from typing import Any, Final
 from studies.domain import BY_DESIGN
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.cells import first_text, id_from_text, parse_conversation, split_conversation
 from studies.sources.formats.oasst import join_conversation
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from studies.domain import HUMAN_PREFIX
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import VOTE_PROMPT, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.recorded_verdict import VOTE_PROMPT
 
 SCORE_BY_WORD: Final[Mapping[str, float]] = {
     **dict.fromkeys(("pass", "passed", "true", "yes", "correct", "c"), 1.0),

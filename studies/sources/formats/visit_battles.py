@@ -11,7 +11,9 @@ from collections import defaultdict
 from typing import Final
 
 from studies.files.tables import Row, SourceTable, text_of
-from studies.sources.builder import OpenSource, Pick, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
+from studies.sources.building.recorded_verdict import Pick
 from studies.sources.cells import first_text, id_from_text, parse_texts, required_text
 
 _SELECTED: Final = ("model_selection.A", "model_selection.B")

@@ -15,7 +15,8 @@ from typing import Final
 from studies.domain import REFERENCE, AnswerCheck
 from studies.errors import SourceError
 from studies.files.tables import Row, SourceTable, is_table_file, read_table, text_of
-from studies.sources.builder import OpenSource, SourceBuilder
+from studies.sources.building.builder import SourceBuilder
+from studies.sources.building.open_source import OpenSource
 from studies.sources.join import JoinKey, join_answers, join_key
 
 CHECK_JUDGE: Final = "visit-bench"
@@ -166,7 +167,10 @@ def _parse_flag(row: Row, column: str, where: str) -> bool | None:
     if text in ("", "nan", "none"):
         return None
     if text not in _BOOLEANS:
-        raise SourceError(f"{where}: column {column!r}: expected true or false, found {text!r}")
+        raise SourceError(
+            f"{where}: column {column!r}: expected true or false, found {text!r}; correct the "
+            "row or remove it"
+        )
     return _BOOLEANS[text]
 
 
@@ -200,6 +204,6 @@ def _check_images(images: list[str], where: str) -> tuple[str, ...]:
         if not image.startswith(("https://", "data:")) and (".." in image or image[:1] == "/"):
             raise SourceError(
                 f"{where}: column 'image': expected an https:// address, a data: URL or a path "
-                f"inside the file's folder, found {image[:80]!r}"
+                f"inside the file's folder, found {image[:80]!r}; correct the row or remove it"
             )
     return tuple(images)

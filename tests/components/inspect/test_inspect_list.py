@@ -17,7 +17,7 @@ from components.inspect.list_html import Selection, detail_panel, filter_bar, li
 from components.inspect.load_comparison import NOT_RECORDED, load_image, load_view
 from components.inspect.word_diff import MAX_WORDS, common_words, word_difference
 from judges.engine.outcome import read_outcome
-from judges.models.simulated import SimulatedModel
+from judges.models.simulation.simulated import SimulatedModel
 from judges.planning.plan import Plan, asks_of, make_plan, save_plan
 from metrics.position.position_measures import POSITION_MEASURES
 from studies.domain import Ask, Item, Judgement, Preference, Verdict

@@ -9,7 +9,7 @@ import pytest
 
 from components.html.markup import Markup, fill
 from components.html.panel import Kpi, kpi_strip, panel_html
-from components.html.table import Table
+from components.html.tables.table import Table
 from components.layout.glossary import (
     GLOSSARY,
     UNMARKED,

@@ -9,14 +9,14 @@ import pytest
 
 from components.home.tab import TOUR_OFFER
 from components.layout.help_texts import KEYS, TOUR
-from components.vote.ballot_html import PAIR_BUTTONS
+from components.vote.vote_controls import PAIR_BUTTONS
 
 ROOT = Path(__file__).resolve().parents[3]
 CODE = {
     "Everywhere": "assets/page.js",
     "Run": "assets/page.js",
     "Inspect": "components/inspect",
-    "Vote": "components/vote/ballot_html.py",
+    "Vote": "components/vote",
 }
 NAMES = {"←": "ArrowLeft", "→": "ArrowRight", "↓": "ArrowDown", "Esc": "Escape"}
 MOST_WORDS = 25

@@ -16,10 +16,10 @@ from components.results.bias.computed import (
     count_alternatives,
     load_bias,
 )
+from components.results.bias.flip_leans import flip_leans
 from components.results.bias.option_tests import order_test_family
 from components.results.bias.sentences import (
     bias_finding,
-    flip_leans,
     flip_sentence,
     low_consistency_warning,
     random_consistency,

@@ -6,7 +6,7 @@ import pytest
 
 from components.run.live_figures import NO_VERDICT, LiveFigures, LiveStudies, LiveStudy
 from components.run.status_html import stopping_note
-from metrics.estimation.confidence_sequence import confidence_sequence
+from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.position.position_measures import first_share
 from metrics.ratings.online_elo import elo_table
 from studies.store.store import Store

@@ -50,7 +50,7 @@ def test_a_refused_resume_is_said_and_the_run_stays_paused(
         with as_visitor(second):
             study(guarded, tmp_path, "two", server.base_url, items=20)
             start(engine, guarded, "two")
-        with as_visitor(first), pytest.warns(UserWarning, match="Yours stays paused"):
+        with as_visitor(first), pytest.warns(UserWarning, match="Your run stays paused"):
             look.pause("one", "")
         assert run.state == "paused"
 

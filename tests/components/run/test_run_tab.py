@@ -280,7 +280,7 @@ def test_a_study_too_large_to_be_followed_says_what_its_charts_leave_out(judged)
         (
             JudgeWait("gpt", "cooling", "cooling down 38 s: rate limit", 14, 0, 38.2, 16, 64),
             "gpt returned HTTP 429 (too many requests); 14 calls continue in 38 s, with at most "
-            "16 at once instead of 64. "
+            "16 calls at once instead of 64. "
             "The cost does not change. Continue with 8 at once",
         ),
         (
@@ -320,7 +320,7 @@ def test_a_first_retry_is_a_line_and_no_box():
 def test_a_refused_parameter_is_told_once_with_its_effect():
     text = words(show_notices(running(missing_parameters=(("gpt", "temperature, top_p"),))))
     assert says(text, "without temperature, top_p", "temperature, top_p")
-    assert says(text, "separate keys")
+    assert says(text, "marked", "apart from")
 
 
 def test_slow_calls_are_a_line_with_their_age():

@@ -251,7 +251,7 @@ def test_an_entry_that_is_no_host_stops_the_start_with_a_reason(
 def test_a_refusal_says_what_to_do_in_at_most_25_words() -> None:
     served = Served(hosts_of())
     _, unknown = served.ask(("Host", "mybox:7860"))
-    assert "does not serve mybox:7860" in unknown and "EVENHAND_HOSTS=mybox\n" in unknown
+    assert "host name mybox:7860" in unknown and "EVENHAND_HOSTS=mybox\n" in unknown
     _, foreign = served.ask(("Host", HERE), ("Origin", "https://judge.example"), method="POST")
     assert "EVENHAND_HOSTS=judge.example:443" in foreign
     _, hidden = served.ask(("Host", HERE), ("Origin", "null"), method="POST")

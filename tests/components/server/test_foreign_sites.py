@@ -165,7 +165,7 @@ def test_a_second_address_of_the_machine_is_served(app: LocalApp) -> None:
 
 
 def test_a_program_still_runs_a_study(app: LocalApp) -> None:
-    client = Client(app.url, verbose=False)
+    client = Client(app.url, ssl_verify=False, verbose=False)
     named = {study["name"] for study in client.predict(api_name="/list_studies")}
     assert "started elsewhere" not in named  # by none of the requests above
     assert client.predict(STUDY, api_name="/run_study")["study"] == "started elsewhere"

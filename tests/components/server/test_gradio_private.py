@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import importlib.util
+import inspect
 import logging
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,18 +20,21 @@ import pytest
 
 from components.server import gradio_private
 from components.server.access import PUBLIC
-from components.server.fair_turns import QueueClient
-from components.server.gradio_private import (
+from components.server.fair_turns import (
     BUSY_POLL_SECONDS,
     IDLE_POLL_SECONDS,
     IDLE_SECONDS,
+    QueueClient,
+)
+from components.server.gradio_private import (
     PRIVATE_NAMES,
     FairQueue,
-    GradioChanged,
     MinimalStateHolder,
     QuietQueue,
     check_private_names,
 )
+from components.server.private_name import GradioChanged
+from components.server.stub_files import skip_stub_files
 from tests.local_app import app_main
 from tests.waiting import free_port
 
@@ -63,7 +69,7 @@ def without(module: str, name: str) -> SimpleNamespace:
 @pytest.mark.parametrize("private", PRIVATE_NAMES, ids=lambda one: one.name)
 def test_the_installed_gradio_has_the_name_and_the_check_is_quick(private, blocks):
     began = time.process_time()
-    assert private.holds(blocks)
+    assert private.holds(blocks, gr)
     assert time.process_time() - began < 1
     assert private.use and private.fallback and private.attributes
 
@@ -350,3 +356,27 @@ def test_the_rule_itself_finds_a_private_name(source, expected):
 def test_the_rule_itself_accepts_public_names():
     source = "import gradio as gr\nclass A:\n    def f(self): return self._x, gr.Textbox, gr.themes"
     assert private_uses(source) == []
+
+
+# ---- type stubs ------------------------------------------------------------------------------
+
+
+def import_component(folder: Path, name: str) -> Path:
+    """Import a new module with a component class; the file beside it that Gradio may write."""
+    path = folder / f"{name}.py"
+    path.write_text("import gradio as gr\n\n\nclass Own(gr.HTML):\n    EVENTS = []\n")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where Gradio looks for the file of a class
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return path.with_suffix(".pyi")
+
+
+def test_gradio_compares_no_type_stub_while_they_are_skipped(tmp_path):
+    assert import_component(tmp_path, "with_stub").exists(), "or skip_stub_files is needed no more"
+    with skip_stub_files():
+        assert not import_component(tmp_path, "without_stub").exists()
+    assert inspect.getfile(Path) == inspect.getsourcefile(Path)

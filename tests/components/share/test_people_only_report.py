@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 from components.filtering.filtered_study import FilteredStudy
@@ -13,7 +12,7 @@ from components.results.bias.bias_report import position_table
 from components.results.bias.computed import load_bias
 from components.results.bias.sentences import bias_finding
 from components.share.paper_text import latex_table, paper_tables
-from components.share.report import report_html
+from components.share.report import ReportFigures, report_sections
 from metrics.position.position_measures import consistency, noise_floor
 from studies.exchange.recorded_studies import import_verdicts
 from studies.store.store import Store
@@ -62,8 +61,7 @@ def test_a_report_on_people_alone_tells_their_agreement_and_no_noise_floor(tmp_p
         votes += [vote(k, "ann", "x", "y", "model_a"), vote(k, "bob", "x", "y", bob)]
     votes.append(vote(0, "ann", "y", "x", "model_a"))
     view = view_of(tmp_path, votes)
-    html = report_html(view.store, "votes")
-    told = re.sub(r"<script.*?</script>|<style.*?</style>", "", html, flags=re.DOTALL)
+    told = report_sections(view, ReportFigures())
     assert says(told, "people agree", "50") and "Agreement among people" in told
     assert "noise" not in told.lower() and "changes the verdict" not in told
     assert says(told, "2", "cast 13 votes", "6")

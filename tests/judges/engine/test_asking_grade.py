@@ -10,8 +10,8 @@ import pytest
 
 from judges.operations.reread_replies import reread
 from judges.planning.plan import asks_of
-from metrics.protocols.grade_heatmap import contradiction_share
 from metrics.protocols.grade_score import grade_estimates
+from metrics.protocols.grade_table import contradiction_share
 from studies.store.store import Store
 from tests.judge_server import JudgeServer, say
 from tests.judges.protocol_runs import asked, machines, planned, simulated

@@ -15,9 +15,9 @@ from judges.judge_errors import PromptError
 from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import parse_verdict
-from metrics.labels.criteria_order import criteria_order_effects
 from metrics.labels.option_order import option_order_effects
-from metrics.labels.score_distribution import point_repeats
+from metrics.labels.scores.criteria_order import criteria_order_effects
+from metrics.labels.scores.score_distribution import point_repeats
 from studies.domain import Estimate
 from studies.frames.arrangement import Arrangement, parse_arrangement
 from studies.spec.study import parse_study

@@ -18,7 +18,7 @@ from judges.planning.plan import asks_of, make_plan
 from judges.rendering.prompt import load_prompt, parse_prompt
 from judges.verdicts.verdict import level_token_places
 from metrics.labels.label_sections import scores_section
-from metrics.labels.score_distribution import score_distribution_section
+from metrics.labels.scores.score_distribution import score_distribution_section
 from studies.frames.arrangement import Arrangement
 from studies.spec.study import parse_study, study_from_mapping
 from studies.store.store import Store

@@ -14,7 +14,7 @@ import pytest
 
 from judges.engine.engine import Engine
 from judges.engine.outcome import ReplyOutcome, read_outcome
-from judges.models.simulated import SIMULATED_FORMATS, SimulatedModel
+from judges.models.simulation.simulated import SIMULATED_FORMATS, SimulatedModel
 from judges.planning.plan import Plan, asks_of, save_plan
 from judges.rendering.prompt import built_in_prompts, load_prompt
 from metrics.position.position_measures import accuracy, first_share

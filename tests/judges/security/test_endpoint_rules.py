@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from judges.judge_errors import EndpointRefused
-from judges.models.endpoint import MAX_REPLY_BYTES, EndpointModel
+from judges.models.endpoint import MAX_REPLY_BYTES, EndpointModel, tls_context
 from judges.models.failures import BadReply, classify_error
 from judges.models.interface import JudgeCall
 from judges.operations.check_judge import check_judge
@@ -278,6 +278,17 @@ def judge(certificate, monkeypatch) -> Iterator[TlsJudge]:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     with tls_judge(*certificate) as server:
         yield server
+
+
+def test_certificates_are_read_once_for_each_place_that_the_environment_names(
+    certificate, monkeypatch
+):
+    machine = tls_context()
+    assert tls_context() is machine
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    assert len(tls_context().get_ca_certs()) == 1
+    monkeypatch.undo()
+    assert tls_context() is machine
 
 
 def ask(url: str, rules: EndpointRules, times: int = 1, key: str = "a-key-of-nobody") -> list[str]:

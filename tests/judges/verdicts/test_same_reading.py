@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from judges.operations.image_descriptions import without_thoughts
+from studies.sources.detection.mapping_guess import _ANSWER_WORD, _contestant_in_name
 from studies.sources.hub_files import front_of
-from studies.sources.mapping_guess import _ANSWER_WORD, _contestant_in_name
 from studies.spec.records_folder import _VARIABLE_PATTERN
 
 THOUGHTS = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)

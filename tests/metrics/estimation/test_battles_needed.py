@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from metrics.estimation.power import battles_needed, battles_to_separate
+from metrics.estimation.planning.power import battles_needed, battles_to_separate
 from studies.domain import Estimate
 
 ELO = 400 / math.log(10)

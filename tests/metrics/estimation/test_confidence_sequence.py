@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.estimation.confidence_sequence import confidence_sequence
 from metrics.estimation.intervals import wilson_bounds
-from metrics.estimation.power import E_VALUE_THRESHOLD, e_value
+from metrics.estimation.planning.confidence_sequence import confidence_sequence
+from metrics.estimation.planning.power import E_VALUE_THRESHOLD, e_value
 
 
 @pytest.mark.parametrize(

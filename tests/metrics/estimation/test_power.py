@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.estimation import power as w
+from metrics.estimation.planning import power as w
 from studies.domain import Estimate
 
 

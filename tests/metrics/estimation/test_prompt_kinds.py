@@ -7,7 +7,7 @@ import pytest
 
 from metrics.estimation.prompt_kinds import five_level_mask, scoring_mask
 from metrics.summary.summary import summarise_frame
-from metrics.win_rates import win_rates
+from metrics.win_rates import counting_rules, win_rates
 from metrics.win_rates.jury import decide_jury
 from studies.frames.battle_frame import frame_from_battles
 from tests.metrics.frames import build, pair
@@ -46,7 +46,7 @@ def test_an_unread_score_is_no_tie_where_unread_verdicts_are():
     expected = {"matches": 2, "wins": 1, "losses": 0, "ties": 1}
     assert win_rates.win_loss_record(mixed, "strict", "tie")["x"] == expected
     assert win_rates.win_rate(mixed, "strict", "tie") == win_rates.win_rate(alone, "strict", "tie")
-    assert len(win_rates.outcome_rows(mixed, "pooled", "tie")) == 4
+    assert len(counting_rules.outcome_rows(mixed, "pooled", "tie")) == 4
     got = summarise_frame(mixed, combine="strict", unreadable="tie", quick=True)["protocol"]
     assert got["leaderboard"]["x"]["matches"] == 2
     assert got["elo"]["x"]["value"] == pytest.approx(1002 - 4 * (1 / (1 + 10 ** (-4 / 400)) - 0.5))

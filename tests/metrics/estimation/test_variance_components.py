@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.estimation.variance_components import variance_components
+from metrics.estimation.planning.variance_components import variance_components
 
 ITEM, JUDGE, ORDER = (frozenset({name}) for name in ("item", "judge", "order"))
 

@@ -8,8 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.intransitive_triples import intransitive_triples
-from metrics.labels.score_contradictions import score_contradictions, score_contradictions_section
+from metrics.labels.scores.intransitive_triples import intransitive_triples
+from metrics.labels.scores.score_contradictions import (
+    score_contradictions,
+    score_contradictions_section,
+)
 from studies.frames.frame import SEP
 from tests.metrics.labels.test_point_measures import UP, frame_of
 

@@ -7,11 +7,11 @@ import math
 import pandas as pd
 import pytest
 
-from metrics.labels.criteria_order import criteria_order_effects
 from metrics.labels.option_order import option_order_effects
 from metrics.labels.reliability import reliability_curves
-from metrics.labels.score_contradictions import score_contradictions
-from metrics.labels.score_distribution import point_repeats, score_distributions
+from metrics.labels.scores.criteria_order import criteria_order_effects
+from metrics.labels.scores.score_contradictions import score_contradictions
+from metrics.labels.scores.score_distribution import point_repeats, score_distributions
 from studies.frames.arrangement import Arrangement
 from studies.frames.frame import SEP, frame_from_rows
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metrics.labels.intransitive_triples import intransitive_triples
 from metrics.labels.option_order import option_order_effects
 from metrics.labels.point_ranking import point_rankings
 from metrics.labels.point_rules import point_remedies
+from metrics.labels.scores.intransitive_triples import intransitive_triples
 from studies.frames.arrangement import Arrangement, rotations
 from studies.frames.frame import SEP, frame_from_rows
 from tests.soak.coverage_studies import LOW, SEEDS, Tally, shown, tolerance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.labels.score_agreement import quadratic_kappa, score_agreement
+from metrics.labels.scores.score_agreement import quadratic_kappa, score_agreement
 
 
 def weighted_kappa(a: np.ndarray, b: np.ndarray) -> float:

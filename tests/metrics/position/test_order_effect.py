@@ -10,6 +10,7 @@ from metrics.position.missing_bounds import consistency_bounds, first_share_boun
 from metrics.position.order_effect import order_effect
 from metrics.position.position_measures import position_profile
 from tests.metrics.frames import build, llmbar, pair, patterns, rotated
+from tests.samples import sample
 
 
 def repeated(item: str, chosen: tuple[str, str], **more):
@@ -39,7 +40,10 @@ def test_noise_floor_repeats_count_as_repeats():
     assert got.value == 1.0 and got.low < 1.0  # no spread, yet no proof
 
 
-@pytest.mark.parametrize(("first", "second", "expected"), [(0.6, 0.4, 0.04), (0.5, 0.5, 0.0)])
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    sample([(0.6, 0.4, 0.04), (0.5, 0.5, 0.0)], (0.6, 0.4, 0.04)),
+)
 def test_its_mean_is_half_the_squared_distance_of_the_orders(first, second, expected):
     # E D = ½·‖p₁ − p₂‖², with any number of repeats: modal verdicts would read −.06 to −.11.
     draw = np.random.default_rng(4)

@@ -14,7 +14,7 @@ from metrics.estimation.contrasts import paired_contrasts
 from metrics.protocols.benchmark_correlations import add_study_scores, correlate_all_benchmarks
 from metrics.protocols.creation_alignment_table import alignment_table
 from metrics.protocols.creation_table import creation_table
-from metrics.protocols.grade_heatmap import grade_heatmap_cells, reading_differences
+from metrics.protocols.grade_table import grade_cells, reading_differences
 from metrics.protocols.visit_leaderboard import cost_per_head_to_head, visit_leaderboard_rows
 from metrics.summary.summary import CONTRASTED_MEASURES, summarise_frame
 from metrics.win_rates.prediction_powered import corrected_win_rates
@@ -148,8 +148,8 @@ def test_little_data_is_a_sensible_answer_or_a_reason(rows):
             frame, rng=rng(), combine="pooled", unreadable="exclude", by="category"
         ),
         cost_per_head_to_head(frame, np.ones(len(frame))),
-        grade_heatmap_cells(frame),
-        grade_heatmap_cells(frame, "gradelab"),
+        grade_cells(frame),
+        grade_cells(frame, "gradelab"),
         reading_differences(frame, frame),
         creation_table(frame),
         creation_table(frame, "base", ["category"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.estimation import power
+from metrics.estimation.planning import power
 from metrics.summary.rating_sections import rating_sections
 from tests.metrics.frames import build
 

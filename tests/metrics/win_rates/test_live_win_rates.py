@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import beta
 
-from metrics.estimation.confidence_sequence import confidence_sequence
+from metrics.estimation.planning.confidence_sequence import confidence_sequence
 from metrics.win_rates.live_win_rates import live_win_rates
 from tests.metrics.frames import build, pair, rotated
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metrics.estimation.power import design_effect
-from metrics.estimation.variance_components import (
+from metrics.estimation.planning.power import design_effect
+from metrics.estimation.planning.variance_components import (
     VarianceComponents,
     measure_noise_limit,
     variance_components,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metrics.remedies.remedy_study import study_remedies
-from metrics.win_rates import win_rates
+from metrics.win_rates import counting_rules, win_rates
 from metrics.win_rates.remedy_outcomes import rule_in_force
 from studies.frames.frame import SEP
 from tests.metrics.frames import build, pair
@@ -42,14 +42,14 @@ def table_rule(frame, id):
 @pytest.mark.parametrize("id", ["calibrated", "margin(0.25)", "margin(0.5)"])
 def test_graded_remedies_decide_as_in_the_table(id):
     frame = simulate([GradedJudge(0.8, 0.6)], 60, np.random.default_rng(3))
-    got = points_by_comparison(win_rates.outcome_rows(frame, id))
+    got = points_by_comparison(counting_rules.outcome_rows(frame, id))
     assert got == pytest.approx(expected_points(frame, table_rule(frame, id)))
 
 
 @pytest.mark.parametrize("id", ["repeats(3)", "repeats(3)-both"])
 def test_repeats_decide_as_in_the_table(id):
     frame = simulate([HardJudge(0.3, 0.7, 0.1)], 60, np.random.default_rng(4), repeats=3)
-    got = points_by_comparison(win_rates.outcome_rows(frame, id))
+    got = points_by_comparison(counting_rules.outcome_rows(frame, id))
     assert got == pytest.approx(expected_points(frame, table_rule(frame, id)))
 
 
@@ -59,7 +59,7 @@ def test_juries_decide_as_in_the_table(id):
     frame = simulate(judges, 60, np.random.default_rng(5))
     rule = table_rule(frame, id)
     key = "|".join([id, *(judge for judge, _ in rule.members)])
-    rows = win_rates.outcome_rows(frame, key)
+    rows = counting_rules.outcome_rows(frame, key)
     assert points_by_comparison(rows) == pytest.approx(expected_points(frame, rule))
     if id != "round-robin":
         assert {str(name) for name in rows["judge"]} == {
@@ -87,7 +87,7 @@ def test_a_prompt_rule_counts_only_that_prompt():
 def test_missing_replies_fall_back_to_the_stored_ones():
     rows = pair("q", 0, None) + pair("q", 0, 1, judge="other")
     frame = build(rows)
-    decided = win_rates.outcome_rows(frame, "jury-both|j|other")
+    decided = counting_rules.outcome_rows(frame, "jury-both|j|other")
     assert decided["pick"].tolist() == [0]  # three usable verdicts, all for x
     ungraded = build(pair("r", 0, "tie"))
     assert win_rates.win_rate(ungraded, "margin(0.5)")["x"].value == 1.0  # as added up
@@ -96,4 +96,4 @@ def test_missing_replies_fall_back_to_the_stored_ones():
 
 def test_an_unknown_rule_is_refused():
     with pytest.raises(ValueError, match="No rule named"):
-        win_rates.outcome_rows(build(pair("q", 0, 1)), "coin")
+        counting_rules.outcome_rows(build(pair("q", 0, 1)), "coin")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.position import position_measures
-from metrics.win_rates import win_rates
+from metrics.win_rates import counting_rules, win_rates
 from tests.metrics.frames import build, llmbar, mtbench, pair, patterns, prd, records, rotated
 
 ROWS = [
@@ -210,4 +210,4 @@ def test_graded_replies_decide_where_hard_verdicts_cancel():
 
 def test_remedies_are_names_of_counting_rules():
     names = {"single": "pooled", "agree": "strict", "pool": "majority", "graded": "graded"}
-    assert {name: win_rates.counting_rule(name) for name in names} == names
+    assert {name: counting_rules.counting_rule(name) for name in names} == names

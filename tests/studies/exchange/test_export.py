@@ -16,7 +16,7 @@ from studies.__main__ import main
 from studies.domain import STATUSES, Ask, Item, Judgement, Usage, Verdict
 from studies.errors import StudyError
 from studies.exchange.export import EXPORT_FORMATS, write_export
-from studies.files.spreadsheet_guard import guard_formula
+from studies.files.table_formats.spreadsheet_guard import guard_formula
 from studies.spec.study import DataSpec, Study, parse_study
 from studies.store.store import Store
 from tests.page_words import pattern, says

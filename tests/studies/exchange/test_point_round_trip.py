@@ -12,7 +12,7 @@ from metrics.labels.label_sections import pass_fail_section, scores_section
 from studies.domain import FAIL, GOLD, PASS, AnswerLabel, Ask, Item, Judgement, Usage, Verdict
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.exchange.recorded_studies import import_verdicts
-from studies.files.spreadsheet_guard import FLAT_COLUMNS
+from studies.files.table_formats.spreadsheet_guard import FLAT_COLUMNS
 from studies.frames.arrangement import Arrangement
 from studies.recorded_keys import assign_recorded_keys
 from studies.sources.load import load_source

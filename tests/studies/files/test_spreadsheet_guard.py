@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from studies.domain import Ask, Item, Judgement, Usage, Verdict
 from studies.exchange.export import EXPORT_FORMATS, write_export
 from studies.exchange.recorded_studies import read_exported_judgements
-from studies.files.spreadsheet_guard import (
+from studies.files.table_formats.spreadsheet_guard import (
     BATTLE_COLUMNS,
     FLAT_COLUMNS,
     OWN_CSV_HEADERS,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from studies.domain import AnswerCheck, Item
 from studies.errors import SourceError, StudyError
-from studies.sources.load import field_value, load_all_items, load_items, select_slice, source_path
+from studies.sources.load import load_all_items, load_items, source_path
+from studies.sources.slice_selection import field_value, select_slice
 from studies.spec.study import DataSpec
 from tests.page_words import pattern
 from tests.studies.small_items import item, line, write_lines

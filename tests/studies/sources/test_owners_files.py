@@ -17,8 +17,8 @@ from studies.errors import SourceError, StudyError
 from studies.exchange.injection_flags import InjectionFlags
 from studies.exchange.recorded_studies import import_verdicts
 from studies.frames.truth import better_answer
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.any_table import MAPPING_FIELDS
-from studies.sources.mapping_guess import guess_mapping
 from studies.store.store import Store
 from studies.texts.slice_statistics import profile_slice
 from tests.page_words import pattern, says

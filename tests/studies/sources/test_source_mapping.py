@@ -8,9 +8,9 @@ import pytest
 
 from studies.errors import SourceError, StudyError
 from studies.files.tables import read_table
-from studies.sources.detect import matching_formats
+from studies.sources.detection.detect import matching_formats
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.load import load_source
-from studies.sources.mapping_guess import guess_mapping
 from studies.sources.registry import SOURCE_FORMATS
 from studies.spec.study import DataSpec
 from tests.page_words import pattern, says

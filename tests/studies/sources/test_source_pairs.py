@@ -12,7 +12,7 @@ from metrics.win_rates.win_rates import win_rate
 from studies.domain import Preference
 from studies.errors import SourceError
 from studies.exchange.recorded_studies import import_verdicts
-from studies.sources.builder import ORDER_NOT_RECORDED
+from studies.sources.building.recorded_verdict import ORDER_NOT_RECORDED
 from studies.sources.load import load_source
 from studies.spec.study import DataSpec
 from studies.store.store import Store

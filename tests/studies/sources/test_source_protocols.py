@@ -18,7 +18,8 @@ from studies.sources.formats.creation_mmbench import (
     build_query,
     parse_criteria,
 )
-from studies.sources.load import load_source, select_slice
+from studies.sources.load import load_source
+from studies.sources.slice_selection import select_slice
 from studies.spec.study import DataSpec
 from tests.page_words import pattern, says
 from tests.studies.sources.source_files import jsonl, loaded, table

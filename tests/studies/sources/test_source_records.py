@@ -13,7 +13,8 @@ from metrics.position import position_measures
 from metrics.summary.summary import summarise_frame
 from studies.domain import Judgement
 from studies.exchange.recorded_studies import import_verdicts
-from studies.sources.load import LoadedSource, load_source, select_slice
+from studies.sources.load import LoadedSource, load_source
+from studies.sources.slice_selection import select_slice
 from studies.spec.study import DataSpec
 from studies.store.store import Store
 from tests.page_words import says

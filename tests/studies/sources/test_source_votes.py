@@ -11,7 +11,7 @@ from judges.planning.plan import make_plan, save_plan
 from metrics.summary.summary import summarise_frame
 from studies.domain import Ask, Item, Judgement, Preference
 from studies.people.item_votes import has_votes, votes_as_judgements
-from studies.sources.builder import ORDER_UNKNOWN
+from studies.sources.building.recorded_verdict import ORDER_UNKNOWN
 from studies.spec.study import parse_study
 from studies.store.store import Store
 from tests.studies.sources.source_files import jsonl

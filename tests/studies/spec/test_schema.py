@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +155,3 @@ def test_keys_are_named_as_attributes_and_a_misspelt_one_is_an_error() -> None:
     assert STUDY.budget_usd not in PROTOCOL_KEYS and STUDY.combine in PROTOCOL_KEYS
     with pytest.raises(AttributeError, match=pattern("Study", "no key 'combined'")):
         _ = STUDY.combined
-
-
-def test_measuring_does_not_import_pydantic() -> None:
-    code = "import sys, metrics.__main__, studies.spec.study; print('pydantic' in sys.modules)"
-    made = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert made.stdout == "False\n", made.stderr

@@ -7,7 +7,7 @@ from typing import Final
 from components.html.format import NARROW_SPACE, count, number
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import notice_html, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -18,7 +18,7 @@ from components.html.value_table import (
 from components.results.pass_fail.scores.computed import ScoresView
 from components.results.pass_fail.scores.panels import SHIFT
 from metrics.estimation.intervals import unknown_estimate
-from metrics.labels.intransitive_triples import IntransitiveTriples
+from metrics.labels.scores.intransitive_triples import IntransitiveTriples
 
 NO_LABELS: Final = (
     "No score has a label. Add labels to the items, or let people score answers in the Vote tab."
@@ -120,9 +120,9 @@ def contradictions_table(view: ScoresView) -> Markup:
 
 CIRCULAR_TIP: Final = (
     "Three answers to one question of which each wins against the next in a circle.\nExpected: "
-    "winners of each pair of models exchanged at random between items"
+    "the share if the winners of each pair of models were exchanged at random between items"
 )
-NO_TRIPLES: Final = "no three answers to one item were all compared with a winner"
+NO_TRIPLES: Final = "no item has three answers whose three comparisons all have a winner"
 
 
 def _triple_cells(judge: str, found: IntransitiveTriples | None) -> list[Markup]:

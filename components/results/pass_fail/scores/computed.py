@@ -11,14 +11,14 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.memo import share_in_drawing
 from judges.rendering.prompt import parse_prompt
 from judges.verdicts.verdict_formats import PASS_FAIL_FORMAT
-from metrics.labels.criteria_order import CriteriaOrder, criteria_order_effects
 from metrics.labels.criterion_agreement import criterion_agreement
 from metrics.labels.labelled_rows import score_cells
 from metrics.labels.option_order import Cell, OptionOrder, option_order_effects
 from metrics.labels.reliability import ReliabilityPoint, reliability_curves
-from metrics.labels.score_agreement import ScoreAgreement, score_agreement
-from metrics.labels.score_contradictions import ScoreContradictions, score_contradictions
-from metrics.labels.score_distribution import (
+from metrics.labels.scores.criteria_order import CriteriaOrder, criteria_order_effects
+from metrics.labels.scores.score_agreement import ScoreAgreement, score_agreement
+from metrics.labels.scores.score_contradictions import ScoreContradictions, score_contradictions
+from metrics.labels.scores.score_distribution import (
     PointRepeats,
     ScoreDistribution,
     point_repeats,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from components.html.forest_cells import fit_axis, fit_share_axis, steps_from
 from components.html.format import (
     NARROW_SPACE,
     count,
@@ -23,7 +22,8 @@ from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, notice_html, wrap
 from components.html.pieces import Kpi, kpi_strip, share_kpi, unusable_replies_kpi
 from components.html.scales import ColourScale
-from components.html.value_table import (
+from components.html.tables.forest_cells import fit_axis, fit_share_axis, steps_from
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -35,8 +35,8 @@ from components.html.value_table import (
 )
 from components.results.pass_fail.scores.computed import ScoresView
 from metrics.labels.option_order import Cell, OptionOrder
-from metrics.labels.score_agreement import ScoreAgreement
-from metrics.labels.score_distribution import ExpectedScores
+from metrics.labels.scores.score_agreement import ScoreAgreement
+from metrics.labels.scores.score_distribution import ExpectedScores
 from studies.domain import Estimate
 
 SHARE_SCALE: Final = ColourScale("Share of verdicts", "b", 0, 1, ("0 %", "100 %"))
@@ -44,8 +44,8 @@ SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
 """Most arrangements that the heatmap shows."""
 ONE_ORDER: Final = (
-    "Options and criteria were listed in one order only. To measure the effect of "
-    "their order, set options to rotations or criteria_order to rotations."
+    "Options and criteria were listed in one order only. To measure the effect of their order, "
+    "set `options: rotations` or `criteria_order: rotations` in the study file."
 )
 
 

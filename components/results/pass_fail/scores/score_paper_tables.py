@@ -15,7 +15,7 @@ from components.results.pass_fail.label_tables import (
 )
 from components.results.pass_fail.scores.computed import ScoresView, load_scores
 from components.results.view.paper_table import PaperTable, percent_cells, slice_text
-from metrics.labels.score_agreement import ScoreAgreement
+from metrics.labels.scores.score_agreement import ScoreAgreement
 
 
 def score_agreement_table(view: FilteredStudy) -> PaperTable | None:

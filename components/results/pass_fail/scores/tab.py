@@ -67,13 +67,13 @@ def draw_labels(filtered: FilteredStudy) -> Markup:
 
 
 def draw_against(filtered: FilteredStudy) -> Markup | None:
-    """Contradictions between scores and comparisons, where a judge gave both."""
+    """Draw the contradictions between scores and comparisons; None if no judge gave both."""
     view = load_scores(filtered)
     return agreement_tables.contradictions_table(view) if view.contradictions else None
 
 
 def draw_judges(filtered: FilteredStudy) -> Markup | None:
-    """All judges that score, where there is more than one."""
+    """Draw the table of all judges that score; None if there is only one."""
     view = load_scores(filtered)
     return panels.score_judges_table(view) if len(view.distributions) > 1 else None
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 import pandas as pd
 
 from components.filtering.filtered_study import FilteredStudy
-from components.html.forest_cells import fit_share_axis
 from components.html.format import NARROW_SPACE, share
 from components.html.markup import EMPTY, Markup
 from components.html.panel import Axis, Kpi, empty_state
-from components.html.range_table import dumbbell_track, people_track, track_html
-from components.html.value_table import (
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.range_table import dumbbell_track, people_track, track_html
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,

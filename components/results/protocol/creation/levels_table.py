@@ -12,10 +12,10 @@ from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
 from components.html import scales
 from components.html.format import count, number, share
-from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import Kpi, empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.level_stacks import LevelRow, level_legend, level_table
+from components.html.tables.value_table import (
     PERCENT,
     POINTS,
     SCORE,
@@ -79,7 +79,7 @@ def show_creation_table(
         tasks = item_tasks(filtered)
         if not any(tasks.values()):
             return empty_state(
-                "The items have no task.", "Set `meta.task` of each item to its task."
+                "No item names its task.", "Set `meta.task` of each item to its task."
             )
         rows = add_item_column(rows, "task", tasks)
     return _group_matrix(filtered, rows, column, cell)

@@ -20,16 +20,16 @@ from components.html import scales
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import Kpi, empty_state, wrap
-from components.html.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
+from components.html.tables.value_table import SCORE, ColumnHead, name_cell, value_cell, value_table
 from components.results.protocol.paper_tables import GRADE_PROMPTS
 from components.results.protocol.sections import protocol_rows
-from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, grade_heatmap_cells
 from metrics.protocols.grade_score import (
     RANDOM_GRADE,
     canonical_slot_probabilities,
     expected_grade_scores,
     grade_estimates,
 )
+from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, grade_cells
 from studies.domain import Estimate
 
 CORRECTED_SCALE: Final = scales.ColourScale(
@@ -65,7 +65,7 @@ SEED: Final = 20_24
 def study_grade_cells(filtered: FilteredStudy) -> list[GradeCell]:
     """Heatmap cells of the filtered study; items with only one option have no score."""
     rows = load_choice_rows(filtered)
-    return grade_heatmap_cells(rows) if len(rows) else []
+    return grade_cells(rows) if len(rows) else []
 
 
 def load_choice_rows(filtered: FilteredStudy) -> pd.DataFrame:
@@ -138,7 +138,7 @@ def show_heatmap(cells: Sequence[GradeCell], measure: str) -> Markup:
     """HTML of one matrix with and one without the unrelated option, each with its chance score."""
     if not cells:
         return empty_state(
-            "No item was shown in rotations.",
+            "No item was shown with its options rotated.",
             "Grade Score needs prompts in which the judge chooses among N options, such as "
             "grade-simple.",
         )

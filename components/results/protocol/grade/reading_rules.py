@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count, percent, share
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     SCORE,
     ColumnHead,
@@ -28,7 +28,7 @@ from judges.verdicts.verdict import parse_verdict
 from metrics.estimation.intervals import mean_estimate
 from metrics.estimation.row_selection import contestants, item_codes, select_picks, slot_contestants
 from metrics.protocols.creation_levels import score_columns
-from metrics.protocols.grade_heatmap import (
+from metrics.protocols.grade_table import (
     ReadingDifference,
     contradiction_share,
     reading_differences,

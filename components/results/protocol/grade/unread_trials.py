@@ -12,7 +12,7 @@ from components.filtering.filtered_study import FilteredStudy
 from components.html.format import count
 from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     SCORE,
     ColumnHead,
     count_cell,
@@ -22,8 +22,8 @@ from components.html.value_table import (
 )
 from components.results.protocol.grade.grade_panel import load_choice_rows, short_prompt
 from metrics.estimation.row_selection import select_rows
-from metrics.protocols.grade_heatmap import UNRELATED_PRESENT, GradeCell, mark_unrelated
 from metrics.protocols.grade_score import grade_estimates, grade_table
+from metrics.protocols.grade_table import UNRELATED_PRESENT, GradeCell, mark_unrelated
 
 
 def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> Markup:
@@ -56,7 +56,7 @@ def show_unread_trials(filtered: FilteredStudy, cells: Sequence[GradeCell]) -> M
         lines.append(
             [
                 name_cell(cell.judge, select, note),
-                count_cell(left_out, "a trial without a verdict", {**select, "status": "failures"}),
+                count_cell(left_out, "a reply without a verdict", {**select, "status": "failures"}),
                 value_cell(cell.grade, SCORE, who=who, select=select),
                 *(
                     value_cell(theirs[part], SCORE, who=f"{who}, authors’ code", select=select)

@@ -16,7 +16,7 @@ from components.html.format import number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import EMPTY, Markup, fill, inline_markup, join
 from components.html.panel import empty_state, no_difference_badge, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     ROUND_PERCENT,
     ColumnHead,
     NumberStyle,
@@ -33,14 +33,14 @@ from components.results.protocol.grade.grade_panel import (
 )
 from metrics.estimation.contrasts import Contrast, paired_contrasts
 from metrics.estimation.frame_stacking import stack_frames
-from metrics.protocols.grade_heatmap import (
+from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
+from metrics.protocols.grade_table import (
     UNRELATED_ABSENT,
     UNRELATED_PRESENT,
     GradeCell,
-    grade_heatmap_cells,
+    grade_cells,
     mark_unrelated,
 )
-from metrics.protocols.grade_score import RANDOM_GRADE, grade_measure
 from studies.domain import UNRELATED
 
 SEED: Final = 20_24
@@ -61,7 +61,9 @@ def show_unrelated(
     """HTML of how often the unrelated option is chosen, and of the comparison with another
     study."""
     if not cells:
-        return empty_state("No item was shown in rotations.", "Grades need rotated options.")
+        return empty_state(
+            "No item was shown with its options rotated.", "Grades need rotated options."
+        )
     parts = [_unrelated_shares(cells)]
     if beside is None:
         parts.append(_no_comparison(filtered))
@@ -117,7 +119,7 @@ def _no_comparison(filtered: FilteredStudy) -> Markup:
 def _side_by_side(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy
 ) -> Markup:
-    theirs = grade_heatmap_cells(beside.frame)
+    theirs = grade_cells(beside.frame)
     if not theirs:
         return empty_state(f"{beside.name} has no rotations.", "Choose another study.")
     columns = [(c.name, c.note) for c in prompt_columns(theirs)]

@@ -15,7 +15,7 @@ from components.filtering.filters import machine_rows
 from components.html.format import count, number, share
 from components.html.markup import EMPTY, Markup, fill, inline_markup
 from components.html.panel import Axis, Kpi, empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     ColumnHead,
     count_cell,

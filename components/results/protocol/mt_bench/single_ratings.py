@@ -12,11 +12,11 @@ from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import machine_rows
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.forest_cells import fit_axis, steps_from
 from components.html.format import count, number
 from components.html.markup import EMPTY, Markup
 from components.html.panel import empty_state
-from components.html.value_table import (
+from components.html.tables.forest_cells import fit_axis, steps_from
+from components.html.tables.value_table import (
     ELO,
     SCORE,
     ColumnHead,

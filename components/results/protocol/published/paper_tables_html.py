@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from components.html import scales
-from components.html.forest_cells import fit_share_axis
 from components.html.format import count, number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
-from components.html.level_stacks import LevelRow, level_legend, level_table
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.panel import Axis, notice_html, wrap
-from components.html.value_table import PERCENT, ColumnHead, name_cell, value_cell, value_table
+from components.html.tables.forest_cells import fit_share_axis
+from components.html.tables.level_stacks import LevelRow, level_legend, level_table
+from components.html.tables.value_table import (
+    PERCENT,
+    ColumnHead,
+    name_cell,
+    value_cell,
+    value_table,
+)
 from components.results.protocol.creation.alignment_with_people import order_dumbbell
 from components.results.protocol.grade.grade_panel import short_prompt
 from components.results.protocol.paper_tables import (
@@ -235,7 +241,7 @@ def _alignment_table() -> Markup:
     note = (
         "Table 7, all three models pooled. MAE: mean absolute error. Intervals: Wilson over "
         f"items. The paper states that a judge always gains from seeing the images; in {worse} "
-        f"of {cells} cells the judge does not."
+        f"of {cells} cells of the table the judge does not gain."
     )
     return value_table(heads, [*lines, always], label="Table 7") + _note_html(note)
 

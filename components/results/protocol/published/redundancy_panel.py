@@ -17,7 +17,7 @@ from components.html.format import count, number
 from components.html.heatmap import StaticCell, scale_html, static_matrix
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import empty_state, notice_html, wrap
-from components.html.value_table import NumberStyle
+from components.html.tables.value_table import NumberStyle
 from components.results.protocol.creation.levels_table import creation_rows
 from components.results.protocol.mt_bench.single_ratings import load_rating_rows
 from components.results.protocol.sections import study_protocols

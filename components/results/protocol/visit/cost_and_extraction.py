@@ -15,7 +15,7 @@ from components.filtering.memo import memoise_by_study
 from components.html.format import count, dollars, number, share, tokens
 from components.html.markup import Markup, fill, inline_markup
 from components.html.panel import Kpi, empty_state, status_badge, wrap
-from components.html.value_table import (
+from components.html.tables.value_table import (
     ELO,
     PERCENT,
     ColumnHead,
@@ -38,7 +38,7 @@ from metrics.protocols.visit_leaderboard import (
     VisitLeaderboardRow,
     cost_per_head_to_head,
 )
-from metrics.win_rates.win_rates import NO_VERDICT_STATUSES
+from metrics.win_rates.counting_rules import NO_VERDICT_STATUSES
 from studies.domain import Status
 from studies.store.frame_cache import MIN_CACHED_ROWS
 from studies.store.queries.cost_queries import call_cost_table, extraction_costs
@@ -216,7 +216,7 @@ def show_extraction(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> Ma
         ColumnHead("Verdict by the rule"),
         ColumnHead("Verdict by extraction"),
         ColumnHead("No verdict"),
-        ColumnHead("No verdict counts as"),
+        ColumnHead("Replies without a verdict count as"),
         ColumnHead("Failed", tip="calls that returned no reply; they are left out"),
     ]
     summary = fill(
@@ -261,7 +261,10 @@ def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -
         else ""
     )
     if not judge and extracted:
-        start = f"**{count(extracted)}** verdicts come from replies that no rule could read. "
+        start = (
+            f"**{count(extracted)}** verdicts were extracted from replies that no parsing rule "
+            "could read. "
+        )
     if not judge and not extracted:
         start = "No extraction judge is set. "
     failed = sum(one.failed for one in found)

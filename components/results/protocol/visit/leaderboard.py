@@ -13,11 +13,11 @@ from components.filtering.filters import machine_rows
 from components.filtering.memo import memoise_by_study
 from components.html import heatmap as heat
 from components.html import scales
-from components.html.forest_cells import fit_axis, steps_from
-from components.html.format import count, number, share
+from components.html.format import count, join_names, number, share
 from components.html.markup import EMPTY, Markup, fill
 from components.html.panel import empty_state, wrap
-from components.html.value_table import (
+from components.html.tables.forest_cells import fit_axis, steps_from
+from components.html.tables.value_table import (
     ELO,
     PERCENT,
     ColumnHead,
@@ -27,7 +27,6 @@ from components.html.value_table import (
     value_cell,
     value_table,
 )
-from components.results.bias.sentences import join_names
 from components.results.protocol.sections import protocol_rows
 from metrics.estimation.row_selection import add_item_column, count_items_by, select_pairs
 from metrics.protocols.visit_leaderboard import (
@@ -176,7 +175,8 @@ def show_skills(filtered: FilteredStudy) -> Markup:
     sizes = sizes[[bool(skill) for skill in sizes.index]]
     if sizes.empty:
         return empty_state(
-            "The items have no skill.", "Set the `category` of each item to its skill."
+            "No item names the skill that it tests.",
+            "Set the `category` of each item to its skill.",
         )
     combine, unreadable = filtered.rule
     whole = {n: e for n, e in win_rate(rows, combine, unreadable).items() if e.n}

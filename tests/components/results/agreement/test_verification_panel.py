@@ -22,7 +22,7 @@ from components.results.agreement.verification_panel import (
 )
 from components.results.controls.mark_selection import mark_selection
 from components.results.view_drawing import render_view
-from components.share.report import report_html
+from components.share.report import ReportFigures, report_html, report_sections
 from studies.domain import REFERENCE, AnswerCheck, Ask, Item, Judgement, Verdict
 from studies.people.vote_session import open_vote_session
 from studies.spec.study import Study
@@ -174,7 +174,7 @@ def test_the_panel_is_there_only_where_somebody_verified(store: Store) -> None:
     none = FilteredStudy(store, "none")
     drawn = tab.VIEW.render(none, tab.VIEW.first_values)
     assert drawn["verified_panel"] is False and "verified" not in drawn
-    assert "Verified answers" not in report_html(store, "none")
+    assert "Verified answers" not in report_sections(none, ReportFigures())
 
 
 def test_a_verification_on_the_page_is_seen_at_once_and_without_any_verdict(store: Store) -> None:

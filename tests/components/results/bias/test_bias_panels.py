@@ -9,24 +9,18 @@ import pytest
 
 from components.filtering.filtered_study import FilteredStudy
 from components.filtering.filters import Filter, machine_rows, row_names
+from components.html.format import join_names
 from components.results.bias import panels as bias_view
 from components.results.bias.bias_matrix import BY_PROMPT, MEASURES, bias_matrix_html, measures_for
 from components.results.bias.computed import bias_from_frame, load_bias
+from components.results.bias.flip_leans import FlipLean, LeaningCategory, flip_leans
 from components.results.bias.pair_tests import (
     PAIR_TEST_NAMES,
     format_p,
     order_tests_html,
     pair_test_rows,
 )
-from components.results.bias.sentences import (
-    FlipLean,
-    LeaningCategory,
-    bias_finding,
-    flip_leans,
-    flip_sentence,
-    join_names,
-    low_consistency_warning,
-)
+from components.results.bias.sentences import bias_finding, flip_sentence, low_consistency_warning
 from components.results.ranking import panels as ranking_view
 from components.results.ranking import tab as ranking_tab
 from components.results.ranking.computed import compute_ranking
@@ -126,8 +120,8 @@ def test_the_finding_counts_what_the_rows_are(judged):
     # One of two judges has a preferred slot, and for that one all pairs flip.
     title, _ = bias_finding(bias_from_frame(judged.frame(NAME)))
     assert (
-        title
-        == "One of two judges prefers a position. For one of them, the order decides most pairs."
+        title == "One of two judges prefers a position. "
+        "For one of these judges, the order decides most pairs."
     )
 
 

@@ -92,7 +92,7 @@ def test_its_own_familys_answers_are_held_against_the_peoples(store):
     assert names == ["x"]
     assert own.value == pytest.approx(11 / 12)
     assert people.value == pytest.approx((4 * 3 + 2 + 1 + 0.5) / 18)
-    assert "Its own family" not in text(show_card(Raters(FilteredStudy(store, "kin")), "nobody"))
+    assert "own model family" not in text(show_card(Raters(FilteredStudy(store, "kin")), "nobody"))
 
 
 def test_nothing_read_is_said_and_nothing_is_made_up(store):

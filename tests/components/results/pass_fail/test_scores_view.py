@@ -16,7 +16,7 @@ from components.results.pass_fail.scores import agreement_tables, panels
 from components.results.pass_fail.scores import tab as scores_tab
 from components.results.pass_fail.scores.computed import load_scores
 from components.results.view_drawing import SHARED_VIEWS, offered_views, render_panels
-from components.share.report import report_html
+from components.share.report import ReportFigures, report_sections
 from judges.planning.plan import make_plan, save_plan
 from metrics.summary.measured_study import read_stored_study
 from studies.exchange.export import write_export
@@ -130,11 +130,10 @@ def test_a_click_opens_all_arrangements_of_an_answer_in_inspect(store: Store) ->
 
 
 def test_the_report_has_the_sections(store: Store) -> None:
-    text = str(report_html(store, "rubrics"))
-    body = text[text.index("<main>") : text.index("</main>")]
+    body = str(report_sections(FilteredStudy(store, "rubrics"), ReportFigures()))
     assert "Scores by arrangement" in body and "Agreement with labels" in body
     assert "both orders" not in body
-    mixed = str(report_html(store, "mixed"))
+    mixed = str(report_sections(FilteredStudy(store, "mixed"), ReportFigures()))
     assert "Scores against comparisons" in mixed and "Which position is chosen" in mixed
 
 

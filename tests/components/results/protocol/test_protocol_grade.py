@@ -176,7 +176,7 @@ def test_studies_that_can_be_held_beside_come_first(scene):
 
 def test_a_filter_that_leaves_nothing_says_so(graded):
     nobody = FilteredStudy(graded, N3, Filter(judge="nobody"))
-    assert says(protocol_grade.show_heatmap([], "Grade"), "No item", "shown", "rotations")
+    assert says(protocol_grade.show_heatmap([], "Grade"), "No item", "shown", "rotated")
     assert says(protocol_view.protocol_finding(nobody)[0], "rotations yet")
     assert protocol_view.show_kpis(nobody) == ""
     assert "No reply text" in protocol_reading.show_reading_differences(nobody)

@@ -9,8 +9,9 @@ import pytest
 
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
-from components.study.form.data_source import slice_form, source_card
-from components.study.form.records_report import item_html, records_html
+from components.study.form.data_step.data_source import source_card
+from components.study.form.data_step.records_report import item_html, records_html
+from components.study.form.data_step.slice_form import slice_form
 from components.study.form_changes import apply_changes
 from components.study.form_html import render_records, render_slice_profile
 from components.study.plan.study_preview import build_preview

@@ -10,7 +10,7 @@ import pytest
 from components.study import form_html as study_draw
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value
-from components.study.form.records_report import records_html
+from components.study.form.data_step.records_report import records_html
 from components.study.form_changes import apply_changes
 from components.study.form_updates_tab import plan_updates
 from components.study.jobs import open_recorded_verdicts, prepare_run

@@ -10,7 +10,7 @@ import pytest
 from components.share.paper_text import source_name
 from components.study.file.lenient_study import START_YAML, FormState
 from components.study.file.yaml_edit import put_value, read_mapping
-from components.study.form.data_source import HUB_URL
+from components.study.form.data_step.data_source import HUB_URL
 from components.study.form.key_consent import allow_key
 from components.study.form_html import render_judges, render_notices, render_records
 from components.study.jobs import (

@@ -10,7 +10,8 @@ from components.inspect.explanation import human_verdict_text
 from components.results.bias.computed import bias_from_frame
 from components.study.file.lenient_study import START_YAML, FormState, read_lenient_study
 from components.study.file.yaml_edit import put_value, read_mapping
-from components.study.form.data_source import sample_switch, source_card
+from components.study.form.data_step.data_source import source_card
+from components.study.form.data_step.slice_form import sample_switch
 from components.study.form_changes import apply_changes
 from components.study.jobs import use_upload
 from components.study.plan.cost_preview import forecast_by_judge

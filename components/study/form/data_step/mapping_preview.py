@@ -16,10 +16,10 @@ from components.study.file.lenient_study import LenientStudy
 from components.study.plan.study_preview import read_data_spec
 from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import EvenhandError
-from studies.files.nested_columns import nested_names
+from studies.files.table_formats.nested_columns import nested_names
 from studies.files.tables import SourceTable, is_table_file, read_table
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source_path
-from studies.sources.mapping_guess import guess_mapping
 
 SHOWN: Final = 3
 """Number of comparisons in the preview."""

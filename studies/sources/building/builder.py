@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from studies.domain import (
     BY_DESIGN,
@@ -22,96 +21,25 @@ from studies.domain import (
     Preference,
     Status,
     Usage,
-    Verdict,
 )
 from studies.errors import SourceError
-from studies.files.tables import SourceTable, read_table
+from studies.sources.building.item_draft import ItemDraft, check_contestant_name, finish_item
+from studies.sources.building.recorded_verdict import (
+    ORDER_UNKNOWN,
+    VOTE_PROMPT,
+    Pick,
+    ReplyReading,
+    RereadCounts,
+    has_judge_reply,
+    make_verdict,
+    slot_labels,
+    sort_by_name,
+    verdict_as_shown,
+)
 from studies.sources.join import JoinReport
-from studies.spec.records_folder import check_source_variable, expand_source
-from studies.spec.study import DataSpec
 
 if TYPE_CHECKING:
     from studies.files.shards import ShardContents
-
-Pick = int | Literal["tie"] | None
-
-ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
-ORDER_UNKNOWN: Final = 0
-"""Value of `Ask.orders` for a verdict without a recorded order; position measures exclude it."""
-
-VOTE_PROMPT: Final = "vote"
-"""Prompt name of human judgements, which are made on a form without a prompt."""
-
-POSITION_METRICS: Final = (
-    "first_share", "entropy", "consistency", "conflict", "hard_flips", "soft_flips", "chance",
-    "kappa", "primacy", "recency", "fairness", "position_term", "noise_floor", "stability", "grade",
-)  # fmt: skip
-"""Measures that need the order in which the answers were shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSource:
-    """A source as passed to a format reader: the table of a file, or a folder."""
-
-    spec: DataSpec
-    path: Path
-    folder: Path
-    """Base folder of the paths in `data.files`."""
-    table: SourceTable | None = None
-    paths: tuple[Path, ...] = ()
-    """Log files of the source, if it has several."""
-    files_read: set[str] = field(default_factory=set)
-    """Paths of `data.files` that the format has read."""
-
-    def read_other_file(self, path: str) -> SourceTable:
-        """Read another file of the source, given by its path in `data.files`."""
-        self.files_read.add(path)
-        check_source_variable(path)
-        return read_table(self.folder / expand_source(path))
-
-    @property
-    def rows(self) -> SourceTable:
-        if self.table is None:
-            raise SourceError(
-                f"{self.path.name}: expected a file, found a folder; name a file in it"
-            )
-        return self.table
-
-
-class ReplyReading(Protocol):
-    """A verdict read from a reply, in the order of the labels."""
-
-    @property
-    def verdict(self) -> Verdict | None: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-
-
-@dataclass(slots=True)
-class RereadCounts:
-    """Counts of replies whose verdicts were read again: all, readable, and changed."""
-
-    replies: int = 0
-    read: int = 0
-    changed: int = 0
-    """Verdicts that differ from those recorded in the file."""
-
-
-@dataclass
-class _ItemDraft:
-    """An item under construction, to which answers are added."""
-
-    id: str
-    instruction: str
-    responses: dict[str, str] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-    human: list[Preference] = field(default_factory=list)
-    compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Answers that a vote compared, by its index in `human`."""
-    checks: list[AnswerCheck] = field(default_factory=list)
-    labels: list[AnswerLabel] = field(default_factory=list)
 
 
 class SourceBuilder:
@@ -124,7 +52,7 @@ class SourceBuilder:
     def __init__(self, items: Sequence[Item] = (), judgements: Sequence[Judgement] = ()) -> None:
         self._ready = list(items)
         self._recorded = list(judgements)
-        self._drafts: dict[str, _ItemDraft] = {}
+        self._drafts: dict[str, ItemDraft] = {}
         self._variants: dict[str, list[str]] = defaultdict(list)
         self._judgements: list[Judgement] = []
         self._listed: list[tuple[str, ...]] = []
@@ -173,7 +101,7 @@ class SourceBuilder:
             self.split_items.add(variant)
         self._variants[id].append(variant)
         filled = {name: value for name, value in facts.items() if value}
-        self._drafts[variant] = _ItemDraft(variant, instruction, answers, filled)
+        self._drafts[variant] = ItemDraft(variant, instruction, answers, filled)
         return variant
 
     def add_preference(
@@ -332,7 +260,7 @@ class SourceBuilder:
             Judgement(
                 ask=self._ask(item, judge, prompt, names, known, labels),
                 status=status or ("ok" if readable else "unreadable"),
-                verdict=_make_verdict(chosen, margin, score_values, label_probabilities)
+                verdict=make_verdict(chosen, margin, score_values, label_probabilities)
                 if readable
                 else None,
                 rule=rule if readable else "",
@@ -347,7 +275,7 @@ class SourceBuilder:
 
     def reply_samples(self, count: int = 200) -> list[tuple[str, int]]:
         """Return the first replies of judges, with the number of answers compared in each."""
-        found = ((j.reply, len(j.ask.shown)) for j in self._judgements if _has_judge_reply(j))
+        found = ((j.reply, len(j.ask.shown)) for j in self._judgements if has_judge_reply(j))
         return list(islice(found, count))
 
     def reread_verdicts(self, read: Callable[[str, int], ReplyReading]) -> RereadCounts:
@@ -357,10 +285,10 @@ class SourceBuilder:
         """
         counts = RereadCounts()
         for index, judgement in enumerate(self._judgements):
-            if not _has_judge_reply(judgement):
+            if not has_judge_reply(judgement):
                 continue
             found = read(judgement.reply, len(judgement.ask.shown))
-            verdict = _verdict_as_shown(found.verdict, self._listed[index], judgement.ask)
+            verdict = verdict_as_shown(found.verdict, self._listed[index], judgement.ask)
             counts.replies += 1
             counts.read += verdict is not None
             before = judgement.verdict
@@ -396,7 +324,7 @@ class SourceBuilder:
 
     def items(self) -> list[Item]:
         shared = self._shared_questions()
-        return self._ready + [_finish_item(draft, shared) for draft in self._drafts.values()]
+        return self._ready + [finish_item(draft, shared) for draft in self._drafts.values()]
 
     def _shared_questions(self) -> dict[str, str]:
         """Return item id -> question, for items that share a question with another item.
@@ -425,81 +353,3 @@ class SourceBuilder:
         if len(orders) == ask.orders:  # avoid copies: copying 100,000 verdicts takes seconds
             return judgement
         return replace(judgement, ask=replace(ask, orders=len(orders)))
-
-
-def _has_judge_reply(judgement: Judgement) -> bool:
-    return bool(judgement.reply.strip()) and not judgement.ask.judge.startswith(HUMAN_PREFIX)
-
-
-def _verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
-    """Convert a verdict from the file's order of answers (`listed`) to the order of the ask."""
-    if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
-        return None
-    if listed == ask.shown:
-        return verdict
-    _, pick, scores = sort_by_name(listed, verdict.pick, verdict.scores)
-    return replace(verdict, pick=pick, scores=scores)
-
-
-def _finish_item(draft: _ItemDraft, shared: Mapping[str, str]) -> Item:
-    facts = dict(draft.facts)
-    if draft.id in shared and QUESTION_META not in facts.get("meta", {}):
-        facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[draft.id]}
-    return Item(
-        id=draft.id,
-        instruction=draft.instruction,
-        responses=draft.responses,
-        human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
-        checks=tuple(draft.checks),
-        labels=tuple(draft.labels),
-        **facts,
-    )
-
-
-def _with_compared(draft: _ItemDraft, index: int) -> Preference:
-    """Return a vote, as a ranking if its order is unknown and it compared only some of the answers.
-
-    Otherwise the vote would count for all answers of the item.
-    """
-    vote, names = draft.human[index], draft.compared.get(index, ())
-    answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
-    if vote.shown is not None or not names or answers <= set(names):
-        return vote
-    best = names if vote.picked == "tie" else (vote.picked,)
-    return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})
-
-
-def sort_by_name(
-    names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
-) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
-    """Sort the contestants of a verdict by name, with pick and scores; used if no order is
-    recorded."""
-    order = sorted(range(len(names)), key=lambda k: names[k])
-    new_pick = order.index(pick) if isinstance(pick, int) else pick
-    new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
-    return tuple(names[k] for k in order), new_pick, new_scores
-
-
-def _make_verdict(
-    pick: Pick,
-    margin: int | None,
-    scores: tuple[float, ...],
-    label_probabilities: tuple[float, ...],
-) -> Verdict:
-    chosen = margin if margin is not None else 0 if pick == "tie" else 1
-    return Verdict(pick, chosen, scores, label_probabilities)
-
-
-def slot_labels(n: int) -> tuple[str, ...]:
-    """Return slot labels: letters for one or two answers, numbers for more."""
-    return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))
-
-
-def check_contestant_name(name: str, where: str) -> None:
-    """Raise SourceError for names that are reserved or cannot be stored."""
-    control = any(character < " " or character == "\x7f" for character in name)
-    if not name.strip() or name == "tie" or name.startswith("@") or control:
-        raise SourceError(
-            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
-            "(reserved) or contain control characters"
-        )

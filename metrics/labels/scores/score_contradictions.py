@@ -11,12 +11,12 @@ import pandas as pd
 
 from metrics.estimation import row_selection
 from metrics.estimation.intervals import proportion
-from metrics.labels.intransitive_triples import (
+from metrics.labels.point_table import point_table
+from metrics.labels.scores.intransitive_triples import (
     IntransitiveTriples,
     intransitive_triples,
     triples_values,
 )
-from metrics.labels.point_table import point_table
 from studies.domain import Estimate
 from studies.frames.frame import TIE
 

@@ -10,8 +10,8 @@ equal, one drawn uniformly. With probability `unreadable_rate` the reply names n
 In formats with five levels a win is "much better" with probability `much_rate`; without that
 setting, if the true preference is "much better". In prompts that grade the options first, the
 verdict contradicts the grades with probability `contradiction_rate`. Formats that score the answers
-are simulated in judges/models/simulated_scores.py, judges with graded replies to pairs (setting
-`graded_signal`) in judges/models/simulated_grading.py.
+are simulated in simulated_scores.py of this folder, judges with graded replies to pairs (setting
+`graded_signal`) in simulated_grading.py.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Any, Final, Literal
 
 from judges.judge_errors import PromptError
 from judges.models.interface import JudgeCall, JudgeReply, ReplyToken
-from judges.models.simulated_grading import (
+from judges.models.simulation.simulated_grading import (
     draw_logit,
     is_graded,
     is_strong,
     label_logprobs,
     true_winner,
 )
-from judges.models.simulated_scores import (
+from judges.models.simulation.simulated_scores import (
     SCORING_FORMATS,
     draw_point_name,
     draw_slot,

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln
 
 from metrics.estimation.intervals import unknown_estimate
-from metrics.estimation.power import E_VALUE_THRESHOLD
+from metrics.estimation.planning.power import E_VALUE_THRESHOLD
 from studies.domain import Estimate
 
 SEQUENCE_METHOD: Final = "confidence sequence (beta-binomial), one vote per item"

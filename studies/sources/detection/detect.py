@@ -7,8 +7,8 @@ from pathlib import Path
 
 from studies.errors import SourceError, StudyError
 from studies.files.tables import SourceTable
-from studies.sources.mapping_guess import guess_mapping
-from studies.sources.option_names import example_mapping
+from studies.sources.detection.mapping_guess import guess_mapping
+from studies.sources.detection.option_names import example_mapping
 from studies.sources.registry import SOURCE_FORMATS, SourceFormat
 
 AUTO_FORMAT = "auto"

@@ -66,7 +66,7 @@ def _rest_of_categories(named: Sequence[tuple[str, int]]) -> Markup:
         return EMPTY
     all_small = all(n <= SMALL_CATEGORY for _, n in named)
     text = f"and {count(len(named))} more" + (
-        " categories with one or two items, too few to compare"
+        " categories with one or two items each, too few to compare"
         if all_small
         else f" with {count(sum(n for _, n in named), 'item')}"
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from components.html.format import is_known
 from components.html.markup import EMPTY, Markup, fill, join
 from components.html.panel import Axis, axis_html
-from components.html.table import Table, TableCell, TableRow
+from components.html.tables.table import Table, TableCell, TableRow
 from studies.domain import Estimate
 
 

@@ -7,15 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.html.csv_table import CsvCell, CsvTable, estimates_table
-from components.html.forest_cells import (
-    RATING_STEPS,
-    Axis,
-    axis_html,
-    fit_axis,
-    forest_html,
-    value_html,
-)
 from components.html.format import (
     DASH,
     NARROW_SPACE,
@@ -36,7 +27,16 @@ from components.html.pieces import (
     panel_html,
     wrap,
 )
-from components.html.table import Cells, Table, TableCell
+from components.html.tables.csv_table import CsvCell, CsvTable, estimates_table
+from components.html.tables.forest_cells import (
+    RATING_STEPS,
+    Axis,
+    axis_html,
+    fit_axis,
+    forest_html,
+    value_html,
+)
+from components.html.tables.table import Cells, Table, TableCell
 from studies.domain import Estimate
 
 
@@ -100,7 +100,7 @@ def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
         f"% of pairs with the same verdict in both orders, 95{NARROW_SPACE}% CI; one line per "
         "prompt"
     )
-    return panel_html("The embedded judge on the probe set", subtitle, body, keys=keys)
+    return panel_html("Evenhand's built-in judge on the probe set", subtitle, body, keys=keys)
 
 
 def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
@@ -248,7 +248,7 @@ def _gap_html(row: LeaderRow) -> Markup:
     needed = (
         f"≈ {approximate_count(row.battles_needed)} more battles"
         if row.battles_needed
-        else "this gap is too small to become significant with more battles"
+        else "too small a gap to become significant with a realistic number of battles"
     )
     return fill(
         '{} {}<span class="eh-small eh-more-battles">{}</span>', made, no_difference_badge(), needed

@@ -1,4 +1,4 @@
-"""Heatmap of the Grade Score by judge, prompt and presence of an unrelated option.
+"""Table of the Grade Score by judge, prompt and presence of an unrelated option.
 
 The unrelated option is an answer to another question, shown among the answers.
 """
@@ -31,7 +31,7 @@ READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "n
 
 @dataclass(frozen=True, slots=True)
 class GradeCell:
-    """One cell of the heatmap: grades and further measures of a judge with a prompt.
+    """One cell of the table: grades and further measures of a judge with a prompt.
 
     `options` lists the numbers of options N; grades of different N are not comparable.
     `pooled_entropy` is the entropy of all slots picked, `accuracy` is measured against the human
@@ -63,7 +63,7 @@ def mark_unrelated(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def grade_heatmap_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
+def grade_cells(frame: pd.DataFrame, rule: GradeRule = "default") -> list[GradeCell]:
     """Compute one cell for each judge, prompt and presence of an unrelated option.
 
     Only comparisons of several options count. The effect of the unrelated option can be tested only

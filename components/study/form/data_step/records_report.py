@@ -11,7 +11,7 @@ from typing import Any, Final
 from components.html.format import count, truncate
 from components.html.markup import EMPTY, Markup, escape, fill, inline_markup, join
 from components.html.pieces import notice_html
-from components.html.table import Table
+from components.html.tables.table import Table
 from components.inspect.html_parts import images_html
 from components.inspect.load_comparison import load_image
 from components.study.file.controls import (
@@ -22,20 +22,24 @@ from components.study.file.controls import (
     subheading,
 )
 from components.study.file.lenient_study import FormState
-from components.study.form.mapping_preview import column_names, comparisons_html, source_table
+from components.study.form.data_step.mapping_preview import (
+    column_names,
+    comparisons_html,
+    source_table,
+)
 from components.study.plan.study_preview import StudyPreview, read_data_spec
 from judges.planning.eligibility import count_skipped
 from judges.verdicts.recorded_replies import RecordedReplyReader
 from studies.domain import Item
 from studies.errors import EvenhandError
-from studies.files.nested_columns import expand_columns
+from studies.files.table_formats.nested_columns import expand_columns
 from studies.files.tables import SourceTable, text_of
 from studies.files.upload_names import original_name
-from studies.sources.detect import matching_formats
+from studies.sources.detection.detect import matching_formats
+from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.formats.any_table import MAPPING_FIELDS
 from studies.sources.join import FileJoin, JoinReport
 from studies.sources.load import image_folder
-from studies.sources.mapping_guess import guess_mapping
 from studies.spec.keys import DATA, STUDY
 from studies.texts.slice_statistics import count_coverage
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from components.html.format import CLICK_HINT, DASH, count, interval, is_known, number
 from components.html.markup import Markup, attributes, escape, fill, link
 from components.html.panel import Axis, axis_html, forest_html
-from components.html.table import Table, TableCell, name_of_row
+from components.html.tables.table import Table, TableCell, name_of_row
 from studies.domain import Estimate
 
 

@@ -15,7 +15,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from judges.models.simulated_scores import float_setting
+from judges.models.simulation.simulated_scores import float_setting
 from judges.rendering.messages import PromptInputs
 from studies.frames.truth import TrueWinner, best_answer
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from components.html.format import NARROW_SPACE, count, number, share
 from components.html.markup import Markup, attributes, fill, join
-from components.html.value_table import (
+from components.html.tables.value_table import (
     PERCENT,
     POINTS,
     SCORE,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from metrics.estimation.contrasts import paired_contrasts
-from metrics.protocols.grade_heatmap import (
+from metrics.protocols.grade_score import grade_measure
+from metrics.protocols.grade_table import (
     contradiction_share,
-    grade_heatmap_cells,
+    grade_cells,
     mark_unrelated,
     reading_differences,
     unrelated_share,
 )
-from metrics.protocols.grade_score import grade_measure
 from studies.frames.frame import NO_PICK
 from tests.metrics.frames import build, rotated
 
@@ -40,7 +40,7 @@ def test_a_cell_has_the_grade_and_what_stands_beside_it():
     for row in rows:
         if "truth" in row:
             row["truth"] = row["shown"].index("o0")
-    got = {(c.judge, c.prompt, c.unrelated): c for c in grade_heatmap_cells(build(rows))}
+    got = {(c.judge, c.prompt, c.unrelated): c for c in grade_cells(build(rows))}
     assert {(judge, unrelated) for judge, _, unrelated in got} == {
         ("j", "none"), ("j", "unrelated"), ("k", "none")
     }  # fmt: skip
@@ -106,12 +106,12 @@ def test_the_effect_of_the_unrelated_option_is_a_contrast_at_equal_n():
 
 
 def test_nothing_read_is_a_reason_in_every_part():
-    assert grade_heatmap_cells(build([])) == []
-    (cell,) = grade_heatmap_cells(build(rotated("q", (None, None, None))))
+    assert grade_cells(build([])) == []
+    (cell,) = grade_cells(build(rotated("q", (None, None, None))))
     for part in ("grade", "entropy", "choice", "corrected", "pooled_entropy", "accuracy",
                  "contradictions", "unrelated_share"):  # fmt: skip
         assert getattr(cell, part).value is None and getattr(cell, part).note, part
     frame = build(rotated("q", (None, None, None)))
     assert (frame["pick"] == NO_PICK).all()
-    (one,) = grade_heatmap_cells(build([{**rotated("q", PERFECT)[0], "orders": 1}]))
+    (one,) = grade_cells(build([{**rotated("q", PERFECT)[0], "orders": 1}]))
     assert one.grade.value is None and one.pooled_entropy.value == 0

@@ -1,0 +1,53 @@
+"""Check of the private names of Gradio that the page uses, and the error for a missing one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from studies.errors import EvenhandError
+
+_log: Final = logging.getLogger(__name__)
+
+
+class GradioChanged(EvenhandError):
+    """A private name of Gradio that public mode depends on is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateName:
+    """One private name of Gradio, or several that are used together."""
+
+    name: str
+    use: str
+    fallback: str
+    """Consequence of a failed check."""
+    attributes: frozenset[str]
+    """Attribute names that no module but `gradio_private` may use; its test checks it."""
+    check: Callable[[Any, Any], bool]
+    """Function that tests on one page whether the name still has its meaning in package
+    `gradio`."""
+    protects_visitors: bool = False
+    """Whether public mode is refused without the name."""
+
+    def holds(self, blocks: Any, package: Any) -> bool:
+        try:
+            return self.check(package, blocks)
+        except (AttributeError, KeyError, TypeError):
+            return False
+
+
+def check_names(names: Iterable[PrivateName], blocks: Any, package: Any, *, public: bool) -> None:
+    """Refuse public mode if a name that protects visitors is missing; log any other missing
+    name."""
+    missing = [name for name in names if not name.holds(blocks, package)]
+    for name in missing:
+        _log.warning("Gradio has changed: %s no longer exists. %s", name.name, name.fallback)
+    unsafe = ", ".join(name.name for name in missing if name.protects_visitors)
+    if public and unsafe:
+        raise GradioChanged(
+            f"Gradio {getattr(package, '__version__', '')} lacks {unsafe}, which public mode "
+            "depends on. Install the release of requirements.txt, or unset EVENHAND_PUBLIC"
+        )

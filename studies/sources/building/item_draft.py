@@ -1,0 +1,66 @@
+"""An item under construction: answers, votes, checks and labels are added until it is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from studies.domain import QUESTION_META, AnswerCheck, AnswerLabel, Item, Preference
+from studies.errors import SourceError
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass
+class ItemDraft:
+    """An item under construction, to which answers are added."""
+
+    id: str
+    instruction: str
+    responses: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    human: list[Preference] = field(default_factory=list)
+    compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Answers that a vote compared, by its index in `human`."""
+    checks: list[AnswerCheck] = field(default_factory=list)
+    labels: list[AnswerLabel] = field(default_factory=list)
+
+
+def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
+    facts = dict(draft.facts)
+    if draft.id in shared and QUESTION_META not in facts.get("meta", {}):
+        facts["meta"] = {**facts.get("meta", {}), QUESTION_META: shared[draft.id]}
+    return Item(
+        id=draft.id,
+        instruction=draft.instruction,
+        responses=draft.responses,
+        human=tuple(_with_compared(draft, k) for k in range(len(draft.human))),
+        checks=tuple(draft.checks),
+        labels=tuple(draft.labels),
+        **facts,
+    )
+
+
+def _with_compared(draft: ItemDraft, index: int) -> Preference:
+    """Return a vote, as a ranking if its order is unknown and it compared only some of the answers.
+
+    Otherwise the vote would count for all answers of the item.
+    """
+    vote, names = draft.human[index], draft.compared.get(index, ())
+    answers = {*draft.responses, *(name for one in draft.compared.values() for name in one)}
+    if vote.shown is not None or not names or answers <= set(names):
+        return vote
+    best = names if vote.picked == "tie" else (vote.picked,)
+    return replace(vote, picked=None, ranks={name: 1 if name in best else 2 for name in names})
+
+
+def check_contestant_name(name: str, where: str) -> None:
+    """Raise SourceError for names that are reserved or cannot be stored."""
+    control = any(character < " " or character == "\x7f" for character in name)
+    if not name.strip() or name == "tie" or name.startswith("@") or control:
+        raise SourceError(
+            f"{where}: model {name!r}: a name must not be empty, be 'tie', begin with '@' "
+            "(reserved) or contain control characters"
+        )

@@ -1,0 +1,85 @@
+"""Recorded verdicts: the chosen position, its labels, and verdicts without a recorded order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+from studies.domain import HUMAN_PREFIX, Ask, Judgement, Verdict
+
+if TYPE_CHECKING:
+    pass
+
+
+Pick = int | Literal["tie"] | None
+ORDER_NOT_RECORDED: Final = "the file does not record which answer was shown first"
+ORDER_UNKNOWN: Final = 0
+"""Value of `Ask.orders` for a verdict without a recorded order; position measures exclude it."""
+VOTE_PROMPT: Final = "vote"
+"""Prompt name of human judgements, which are made on a form without a prompt."""
+POSITION_METRICS: Final = (
+    "first_share", "entropy", "consistency", "conflict", "hard_flips", "soft_flips", "chance",
+    "kappa", "primacy", "recency", "fairness", "position_term", "noise_floor", "stability", "grade",
+)  # fmt: skip
+"""Measures that need the order in which the answers were shown."""
+
+
+class ReplyReading(Protocol):
+    """A verdict read from a reply, in the order of the labels."""
+
+    @property
+    def verdict(self) -> Verdict | None: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+@dataclass(slots=True)
+class RereadCounts:
+    """Counts of replies whose verdicts were read again: all, readable, and changed."""
+
+    replies: int = 0
+    read: int = 0
+    changed: int = 0
+    """Verdicts that differ from those recorded in the file."""
+
+
+def has_judge_reply(judgement: Judgement) -> bool:
+    return bool(judgement.reply.strip()) and not judgement.ask.judge.startswith(HUMAN_PREFIX)
+
+
+def verdict_as_shown(verdict: Verdict | None, listed: tuple[str, ...], ask: Ask) -> Verdict | None:
+    """Convert a verdict from the file's order of answers (`listed`) to the order of the ask."""
+    if verdict is None or (verdict.pick is None and len(verdict.scores) != len(listed)):
+        return None
+    if listed == ask.shown:
+        return verdict
+    _, pick, scores = sort_by_name(listed, verdict.pick, verdict.scores)
+    return replace(verdict, pick=pick, scores=scores)
+
+
+def sort_by_name(
+    names: tuple[str, ...], pick: Pick, scores: tuple[float, ...]
+) -> tuple[tuple[str, ...], Pick, tuple[float, ...]]:
+    """Sort the contestants of a verdict by name, with pick and scores; used if no order is
+    recorded."""
+    order = sorted(range(len(names)), key=lambda k: names[k])
+    new_pick = order.index(pick) if isinstance(pick, int) else pick
+    new_scores = tuple(scores[k] for k in order) if len(scores) == len(names) else scores
+    return tuple(names[k] for k in order), new_pick, new_scores
+
+
+def make_verdict(
+    pick: Pick,
+    margin: int | None,
+    scores: tuple[float, ...],
+    label_probabilities: tuple[float, ...],
+) -> Verdict:
+    chosen = margin if margin is not None else 0 if pick == "tie" else 1
+    return Verdict(pick, chosen, scores, label_probabilities)
+
+
+def slot_labels(n: int) -> tuple[str, ...]:
+    """Return slot labels: letters for one or two answers, numbers for more."""
+    return tuple("AB"[:n]) if n <= 2 else tuple(str(k) for k in range(1, n + 1))
