@@ -10,8 +10,8 @@ from typing import Final
 from components.html.markup import Markup, escape, join
 
 MIN_SHARED_WORDS: Final = 0.25
-"""Smallest share of common words for which differences are marked; below it nearly every word would
-be."""
+"""Smallest share of common words for which differences are marked; below this share nearly every
+word would be marked."""
 MAX_WORDS: Final = 6000
 _SPACE: Final = re.compile(r"(\s+)")
 

@@ -24,7 +24,8 @@ UNMARKED: Final = frozenset({
     "reply", "run", "share link", "slice", "space", "store", "study", "swap", "truth", "verdict",
     "verdict on one answer", "visitor", "voter",
 })  # fmt: skip
-"""Terms in their everyday meaning, or with another one on the page too: listed, never marked."""
+"""Terms that the page also uses in an everyday or another sense: they are in the glossary, but
+never marked."""
 _ENTRY: Final = re.compile(r"\*\*(.+?)\*\*([^*]*(?:\*(?!\*)[^*]*)*)")
 _ASIDE: Final = re.compile(r"^ \((?:also \*(?P<also>[^*]+)\*|[^)]*)\)")
 _FOR_CODE: Final = re.compile(r" In code,[^.]*\.")
@@ -81,7 +82,8 @@ def glossary() -> tuple[Term, ...]:
 
 @cache
 def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """The key of each word to mark, and the pattern that finds one of them, also in the plural."""
+    """Map from each spelling to mark, singular and plural, to the key of its term; and the pattern
+    that finds these spellings."""
     keys = {
         spelling: term.key
         for term in glossary()

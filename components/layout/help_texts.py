@@ -89,7 +89,8 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
         ),
     ),
 )
-"""Keys and effects by tab; several keys of one effect are separated by spaces."""
+"""Keyboard keys and their effects, by tab; several keys with the same effect are separated by
+spaces."""
 
 
 def help_script() -> Markup:
