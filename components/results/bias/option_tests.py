@@ -22,7 +22,8 @@ from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
-"""Permutations for the entropy band; its ends need less precision than a p-value."""
+"""Number of permutations for the entropy band; the ends of a band need less precision than a
+p-value."""
 
 
 @dataclass(frozen=True, eq=False)

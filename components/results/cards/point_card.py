@@ -94,7 +94,8 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on its verdicts and on the effect of the order, and one piece of advice."""
+        """Sentences on the judge's verdicts and on the effect of the order, and one piece of
+        advice."""
         if not self.read:
             return [
                 f"None of its {count(len(self.planned), 'reply')} has a verdict.",
@@ -172,7 +173,8 @@ class PointCard:
 
     @property
     def _order_matters(self) -> bool:
-        """Whether the order changes more verdicts than repeats do, by their intervals."""
+        """Whether the interval of the share changed by the order lies above the interval of the
+        share changed by repeats, and above MIN_ORDER_EFFECT."""
         for found in (self.order, self._criteria_effect):
             if found is None or found.changed.low is None:
                 continue

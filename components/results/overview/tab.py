@@ -38,7 +38,8 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
-    """The menu at a judge's name: its report card, and its comparison with another judge."""
+    """Function that makes the menu at a judge's name: links to its report card and to its
+    comparison with another judge."""
     sides = list(list_sides(filtered_study))
 
     def menu(name: str) -> Markup:
