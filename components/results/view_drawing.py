@@ -40,7 +40,8 @@ INSTEAD: Final = {
     wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
     protocol_tab.NAME: "verdicts on single answers",
 }
-"""For views on comparisons: the subject for which a study of single answers has another view."""
+"""View on comparisons -> the subject that another view shows in its place, for a study of single
+answers."""
 
 
 def for_comparisons(view: View) -> View:
@@ -139,7 +140,8 @@ def render_panels(
 
 
 def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
-    """Key numbers above a view; of a study of single answers those of its first view."""
+    """Key numbers above a view; in a study of single answers, a shared view has the key numbers of
+    the study's first view."""
     if one.name in POINT_VIEWS or has_comparisons(filtered_study):
         return (one.kpis or default_kpis)(filtered_study)
     if one.name not in SHARED_VIEWS or one.kpis:

@@ -45,7 +45,8 @@ def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """One row per item, those first in which the judge gave its verdict the highest probability."""
+    """One row for each of at most MAX_ROWS items, the highest probability that the judge gave its
+    verdict first."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

@@ -70,8 +70,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: float) -> str:
-    """Headline for the case that the highest win rate is not significantly above even; it names
-    other models that are."""
+    """Headline for the case that the highest win rate is not significantly above even; it names any
+    other models that are significantly above even."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
         return f"No model is significantly above an even share: {title}."

@@ -44,7 +44,7 @@ from studies.store.frame_cache import MIN_CACHED_ROWS
 from studies.store.queries.cost_queries import call_cost_table, extraction_costs
 
 NEW_MODEL_GAMES: Final = 700
-"""Head-to-heads VisIT-Bench uses to assess a new model."""
+"""Number of head-to-heads with which VisIT-Bench assesses a new model."""
 DOLLAR_STYLE: Final = NumberStyle(4)
 
 
@@ -190,7 +190,7 @@ class ReplyCounts:
 
     @property
     def failed(self) -> int:
-        """Number of calls without a reply; no rule counts them."""
+        """Number of calls without a reply; no counting rule includes them."""
         return self.replies - self.by_status.get("ok", 0) - self.extracted - self.without_verdict
 
 
