@@ -137,7 +137,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile, made from the ids of the items."""
+    """Cache key of a slice profile: two keys are equal if they hold the same item objects."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

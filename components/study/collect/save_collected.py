@@ -26,7 +26,7 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
-"""Number of answer fields for a new item; further models have no answer to it."""
+"""Number of answer fields for a new item; models beyond this number get no answer to the item."""
 MAX_LISTED_ITEMS: Final = 500
 WHOLE_ITEM: Final = "all images"
 _FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.split)

@@ -31,7 +31,7 @@ Option = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Text below a control; `preset` is the preset's value if the study uses another one."""
+    """Text below a control; `preset` is the preset's value if the study uses another value."""
 
     text: str = ""
     preset: str | None = None

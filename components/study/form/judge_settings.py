@@ -180,7 +180,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def key_row(field: str, name: str, url: str) -> Markup:
-    """Field for the key of an endpoint, with the host to which it goes."""
+    """HTML field for the key of an endpoint, with the host to which the key is sent."""
     return form_row(
         "Key",
         key_input(name, html_id(f"{field}.key"), url),

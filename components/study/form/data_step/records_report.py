@@ -167,11 +167,12 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 ANSWER_FIELD: Final = "responses."
 _ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
-"""Fields of tables with one answer, or one verdict, in a row: their columns are mapped singly."""
+"""Fields that only tables with one answer or one verdict per row have; such tables get a menu for
+each column."""
 
 
 def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
-    """The mapping of the study file; the guess until there is one."""
+    """Column mapping of the study file; if the file has none, the guessed mapping."""
     saved = preview.lenient_study.raw(*DATA.mapping)
     if isinstance(saved, Mapping):
         return {str(column): str(field) for column, field in saved.items()}
