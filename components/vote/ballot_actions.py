@@ -226,8 +226,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next ballot without a vote; if the voter was looking at an earlier ballot, the one after
-    it."""
+    """The next ballot without a vote; if the voter went back to an earlier ballot, the ballot after
+    that one."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 

@@ -40,9 +40,9 @@ class StudyPreview:
     items: tuple[Item, ...] = ()
     plan: Plan | None = None
     plan_error: str = ""
-    """Error of the plan; empty if there is one."""
+    """Error in building the plan; empty if the plan was built."""
     data_error: str = ""
-    """Error of the data source; empty if it was loaded."""
+    """Error in loading the data source; empty if it was loaded."""
 
     @property
     def contestants(self) -> list[str]:
@@ -120,7 +120,7 @@ def _load_cached(source: _SourceKey) -> LoadedSource:
 
 
 def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
-    """Modification times and sizes of a source's files."""
+    """Modification time and size of each file of a source."""
     if spec.source.startswith("hub:"):
         return ()
     found: list[int] = []
