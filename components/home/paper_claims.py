@@ -91,7 +91,8 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 
 
 def paper_claims(store: Store) -> list[PaperClaim]:
-    """All cards; those that cite the recorded demo are left out if the store does not have it."""
+    """All cards; cards that cite the recorded demo are left out if the store does not have the
+    demo."""
     present = {line.name for line in store.studies()}
     cards = [_unrelated_option()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:

@@ -193,8 +193,8 @@ def status_badge(status: Status, n: int | None = None) -> Markup:
 
 
 def no_difference_badge() -> Markup:
-    """HTML badge for a difference whose interval contains 0; it does not mean that both are
-    equal."""
+    """HTML badge for a difference whose interval contains 0; the badge does not mean that the two
+    values are equal."""
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 

@@ -42,8 +42,8 @@ class Selection:
     """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which
     this rater gave another verdict than the listed judge, in at least one order."""
     suspect: str = ""
-    """Injection suspects: "only" selects comparisons with a suspect, "without" those without
-    one."""
+    """Injection suspects: "only" selects comparisons with a suspect, "without" selects comparisons
+    with no suspect."""
     verified: str = ""
     """Kind of verification (`verification_filter.VERIFICATION_KINDS`) that an answer must have: any
     answer shown, or the answer of `contestant` if that is set."""

@@ -103,8 +103,8 @@ def _plural(word: str) -> str:
 def mark_terms(html: Markup) -> Markup:
     """Mark each term once in the labels of a panel: titles, subtitles, column heads, key figures.
 
-    The text is already escaped, and only split and wrapped here. Text inside buttons and links
-    stays as it is, since a button cannot contain another one.
+    The text is already escaped, and only split and wrapped here. Text inside buttons and links is
+    not marked, since a button cannot contain another button.
     """
     parts, at, seen = [], 0, set[str]()
     for label in _LABEL.finditer(html):

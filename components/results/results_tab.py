@@ -1,7 +1,7 @@
 """Results tab: one view at a time of the selected study, with a common filter bar.
 
-The views are lists of panels (`view/result_view.py`); this module builds them, and connects a
-filter to the redraw of the view and a control to that of the panels that depend on it.
+The views are lists of panels (`view/result_view.py`). This module builds them; it connects each
+filter to the redraw of the view, and each control to the redraw of the panels that depend on it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ answers."""
 
 
 def for_comparisons(view: View) -> View:
-    """Return a view whose panels are replaced by a statement in a study of single answers only."""
+    """Return the view with its panels replaced by a statement in studies of single answers only."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):
@@ -166,7 +166,7 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
     """Names of the views that have data to show: a study of single answers has no pairs, and pairs
     have no labels.
 
-    A view without data is offered if the address names it; it then states where to look instead.
+    A view without data is offered if the address names it; it then names the views to open instead.
     Protocol is offered only with a preset, or if the address names it.
     """
     points = point_views(whole)

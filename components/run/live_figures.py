@@ -120,7 +120,7 @@ class LiveStudy:
         return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
 
     def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
-        """The rows to count: those of judges; people's votes only while no judge has given a
+        """The rows to count: rows of judges; people's votes only while no judge has given a
         verdict, as in Results."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():

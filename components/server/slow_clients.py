@@ -37,7 +37,8 @@ class ConnectionLimits:
     is_shared: Callable[[str], bool] = may_be_proxy
     """Whether an address is exempt from `per_address`."""
     head_seconds: float = 15.0
-    """Maximum seconds for the head of a request, from the connection or from its first byte on."""
+    """Maximum seconds for the head of a request, counted from the opening of the connection, or
+    from the first byte of a later request."""
     head_bytes: int = 65_536
     burst_seconds: float = 0.25
     """Seconds for which more connections than allowed may be open."""

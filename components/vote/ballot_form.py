@@ -109,8 +109,8 @@ class BallotView:
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """Time of a failed action. It makes the HTML differ from the last one, as the browser receives
-    no identical update and its buttons would stay locked."""
+    """Time of a failed action. It makes the HTML differ from the HTML before: the browser receives
+    no identical update, and its buttons would stay locked."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:

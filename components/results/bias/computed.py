@@ -284,6 +284,6 @@ def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
-    """Number of possible sets of as many models as the filter selects; p-values are adjusted for
-    all of them, because readers may look at each."""
+    """Number of different sets of models that have the size of the selected set; p-values are
+    adjusted for all these sets, because readers may look at each."""
     return math.comb(len(shown_contestants(frame)), len(chosen.contestants))

@@ -247,7 +247,7 @@ def point_sentences_html(card: PointCard) -> Markup:
 
 
 def point_measures_html(card: PointCard) -> Markup:
-    """HTML table of the measures with a value, then a list of those without."""
+    """HTML table of the measures that have a value, then a list of the measures without a value."""
     known = [one for one in card.measures if one[2].value is not None]
     missing = [one for one in card.measures if one[2].value is None]
     heads = [

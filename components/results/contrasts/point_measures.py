@@ -50,7 +50,7 @@ def _level_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _scale_ends(labels: object) -> tuple[float, float]:
-    """Lowest and highest score of a declared scale; nan without one."""
+    """Lowest and highest score of a declared scale; nan if no scale is declared."""
     scores = arrangement_of(labels).ascending_scores
     return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
 

@@ -86,12 +86,14 @@ def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> Contr
 
 
 def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the menu of measure families: those that apply to the verdicts of a study."""
+    """Choices of the menu of measure families: the families that apply to the verdicts of a
+    study."""
     return _kinds_state(filtered, wanted, tuple(FAMILIES), (SINGLE_ANSWERS,))
 
 
 def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the measure shown by category: those that apply to the verdicts of a study."""
+    """Choices of the measure shown by category: the measures that apply to the verdicts of a
+    study."""
     return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
 
 

@@ -65,7 +65,7 @@ class ResultsTab:
         return list(self.named_inputs.values())
 
     def view_outputs(self, view: str) -> list[Any]:
-        """Components that a draw of the view fills."""
+        """Components that are filled when the view is drawn."""
         top, bottom = ([self.common[name] for name in names] for names in (TOP, BOTTOM))
         return [*top, *self.parts[view].outputs(), *bottom]
 

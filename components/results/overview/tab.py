@@ -25,7 +25,8 @@ from metrics.estimation.row_selection import people_mask
 
 NAME: Final = "Overview"
 MAX_ADVICE_ROWS: Final = 20_000
-"""Most verdicts from which the Overview computes a recommendation; it takes seconds for more."""
+"""Maximum number of verdicts for which the Overview computes a recommendation; with more verdicts
+this takes seconds."""
 GENERAL_ADVICE: Final = (
     "More calls (both orders, repeats or several judges) can bring verdicts closer to the known "
     "answers."

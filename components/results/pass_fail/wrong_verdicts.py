@@ -21,8 +21,8 @@ MAX_QUESTION: Final = 160
 
 
 def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML lists of false passes and false fails of the combination shown; None if there are none,
-    or if the data have no questions."""
+    """HTML lists of false passes and false fails of the combination shown; None if there are no
+    such verdicts, or if the data have no questions."""
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None

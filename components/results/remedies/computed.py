@@ -88,8 +88,8 @@ class RemedyView:
 
     @cached_property
     def next_price(self) -> PriceGain | None:
-        """The cheapest rule that costs more than the recommended one and gains more on held-out
-        items; None if there is none."""
+        """The cheapest rule that costs more than the recommended rule and gains more on held-out
+        items; None if there is no such rule."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None

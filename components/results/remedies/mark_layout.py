@@ -61,7 +61,7 @@ def _covers(one: Point, other: Point) -> bool:
 
 @dataclass(frozen=True)
 class NamePlace:
-    """Place of a name: the end at `x` and its side, `start` or `end`."""
+    """Place of a name: `x` and `y`, and whether the text has its `start` or its `end` at `x`."""
 
     x: float
     y: float

@@ -199,7 +199,8 @@ def _missing(found: PointRemedies) -> Markup:
 
 
 def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
-    """HTML sentence on the true pass rate, which corrects the rate and not the verdicts."""
+    """HTML sentence on the true pass rate: a correction of the observed pass rate, not of single
+    verdicts."""
     found = load_pass_fail(filtered).results.get(cell)
     if found is None:
         return EMPTY

@@ -97,8 +97,8 @@ def _square(place: Point, half: float) -> Box:
 def _free_text_place(
     text: str, mark: Point, taken: list[Box], canvas: Canvas
 ) -> tuple[float, float] | None:
-    """Find the left end and the line of a text near a mark where it covers nothing; None if there
-    is no such place. The box of the text is added to those taken."""
+    """Find a place near a mark where a text covers nothing: its left end and its baseline; None if
+    there is no such place. The box of the text is added to `taken`."""
     px, py = mark
     width = CHARACTER_WIDTH * len(text)
     for rise in (18, -12, 34, -28, 50, -44, 66, -60):

@@ -39,7 +39,7 @@ class Control:
     label: str
     choices: Sequence[Any] = ()
     kind: Literal["switch", "menu", "session"] = "switch"
-    """`session`: stored in the Gradio session, not on the page."""
+    """`session`: the value is stored in the Gradio session, not on the page."""
     elem_id: str | None = None
     css: str = ""
     searchable: bool = True

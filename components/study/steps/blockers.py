@@ -1,4 +1,4 @@
-"""Reasons why a study cannot be run yet, each with the button that mends it."""
+"""Reasons why a study cannot be run yet, each with the button that helps to remove it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All optional settings, folded: the line of the fold states their values."""
+"""All optional settings in an expandable part, whose heading states their values."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Precision of a planned study: how far its shares may be off, and what would narrow them.
+"""Precision of a planned study: how wide the intervals of its shares will be, and what would narrow
+them.
 
 Shares are taken at 50 %, where an interval is widest. Before the first replies the verdicts on one
-question are assumed to correlate by ASSUMED_CORRELATION, so that m of them count as
-m/(1 + (m − 1)ρ); afterwards the variance components of the stored verdicts are used.
+question are assumed to correlate by ASSUMED_CORRELATION (ρ), so that m verdicts count as m/(1 + (m
+− 1)ρ); afterwards the variance components of the stored verdicts are used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The strip with the Run button: what a run costs, or why there is none and what to do."""
+"""The strip with the Run button: the cost of a run, or why the study cannot be run and what to
+do."""
 
 from __future__ import annotations
 

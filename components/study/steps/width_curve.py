@@ -1,4 +1,4 @@
-"""Curve of the expected interval over the number of questions, as SVG."""
+"""Curve of the expected half-width of the interval by the number of questions, as SVG."""
 
 from __future__ import annotations
 

@@ -249,8 +249,8 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
 
 
 def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
-    """Sentence on the number of extracted verdicts and of replies without a verdict, and on how the
-    latter count."""
+    """Sentence on the number of extracted verdicts and of replies without a verdict, and on how
+    replies without a verdict count."""
     unusable = sum(one.without_verdict for one in found)
     extracted = sum(one.extracted for one in found)
     replies = sum(one.replies for one in found)
