@@ -94,6 +94,6 @@ spaces."""
 
 
 def help_script() -> Markup:
-    """Glossary, keys and tour as JSON in the head of the page."""
+    """Script tag with glossary, keys and tour as JSON, for the head of the page."""
     data: dict[str, Any] = {"terms": glossary_data(), "keys": KEYS, "tour": TOUR}
     return json_script("eh-help-data", data)

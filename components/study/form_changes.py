@@ -141,7 +141,7 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
     """Map a column to a role: "instruction", "gold", "responses.x", or "answer.2" for the answers
-    of a new model."""
+    of a new model; return the changed file."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}

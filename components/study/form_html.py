@@ -118,7 +118,7 @@ def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") ->
 
 
 def initial_draft(bench: StudyPreview, view: FormState) -> str:
-    """Initial text of the prompt editor: the prompt shown, or the start of a new one."""
+    """Initial text of the prompt editor: the prompt shown, or the starting text of a new prompt."""
     if view.prompt == "@new":
         return NEW_PROMPT_YAML
     shown = current_prompt(bench.lenient_study, view)

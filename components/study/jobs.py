@@ -311,8 +311,8 @@ def columns_to_name(text: str, folder: Path) -> bool:
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Use uploaded files in the study; of several files, one contains the questions and the others
-    answers."""
+    """Use uploaded files in the study and return its changed file; of several uploads, one contains
+    the questions and the others answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -330,7 +330,8 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def with_guessed_columns(text: str, folder: Path) -> str:
-    """Use the guessed columns of a table with a question and the answers of two models or more.
+    """Return the study file with the guessed columns of a table that has a question and the answers
+    of two models or more; otherwise unchanged.
 
     The form shows the comparisons that the guess gives, and no call is made before Run. Columns
     with verdicts are never guessed: the user has to choose them.

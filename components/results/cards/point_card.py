@@ -269,7 +269,7 @@ def point_measures_html(card: PointCard) -> Markup:
 
 
 def point_how_text(card: PointCard) -> str:
-    """How the numbers of the card are computed."""
+    """Text on how the numbers of the card are computed."""
     return (
         f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
         f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "

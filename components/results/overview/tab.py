@@ -96,7 +96,8 @@ def has_known_winners(filtered_study: FilteredStudy) -> bool:
 
 
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
-    """Strip with the recommended remedy; hidden if no better answer is known."""
+    """HTML strip with the recommended remedy; None, which hides the strip, if no better answer is
+    known."""
     rows = filtered_study.machines
     if not has_known_winners(filtered_study):
         return None

@@ -45,8 +45,8 @@ def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """One row for each of at most MAX_ROWS items, the highest probability that the judge gave its
-    verdict first."""
+    """At most MAX_ROWS rows, one per item, sorted by the probability that the judge gave to its
+    verdict, the highest first."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

@@ -105,8 +105,8 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 
 
 def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
-    """HTML sentence on the evidence (e-value) that each of the top models beats the next one on the
-    leaderboard; empty for very large studies."""
+    """HTML sentence on the evidence (e-value) that each of the top models beats the next model on
+    the leaderboard; empty for very large studies."""
     if ranking.board is None or len(rows) > MAX_EVIDENCE_ROWS:
         return EMPTY
     found = neighbour_evidence(rows, ranking.board.names, MAX_EVIDENCE)
@@ -176,7 +176,7 @@ def _order_row(
 
 
 def _rank_text(board: Leaderboard, name: str) -> str:
-    """The range of ranks that a model's intervals allow."""
+    """Text of the range of ranks that a model's intervals allow."""
     return str(board.ranks[name]) if name in board.names else "–"
 
 

@@ -172,7 +172,7 @@ def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
 
 
 def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
-    """Circle with the rule's number; a click opens the comparisons that the rule changed.
+    """SVG circle with the rule's number; a click opens the comparisons that the rule changed.
 
     The comparisons of a pilot are in another study, so the marks of its rules open none.
     """

@@ -46,7 +46,7 @@ class Pilot:
 
     @property
     def price(self) -> str:
-        """Calls and dollars in words, shown before any call is made."""
+        """Text with the number of calls and the dollars, shown before any call is made."""
         if self.local:
             return f"{count(self.calls, 'call')}, free (local)"
         known = dollars(self.cost) if self.cost is not None else "price unknown"

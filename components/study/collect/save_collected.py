@@ -104,7 +104,7 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Switch the study to another version of its data; a source that is not a version is
+    """Text of the study file with another version of its data; a source that is not a version is
     ignored."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text

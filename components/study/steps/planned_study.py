@@ -123,7 +123,8 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Comparisons of one judge with one prompt on a question; both orders are one comparison."""
+    """Number of comparisons of one judge with one prompt on a question; both orders count as one
+    comparison."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1

@@ -85,8 +85,8 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
 
 
 def score_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows with a score on a declared scale, or with a score and a label; unlabelled
-    ratings of a published protocol are left to the Protocol view."""
+    """Mask of the rows with a score on a declared scale; if any score has a label, of all rows with
+    a score. Unlabelled ratings of a published protocol are left to the Protocol view."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)

@@ -45,7 +45,7 @@ READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """The parsing rule to compare with the study's own rule."""
+    """Name of the parsing rule to compare with the study's own rule."""
     return "default" if reading == "gradelab" else "gradelab"
 
 

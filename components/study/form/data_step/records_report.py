@@ -52,7 +52,7 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, view: FormState) -> Markup:
-    """The report below the comparisons: errors, detected format, columns, gaps and one item."""
+    """HTML report below the comparisons: errors, detected format, columns, gaps and one item."""
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
