@@ -196,7 +196,9 @@ def examples_html() -> Markup:
         fill(
             '<li>{}<span class="eh-lead">{}</span><span class="eh-small eh-mute">{}</span></li>',
             picture(name),
-            link_button(title, _click("example", name)),
+            link_button(
+                title, _click("example", name) | {"aria-label": f"{title}: open as a study"}
+            ),
             text,
         )
         for name, title, text in EXAMPLES

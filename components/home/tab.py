@@ -73,7 +73,7 @@ DOORS: Final = (
         "Open a table with verdicts and labels; see how often the judge is right, and the pass "
         "rate corrected for its errors.",
         "a table with the two columns verdict and label is enough",
-        "Choose a file",
+        "Choose a table",
     ),
 )
 """Name, title, text, formats and button of each way to begin."""

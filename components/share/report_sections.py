@@ -71,7 +71,7 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
     elif has_only_points(view):
-        title, lead = _points_tab(view).finding(view)
+        title, lead = _points_view(view).finding(view)
     else:
         title, lead = bias_finding(load_bias(view))
     return (
@@ -87,8 +87,8 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     )
 
 
-def _points_tab(view: FilteredStudy) -> View:
-    """The view whose headline becomes the headline of the report, for a study of single answers."""
+def _points_view(view: FilteredStudy) -> View:
+    """View whose headline and key figures open the report of a study of single answers."""
     return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 
@@ -98,7 +98,7 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     if view.has_only_people:
         return EMPTY
     if has_only_points(view):
-        figures = _points_tab(view).kpis
+        figures = _points_view(view).kpis
         return figures(view) if figures else EMPTY
     bias, label = load_bias(view), accuracy_label(view)
     return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)

@@ -12,6 +12,7 @@ from components.study.form.data_step.slice_form import filter_text
 from components.study.form.judge_settings import ENDPOINT, judge_kind
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.column_roles import missing_roles
+from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
 
 
@@ -74,12 +75,19 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         return []
     if preview.records is not None and not preview.items:
         return [_empty_slice(study, len(preview.records.items))]
+    table = table_to_map(preview)
+    if table is not None and not table.rows:
+        name = original_name(study.source)
+        return [
+            Blocker(1, "the table has no rows", f"{name} has no rows below its header.",
+                    "Choose another file", press="#eh-upload")
+        ]  # fmt: skip
     if missing := missing_roles(preview):
         return [
             Blocker(1, f"column of {missing[0]} to choose", f"choose the column of {missing[0]}.",
                     "Choose the column", goto="#eh-columns .need select")
         ]  # fmt: skip
-    if (table := table_to_map(preview)) is not None:
+    if table is not None:
         columns = len(table.columns)
         return [
             Blocker(1, f"{columns} columns to name", f"choose what each of the {columns} columns "
