@@ -104,8 +104,8 @@ def _cached_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 
 
 def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
-    """HTML of one answer's verifications: how many state that it follows the instruction, then each
-    one."""
+    """HTML of one answer's verifications: how many state that the answer follows the instruction,
+    then each verification."""
     mine = [check for check in checks if check.contestant == contestant]
     if not mine:
         return EMPTY

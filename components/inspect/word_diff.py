@@ -18,7 +18,7 @@ _SPACE: Final = re.compile(r"(\s+)")
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML with differing words marked; `shared` is None if they are too long to
+    """Two texts as HTML with differing words marked; `shared` is None if the texts are too long to
     compare."""
 
     first: Markup

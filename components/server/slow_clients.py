@@ -21,7 +21,7 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether an address may stand for many visitors, because it is that of a proxy beside the
+    """Whether an address may stand for many visitors, because it may belong to a proxy beside the
     server."""
     try:
         return not ip_address(address).is_global

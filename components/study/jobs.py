@@ -118,8 +118,8 @@ def judge_models(
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save the plan of a run, or of a trial with one item; raise an error with the reason if it
-    cannot run, before any call."""
+    """Save the plan of a run, or of a trial with one item; if the study cannot be run, raise an
+    error with the reason before any call."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")

@@ -45,7 +45,7 @@ def order_test_family(bias: Bias) -> int:
     """Number of tests to adjust for: all judges and prompts, times the categories and sets of
     models that the same filters could select.
 
-    A filter shows fewer rows, but a reader may look at every value of it.
+    A filter shows fewer rows, but a reader may look at every value of the filter.
     """
     rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}

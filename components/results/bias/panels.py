@@ -24,7 +24,7 @@ from studies.domain import Estimate
 from studies.frames.frame import SEP
 
 MAX_SLOT_ROWS: Final = 6
-"""Maximum rows of the histogram among more than two options; beyond it prompts are pooled."""
+"""Maximum rows of the histogram among more than two options; with more rows, prompts are pooled."""
 
 
 def slot_figure(bias: Bias) -> Figure | None:

@@ -74,7 +74,7 @@ class FormState:
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a study file; if it cannot be parsed, no values and the reason in
+    """The values of a study file; if the file cannot be parsed, no values and the reason in
     `parse_error`."""
 
     text: str

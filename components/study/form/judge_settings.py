@@ -269,7 +269,7 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
 
 
 def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
-    """HTML row for an optional number; if it is empty, the parameter is not sent."""
+    """HTML row for an optional number; if the field is empty, the parameter is not sent."""
     value = judge.get(key.name, key.default)
     high = key.rule.high if key.type is float else None
     box = decimal_input(

@@ -23,7 +23,7 @@ MAX_NAME = 120
 def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
     """Save a study file as a study without calls, under a free name; return the name and the file.
 
-    The name is empty if the file is not a valid study: it then stays in the form only.
+    The name is empty if the file is not a valid study: the file then stays in the form only.
     """
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")

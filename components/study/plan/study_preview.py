@@ -136,7 +136,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Build the plan of a study file's text from cached records; raise an error if it has no
+    """Build the plan of a study file's text from cached records; raise an error if the plan has no
     calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)

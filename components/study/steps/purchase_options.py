@@ -21,7 +21,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""Fewest questions that the table offers to add, if the data have them."""
+"""Smallest number of questions that the table offers to add, if the data have as many."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {
