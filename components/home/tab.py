@@ -83,7 +83,8 @@ TOUR_OFFER: Final = Markup(
     '<button type="button" class="eh-link" data-tour="0">Take the 60-second tour</button> '
     '<button type="button" class="eh-link" data-tour="skip">No, thanks</button></p>'
 )
-"""A line that assets/page.js shows until the tour was taken or declined in this browser."""
+"""Line that offers the tour; assets/page.js shows it until the tour was taken or declined in this
+browser."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class HomeTab:
     notice: gr.HTML
     uploads: dict[str, gr.UploadButton]
     judge: gr.Textbox
-    """Name of the judge of a file of verdicts that does not name one."""
+    """Field for the judge's name, used for files of verdicts that do not name their judge."""
     studies: gr.HTML
     new: gr.Button
     examples: gr.HTML

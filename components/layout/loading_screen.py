@@ -61,7 +61,7 @@ class LoadingScreen:
 
 
 def loading_html(query: dict[str, list[str]], *, home: bool = True) -> Markup:
-    """The loading screen of an address with these query parameters."""
+    """HTML of the loading screen for a page address with these query parameters."""
     theme, tab = (query.get(name, [""])[0] for name in ("__theme", "tab"))
     # Gradio shows the first tab until the page has opened the tab of the address. The address of
     # Home may name a study too: that of the header.

@@ -1,5 +1,5 @@
-"""Skip Gradio's type stubs: it compares the stub of every component class with its source at each
-import, which takes 1.7 s of CPU."""
+"""Skip Gradio's type stubs: at each import Gradio compares the stub of every component class with
+its source, which takes 1.7 s of CPU."""
 
 from __future__ import annotations
 

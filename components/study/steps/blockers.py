@@ -1,4 +1,4 @@
-"""Reasons why a study cannot be run yet, each with the button that mends it."""
+"""Reasons why a study cannot be run yet, each with the button that helps to remove it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from studies.spec.keys import DATA, JUDGE
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One reason: step, short text, whole sentence, and the button that leads to its end.
+    """One reason why a study cannot be run: its step, a short text, a whole sentence, and the
+    button that helps to remove it.
 
-    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of
-    a panel to show.
+    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of a
+    panel to show.
     """
 
     step: int
@@ -36,7 +37,8 @@ class Blocker:
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
-    """All reasons, those of the first step first; empty if the study can be run."""
+    """All reasons why the study cannot be run, those of the first step first; empty if it can be
+    run."""
     study = preview.lenient_study
     if study.parse_error:
         return [
