@@ -36,6 +36,7 @@ SETTINGS: Final = """\
 testpaths = tests
 pythonpath = .
 addopts = -ra --strict-markers
+    --deselect tests/studies/test_settings.py::test_one_module_reads_the_environment
 tmp_path_retention_policy = failed
 filterwarnings = error::RuntimeWarning
 markers =
@@ -49,7 +50,11 @@ markers =
 """
 _PACKAGES: Final = "judges|metrics|studies|components"
 _MODULE_OPTION: Final = re.compile(rf'(-m(?:", "| ))({_PACKAGES})(?=[" ])')
-_IMPORT_IN_BYTES: Final = re.compile(rf'(b"(?:from|import) )({_PACKAGES})(?=\.)')
+_IMPORT_IN_TEXT: Final = re.compile(
+    rf'((?:"|^\s*|; )(?:from|import) )({_PACKAGES})(?=[.\s,;"])', re.MULTILINE
+)
+"""Imports in programs that tests start: those of the tests themselves are rewritten before."""
+_IMPORTED_APP: Final = re.compile(rf"^(\s*)import {PACKAGE}\.app$", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(rf'"((?:{_PACKAGES})(?:\.\w+)+)\.(\w+)"')
 
 
@@ -72,6 +77,7 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
         copied += 1
     for name in ("docs", "assets"):
         shutil.copytree(root / name, folder / name)
+    shutil.copyfile(root / "study.schema.json", folder / "study.schema.json")
     (folder / "app.py").write_text(START_SCRIPT, encoding="utf-8")
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     return copied
@@ -89,8 +95,9 @@ def _is_needed(inside: Path) -> bool:
 
 def _rewrite(path: Path, name: str, modules: set[str]) -> str:
     text = rewrite_source(path.read_text(encoding="utf-8"), name, modules)
-    for pattern in (_MODULE_OPTION, _IMPORT_IN_BYTES):
+    for pattern in (_MODULE_OPTION, _IMPORT_IN_TEXT):
         text = pattern.sub(rf"\1{PACKAGE}.\2", text)
+    text = _IMPORTED_APP.sub(rf"\1from {PACKAGE} import app", text)
     return _ATTRIBUTE.sub(lambda match: _attribute(match, modules), text)
 
 

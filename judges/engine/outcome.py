@@ -140,6 +140,9 @@ def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply
     in the reply."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
+    if not levels and not answer.tokens:
+        detail = "the judge returned the probabilities of its last token only; set read: text"
+        return ReplyOutcome("unsupported", None, "probabilities", detail)
     if not levels:
         texts = [token.text for token in answer.tokens]
         places = level_token_places(texts, prompt.options, offered)

@@ -199,11 +199,11 @@ def tls_context() -> ssl.SSLContext:
     The certificates of each place that the environment names are read once and then cached, because
     reading them takes 50 ms of CPU, more than the rest of a small run.
     """
-    return _read_certificates(ssl.get_default_verify_paths())
+    return _read_certificates(tuple(ssl.get_default_verify_paths()))
 
 
 @lru_cache(maxsize=4)
-def _read_certificates(paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+def _read_certificates(places: tuple[str | None, ...]) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -97,6 +98,13 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
     return CallFailure("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
 
+def _system_words(error: BaseException) -> str:
+    """The operating system's words for an error, without its number and address, such as
+    "connection refused"."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number).lower() if number and number > 0 else str(error)
+
+
 def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
     """Classify a connection error by its underlying causes, because the client reports refused and
     reset connections as timeouts.
@@ -111,9 +119,9 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
         )
         return CallFailure("retry", "error", "unreachable", detail)
     if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
-        return CallFailure(
-            "retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}"
-        )
+        detail = f"cannot reach {endpoint}: {_system_words(causes[-1])}"
+        detail += "; check base_url, and that the server is running"
+        return CallFailure("retry", "error", "unreachable", detail)
     if any(isinstance(cause, StreamSilent) for cause in causes):
         detail = "the reply stream sent nothing for longer than the judge's idle_s"
         return CallFailure(

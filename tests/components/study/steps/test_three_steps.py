@@ -65,6 +65,13 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
     assert study_steps(look, None, [first])[2].text == "not possible yet"
 
 
+def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
+    (tmp_path / "empty.csv").write_text("question,a,b\n", encoding="utf-8")
+    look = build_preview(put_value(START_YAML, ("data", "source"), "empty.csv"), tmp_path)
+    (first,) = find_blockers(look)
+    assert "empty.csv" in first.sentence and first.press == "#eh-upload"
+
+
 def test_the_button_of_an_empty_slice_clears_its_filter():
     text = put_value(START_YAML, ("data", "where"), {"checks.follows": [True]})
     action = find_blockers(build_preview(text, HERE))[0].action
