@@ -111,7 +111,7 @@ test-wheel: wheel
 		build/wheel/core/bin/pip install --quiet dist/evenhand-*.whl && \
 		build/wheel/core/bin/python release/check_core.py || exit 1; done
 	@$(PYTHON) -m venv build/wheel/full
-	@build/wheel/full/bin/pip install --quiet "$$(echo dist/evenhand-*.whl)[page]" pytest hypothesis evalica playwright axe-playwright-python
+	@build/wheel/full/bin/pip install --quiet "$$(echo dist/evenhand-*.whl)[page]" pytest hypothesis evalica gguf playwright axe-playwright-python
 	@$(PYTHON) -m release.installed_tests build/wheel/checkout
 	@cd build/wheel/checkout && $(WHEEL_PYTEST) -m "not browser and not long" $(WHEEL_TESTS)
 	@cd build/wheel/checkout && $(WHEEL_PYTEST) -m "not long and not extra" $(WHEEL_SHORT)

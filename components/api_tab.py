@@ -37,8 +37,8 @@ _REPORTED_ERRORS = (EvenhandError, PlanError, WeightsMissing, EmbeddedUnavailabl
 
 
 def build(store: Store, engine: Engine | None) -> None:
-    """Register the API functions in the page's Blocks; without an engine, only those that read
-    studies."""
+    """Register the API functions in the page's Blocks; without an engine, only the functions that
+    read studies."""
     functions = [*read_functions(store), *(run_functions(store, engine) if engine else ())]
     for function in functions:
         call = _with_readable_errors(function)

@@ -85,7 +85,7 @@ WORDS: Final[dict[str, tuple[Callable[[], Main], str]]] = {
     "demo": (_demo, "print the card of the recorded judge, offline"),
     "gate": (_gate, "compare a judge with its baseline, for CI"),
 }
-"""Word -> a function that imports its command, and a summary."""
+"""Word on the command line -> function that imports the command, and summary of the command."""
 
 
 def main(arguments: list[str] | None = None) -> int:

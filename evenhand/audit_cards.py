@@ -29,13 +29,13 @@ CARD_MEASURES: Final = {
     "people": "Agreement with people",
     "unreadable": "Unusable replies",
 }
-"""Measures of a card in their order; those without a value are left out."""
+"""Measures of a card, in the order shown; measures without a value are left out of the card."""
 MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
 
 
 @dataclass(frozen=True)
 class UnsavedStudy(FilteredStudy):
-    """A study given as a frame, without a store."""
+    """A study given as a frame of judgements, without a store."""
 
     store: Store = field(init=False, repr=False)
     judgements: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
@@ -55,7 +55,11 @@ class UnsavedStudy(FilteredStudy):
 
 @dataclass(frozen=True)
 class UnsavedRaters(Raters):
-    """Raters of a study without a store, whose source of truth is given."""
+    """Raters of a study without a store.
+
+    `source` states whether better answers are known by design or from people's votes; a store would
+    contain this information.
+    """
 
     source: TruthSource = "none"
 
@@ -87,7 +91,7 @@ def judge_cards(study: JudgedStudy) -> Iterator[JudgeCard]:
 
 
 def _plain(text: str) -> str:
-    """A sentence without marks of bold text and without narrow spaces, for any terminal."""
+    """Return a sentence without bold marks and narrow spaces, so that any terminal can show it."""
     return text.replace("**", "").replace(NARROW_SPACE, " ")
 
 

@@ -20,13 +20,15 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
 BY_JUDGE: Final = frozenset({("agreement", "people")})
 """Sections whose first key is a judge."""
 UNNAMED: Final = ("position",)
-"""The section whose measures are named without it: `consistency`, not `position.consistency`."""
+"""Section whose name is left out of the names of its measures: `consistency`, not
+`position.consistency`."""
 
 Path = tuple[str, ...]
 
 
 def summary_table(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Flatten a summary: estimates with their intervals, other numbers as values without one."""
+    """Flatten a summary to a table: estimates with their intervals, other numbers without
+    interval."""
     rows = list(_section_rows(summary, ()))
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype({"value": np.float64, "low": np.float64, "high": np.float64})
@@ -48,7 +50,7 @@ def _section_rows(part: Any, path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _rows(part: Any, path: Path, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
-    """Rows of everything below a path, in the order of the summary."""
+    """Yield the rows of all values below a path, in the order of the summary."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
     if isinstance(part, Mapping):
         if _is_estimate(part):
@@ -74,7 +76,8 @@ def _is_estimate(part: Mapping[str, Any]) -> bool:
 
 
 def _entry_name(entry: Any, place: int) -> str:
-    """Name of a list's entry: a contrast by its sides, anything else by its place."""
+    """Return the name of an entry of a list: the two sides for a contrast, the position in the list
+    for anything else."""
     if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
         return f"{entry['measure']}: {entry['left']} − {entry['right']}"
     return str(place)

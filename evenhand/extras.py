@@ -1,4 +1,4 @@
-"""Optional packages: name the extra that brings a package which is not installed."""
+"""Errors for optional packages that are not installed: they name the extra to install."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ EXTRA_OF_PACKAGE: Final = {
     "mcp": "mcp",
     "inspect_ai": "inspect",
 }
-"""Extra of the wheel that installs a package, by the name it is imported under."""
+"""Import name of a package -> extra of the wheel that installs the package."""
 
 
 class PackageMissing(EvenhandError):
-    """An optional package is not installed."""
+    """Raised if an optional package is not installed."""
 
 
 def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
-    """Error that names the extra to install; None if the module is of no extra."""
+    """Return the error that names the extra to install; None if the missing module belongs to no
+    extra."""
     package = (error.name or "").partition(".")[0]
     extra = EXTRA_OF_PACKAGE.get(package)
     if extra is None:
@@ -56,7 +57,8 @@ def explain_missing(error: ModuleNotFoundError) -> PackageMissing | None:
 
 
 def names_missing_extra(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Turn an import error of an optional package into one that names its extra."""
+    """Decorate a function so that an import error of an optional package becomes an error that
+    names its extra."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> Result:

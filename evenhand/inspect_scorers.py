@@ -2,8 +2,9 @@
 
     inspect score log.eval --scorer evenhand/both_orders -S recorded=pairwise --action append
 
-The evaluated model's answer is compared with another one, shown first and shown second. An order
-that an earlier scorer has asked already is taken from its score; only the missing one is asked.
+The evaluated model's answer is compared with another answer, once shown first and once shown
+second. If an earlier scorer has already recorded the verdict in one order, only the other order is
+asked.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 
 ORDERS: Final = ("first", "second")
-"""Places of the evaluated answer, in the order in which they are asked."""
+"""Positions of the evaluated answer (first, second), in the order in which the grader is called."""
 TEMPLATE: Final = """\
 Two answers to the same question are given. Decide which one is better.
 
@@ -48,7 +49,7 @@ _POINTS: Final = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 
 @metric
 def consistency() -> Metric:
-    """Share of comparisons with the same verdict in both orders."""
+    """Compute the share of comparisons with the same verdict in both orders."""
 
     def compute(scores: list[SampleScore]) -> float:
         read = [one.score.metadata or {} for one in scores]
@@ -110,7 +111,8 @@ def _prompt(template: str, state: TaskState, other: str, order: str) -> str:
 
 
 def _recorded_verdict(scores: Mapping[str, Score], recorded: str, order: str) -> dict[str, str]:
-    """The verdict of an earlier scorer, by the place of the evaluated answer; empty without one."""
+    """Return the verdict of an earlier scorer, by the position of the evaluated answer; empty if
+    there is none."""
     earlier = scores.get(recorded) if recorded else None
     if earlier is None:
         return {}
@@ -125,7 +127,7 @@ def _last_verdict(reply: str) -> str:
 
 
 def _outcome(letter: str, order: str) -> str:
-    """Outcome for the evaluated answer; empty without a verdict."""
+    """Return the outcome for the evaluated answer; empty if there is no verdict."""
     if letter in ("", "C"):
         return "tie" if letter else ""
     return "win" if (letter == "A") == (order == "first") else "loss"

@@ -20,13 +20,13 @@ from studies.domain import Estimate
 from studies.terminal import escape_control
 
 MAX_CARDS: Final = 12
-"""Cards that are printed; the table has all of them."""
+"""Maximum number of cards that are printed; the table contains all judges and prompts."""
 NAME_WIDTH: Final = 47
 
 
 @dataclass(frozen=True, eq=False)
 class JudgeAudit:
-    """The judges of a study, measured. Printed as text; shown as HTML in a notebook."""
+    """Measures of the judges of a study. Printed as text; shown as HTML in a notebook."""
 
     study: JudgedStudy
 
@@ -37,7 +37,8 @@ class JudgeAudit:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Every number: judge, prompt, measure, value, low, high, n, items, note."""
+        """Table of all numbers, with the columns judge, prompt, measure, value, low, high, n, items
+        and note."""
         return summary_table(self.summary)
 
     @cached_property
@@ -56,7 +57,8 @@ class JudgeAudit:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """HTML in which every name and sentence is escaped, so that no text of a study is code."""
+        """Return HTML in which every name and sentence is escaped, so that no text of a study is
+        run as code."""
         cards = "".join(_card_html(card) for card in self.cards[:MAX_CARDS])
         more = len(self.cards) - MAX_CARDS
         rest = f"<p>{more:,} more cards; see <code>.table</code></p>" if more > 0 else ""

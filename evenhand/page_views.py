@@ -30,14 +30,15 @@ PAGE_HEIGHT: Final = 900
 
 
 class PageNotStarted(EvenhandError):
-    """The page did not answer in time."""
+    """Raised if the page did not answer in time."""
 
 
 @names_missing_extra
 def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> Path:
     """Write a study as one HTML file that opens offline; return its path.
 
-    A study from a store gives the full report of the page (extra `page`), any other its audit.
+    For a study from a store this is the full report of the page (extra `page`), for any other study
+    its audit.
     """
     study, target = as_study(data), Path(path).expanduser()
     if study.store is not None:
@@ -64,7 +65,7 @@ def report(data: JudgedStudy | pd.DataFrame | str | Path, path: str | Path) -> P
 
 @dataclass(eq=False)
 class ShownPage:
-    """A running page; shown inline in a notebook, stopped with `close` or at the end of Python."""
+    """A running page that a notebook shows inline; it is stopped by `close` or when Python ends."""
 
     address: str
     process: subprocess.Popen[bytes]

@@ -27,7 +27,8 @@ def elo(
     rounds: int = 200,
     orders: int = 100,
 ) -> pd.DataFrame:
-    """Online Elo in the order of the rows, best first, with item-bootstrap intervals.
+    """Compute online Elo ratings in the order of the rows, best first, with intervals by item
+    bootstrap.
 
     `order_low` to `order_high` hold 95 % of the ratings from the same rows in other orders of the
     items. `winner` is a contestant, `first`, `second`, `left`, `right` or `tie`.
@@ -49,7 +50,8 @@ def bradley_terry(
     *,
     item: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """Bradley–Terry ratings on the Elo scale, best first, with item-level sandwich intervals."""
+    """Compute Bradley–Terry ratings on the Elo scale, best first, with intervals clustered by item
+    (sandwich)."""
     frame = _frame(first, second, winner, item)
     found = bradley_terry_ratings(frame)
     return _ratings({name: _columns(got) for name, got in found.items()}, COLUMNS)

@@ -23,12 +23,12 @@ FILES: Final = {
     "second": "Probe set, Qwen 1.5B judge",
     "remedies": "Probe set, simulated judges",
 }
-"""Recorded files of assets/demo, with the names of their studies."""
+"""Name of a recorded file in assets/demo -> name of its study."""
 
 
 def demo_study(file: str = "pairs") -> JudgedStudy:
-    """A recorded study: `pairs` of the embedded judge, `second` of a larger one, or `remedies` of
-    two simulated judges."""
+    """Return a recorded study: `pairs` of the embedded judge, `second` of a larger judge, or
+    `remedies` of two simulated judges."""
     path = ASSETS_FOLDER / "demo" / f"{file}.jsonl"
     judgements = first_per_ask(parse_judgements(read_table(path)))
     used = {judgement.ask.item for judgement in judgements}

@@ -28,12 +28,14 @@ COLUMNS: Final = [
 
 @dataclass(frozen=True, eq=False)
 class RemedyComparison:
-    """Decision rules over the stored verdicts, compared at equal cost."""
+    """Decision rules over the stored verdicts, compared on the same comparisons, with their
+    costs."""
 
     section: dict[str, Any]
     table: pd.DataFrame
     recommendation: str
-    """Advice for the judge that is best with one call; empty where there is none."""
+    """Recommended rule in words, for the judge that is best with one call; empty if no rule is
+    recommended."""
 
     def __str__(self) -> str:
         return "\n".join(render_remedies(self.section))
@@ -51,7 +53,8 @@ class RemedyComparison:
 
 @names_missing_extra
 def remedies(data: JudgedStudy | pd.DataFrame | str | Path) -> RemedyComparison:
-    """Compare decision rules where the better answer is known, by design or from people's votes."""
+    """Compare decision rules on the comparisons whose better answer is known, by design or from
+    people's votes."""
     study = as_study(data)
     section = to_plain_data(remedy_section(study.frame, study.measured.remedies))
     if not section:

@@ -39,7 +39,7 @@ COLUMN_NAMES: Final = {
     "first_answer": ("first_answer", "response_a"),
     "second_answer": ("second_answer", "response_b"),
 }
-"""Column names that are found without being named."""
+"""Role of a column -> column names that are recognised if the caller does not name the column."""
 _REQUIRED: Final = ("first", "second", "winner")
 _SLOT_WORDS: Final = {
     **dict.fromkeys(("first", "model_a", "left", "a"), 0),
@@ -47,7 +47,8 @@ _SLOT_WORDS: Final = {
     **dict.fromkeys(("tie", "draw", "equal", "both_bad", "tie (bothbad)"), TIE),
     "": NO_PICK,
 }
-"""Words for the winner, in any case; a contestant's own name counts before them."""
+"""Word for the winner, in upper or lower case -> slot. If the word is the name of a contestant,
+that contestant is the winner."""
 _BATTLE_WORDS: Final = {0: "model_a", 1: "model_b", TIE: "tie", NO_PICK: "tie"}
 
 
@@ -55,8 +56,8 @@ _BATTLE_WORDS: Final = {0: "model_a", 1: "model_b", TIE: "tie", NO_PICK: "tie"}
 class JudgedStudy:
     """A study with its verdicts, ready to be measured.
 
-    `store` is the file it was read from, None for tables and logs. `items` are its questions and
-    answers, as far as they are known; a study with texts can be run (`evenhand.run`).
+    `store` is the file from which the study was read, None for tables and logs. `items` are the
+    questions and answers, as far as they are known; a study with texts can be run (`evenhand.run`).
     """
 
     measured: MeasuredStudy
@@ -90,8 +91,8 @@ class JudgedStudy:
 def read(source: str | Path, study: str | None = None, *, format: str = "auto") -> JudgedStudy:
     """Read a store, a CSV of battles, or a log in any format that Evenhand imports.
 
-    `study` names a study of a store with several. A store needs the extra `run`, which reads study
-    files.
+    If a store has several studies, `study` names the one to read. A store needs the extra `run`,
+    which reads study files.
     """
     path = Path(source).expanduser()
     if path.is_file() and is_store(path):
@@ -149,7 +150,7 @@ def study(
 
 
 def as_study(data: JudgedStudy | pd.DataFrame | str | Path) -> JudgedStudy:
-    """A study as it is, or the study of a table or a file."""
+    """Return a study unchanged; convert a table or a file to a study."""
     if isinstance(data, JudgedStudy):
         return data
     return study(data) if isinstance(data, pd.DataFrame) else read(data)
@@ -162,7 +163,8 @@ def battle_frame(
     more: dict[str, pd.Series] | None = None,
     truth: Iterable[object] | None = None,
 ) -> pd.DataFrame:
-    """The judgement frame of three columns: shown first, shown second, winner."""
+    """Build the judgement frame of a table with three columns: shown first, shown second,
+    winner."""
     firsts, seconds = _texts(first), _texts(second)
     winners = _texts(winner)
     if not len(firsts) == len(seconds) == len(winners):
@@ -195,7 +197,8 @@ def battle_frame(
 
 
 def _texts(values: Iterable[object]) -> list[str]:
-    """Values as texts; a missing one is empty, 3.0 is "3" as in a CSV of whole numbers."""
+    """Convert values to texts; a missing value becomes empty, and 3.0 becomes "3" as in a CSV of
+    whole numbers."""
     return [
         "" if value is None or value is pd.NA or value != value else _text(value)
         for value in values
@@ -211,7 +214,7 @@ def _text(value: object) -> str:
 def _slots(
     column: str, words: list[str], firsts: list[str], seconds: list[str]
 ) -> npt.NDArray[np.int8]:
-    """The slot that each word names: 0 first, 1 second, TIE or NO_PICK."""
+    """Return the slot that the winner word of each row names: 0 first, 1 second, TIE or NO_PICK."""
     found = np.empty(len(words), np.int8)
     for row, (word, first, second) in enumerate(zip(words, firsts, seconds, strict=True)):
         if word and word == first:
@@ -229,7 +232,8 @@ def _slots(
 
 
 def _find_columns(table: pd.DataFrame, named: dict[str, str | None]) -> dict[str, str]:
-    """The column of each role, named by the caller or found under one of its usual names."""
+    """Return role -> column; the column is named by the caller or found under one of the usual
+    names."""
     found = {}
     for role, given in named.items():
         if given is not None and given not in table.columns:
@@ -248,7 +252,7 @@ def _find_columns(table: pd.DataFrame, named: dict[str, str | None]) -> dict[str
 
 
 def _items_of(table: pd.DataFrame, columns: dict[str, str]) -> Iterable[Item]:
-    """Questions and answers of the table, where it has a column for each of them."""
+    """Return the questions and answers in the table, if it has a column for each of them."""
     wanted = ("item", "question", "first", "second", "first_answer", "second_answer")
     if not all(role in columns for role in wanted):
         return

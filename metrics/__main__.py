@@ -19,9 +19,9 @@ from studies.terminal import escape_control, run_command
 
 SPLIT_COLUMNS = ("judge", "prompt", "category")
 JSON_ONLY = {"contrast_families"}
-"""Sections too long to print; `contrasts` has the main ones."""
+"""Sections that are only in the JSON because their tables are too long to print."""
 MIN_PRINTED_P = 1e-4
-"""Smallest p-value printed as a number; smaller ones are printed as "p < …"."""
+"""Smallest p-value printed as a number; smaller p-values are printed as "p < …"."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,7 +124,7 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
     """Yield the lines of the printed tables: a heading for each section, then a line for each
     value.
 
-    Sections without a number come last, so that the ratings come first if a file has nothing else.
+    Sections without any number come last.
     """
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         if name in JSON_ONLY:

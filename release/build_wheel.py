@@ -21,14 +21,14 @@ from release.import_heads import PACKAGE, rewrite_source
 ROOT: Final = Path(__file__).resolve().parents[1]
 VERSION: Final = "0.1.0"
 MAX_BYTES: Final = 5_000_000
-"""Largest wheel, without weights."""
+"""Maximum size of the wheel in bytes, without weights."""
 SOURCES: Final = ("components", "judges", "metrics", "studies")
 DATA_FOLDERS: Final = ("assets",)
 DATA_FILES: Final = (
     "LICENSE", "README.md", "docs/GLOSSARY.md", "requirements.txt", "study.schema.json"
 )  # fmt: skip
 LEFT_OUT: Final = ("assets/screenshots/", "assets/demo/record.sh")
-"""Files that nothing at run time reads."""
+"""Files that are left out of the wheel, because no code reads them at run time."""
 CODE_SUFFIXES: Final = (".py", ".yaml", ".sql", ".typed")
 
 CORE: Final = ("numpy>=2.0", "pandas>=3.0", "scipy>=1.14")
@@ -47,7 +47,8 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "mcp": ("gradio[mcp]>=6.31,<7",),
     "inspect": ("inspect-ai>=0.3.200",),
 }  # fmt: skip
-"""Lower bounds; requirements.txt has the versions that the numbers were checked with."""
+"""Extra -> packages with their lowest versions; requirements.txt has the versions with which the
+numbers were checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _shipped(root: Path) -> Iterator[Path]:
 
 
 def write_wheel(out: Path, root: Path = ROOT) -> Path:
-    """Write the wheel; the same files give the same bytes."""
+    """Write the wheel and return its path; the same input files always give a wheel with the same
+    bytes."""
     files = list(wheel_files(root))
     record = f"{PACKAGE}-{VERSION}.dist-info/RECORD"
     lines = [*(file.record for file in files), f'"{record}",,']

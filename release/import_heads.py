@@ -23,12 +23,12 @@ _INSTALL_EXTRA: Final = re.compile(r"pip install -r requirements-(mcp|cluster|em
 
 
 class CannotRewrite(Exception):
-    """An import whose meaning would change."""
+    """Raised for an import whose meaning would change in the wheel."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A replacement in one line, by columns in characters."""
+    """Replacement of a part of one line; start and end are columns in characters."""
 
     line: int
     start: int
@@ -46,7 +46,7 @@ def rewrite_source(source: str, name: str, modules: Collection[str]) -> str:
 
 
 def rewrite_commands(text: str) -> str:
-    """Commands of the checkout as commands of the wheel.
+    """Replace the commands of the checkout in a text by those of the wheel.
 
     `python -m judges run` becomes `evenhand run`; a module below a package stays a module.
     """
@@ -76,14 +76,16 @@ def _import_edits(source: str, name: str, tree: ast.Module) -> Iterator[_Edit]:
 
 
 def _head_edit(lines: list[str], line: int, module: str, column: int) -> _Edit:
-    """Put the package before a module's name, which follows the byte `column` of its line."""
+    """Return the edit that puts the package name before a module's name, which comes after the byte
+    `column` of its line."""
     start = len(lines[line - 1].encode()[:column].decode())
     place = lines[line - 1].index(module, start)
     return _Edit(line, place, place, f"{PACKAGE}.")
 
 
 def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
-    """Refuse `import judges.x` where `judges.x` is then used: the name bound would differ."""
+    """Raise CannotRewrite for `import judges.x` if `judges.x` is used later, because the import in
+    the wheel would bind another name."""
     if alias.asname is not None:
         return
     for node in ast.walk(tree):
@@ -94,7 +96,7 @@ def _check_binding(tree: ast.Module, alias: ast.alias, where: str) -> None:
 
 
 def _string_edits(source: str, modules: set[str]) -> Iterator[_Edit]:
-    """Names of modules and commands inside strings, f-strings included."""
+    """Yield the edits of names of modules, and of commands, inside strings and f-strings."""
     lines = source.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if tokenize.tok_name[token.type] not in ("STRING", "FSTRING_MIDDLE"):
@@ -117,7 +119,7 @@ def _span(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> Ite
 
 
 def _line_edits(before: str, after: str, start: tuple[int, int]) -> Iterator[_Edit]:
-    """One edit for each line of a token; a rewrite never adds or removes lines."""
+    """Yield one edit for each line of a token; a rewrite never adds or removes lines."""
     pairs = zip(before.split("\n"), after.split("\n"), strict=True)
     for number, (old, new) in enumerate(pairs):
         column = start[1] if number == 0 else 0

@@ -17,9 +17,9 @@ from release.build_wheel import ROOT, module_names
 from release.import_heads import PACKAGE, rewrite_source
 
 TESTED: Final = ("metrics", "studies", "library", "judges", "components")
-"""Folders of tests that are run."""
+"""Folders of tests that are run with the wheel."""
 BROWSER_TESTS: Final = ("ui/test_page.py",)
-"""Tests in a browser that are run."""
+"""Browser tests that are run with the wheel."""
 LEFT_OUT: Final = (
     "test_build_wheel.py",
     "test_gradio_private.py",
@@ -27,14 +27,16 @@ LEFT_OUT: Final = (
     "test_markup.py",
     "test_shipped_prompts.py",
 )
-"""Tests of the checkout's files: they read the source."""
+"""Tests that are left out, because they read source files of the checkout."""
 START_SCRIPT: Final = "import sys\n\nfrom evenhand.app import main\n\nsys.exit(main())\n"
-"""app.py of the copy, so that tests start the page of the wheel as they start the checkout's."""
+"""Content of app.py in the copy, so that tests start the wheel's page in the same way as the
+checkout's."""
 SETTINGS: Final = """\
 [pytest]
 testpaths = tests
 pythonpath = .
 addopts = -ra --strict-markers
+    --deselect tests/studies/test_settings.py::test_one_module_reads_the_environment
 tmp_path_retention_policy = failed
 filterwarnings = error::RuntimeWarning
 markers =
@@ -48,7 +50,11 @@ markers =
 """
 _PACKAGES: Final = "judges|metrics|studies|components"
 _MODULE_OPTION: Final = re.compile(rf'(-m(?:", "| ))({_PACKAGES})(?=[" ])')
-_IMPORT_IN_BYTES: Final = re.compile(rf'(b"(?:from|import) )({_PACKAGES})(?=\.)')
+_IMPORT_IN_TEXT: Final = re.compile(
+    rf'((?:"|^\s*|; )(?:from|import) )({_PACKAGES})(?=[.\s,;"])', re.MULTILINE
+)
+"""Imports in programs that tests start: those of the tests themselves are rewritten before."""
+_IMPORTED_APP: Final = re.compile(rf"^(\s*)import {PACKAGE}\.app$", re.MULTILINE)
 _ATTRIBUTE: Final = re.compile(rf'"((?:{_PACKAGES})(?:\.\w+)+)\.(\w+)"')
 
 
@@ -71,13 +77,15 @@ def copy_tests(folder: Path, root: Path = ROOT) -> int:
         copied += 1
     for name in ("docs", "assets"):
         shutil.copytree(root / name, folder / name)
+    shutil.copyfile(root / "study.schema.json", folder / "study.schema.json")
     (folder / "app.py").write_text(START_SCRIPT, encoding="utf-8")
     (folder / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     return copied
 
 
 def _is_needed(inside: Path) -> bool:
-    """Whether a file is a test that is run, or no test at all: tests import such files."""
+    """Whether a file is copied: it is a test that is run, or a file without tests, which tests may
+    import."""
     if inside.name in LEFT_OUT:
         return False
     if not inside.name.startswith("test_") or inside.parts[1] in TESTED:
@@ -87,13 +95,15 @@ def _is_needed(inside: Path) -> bool:
 
 def _rewrite(path: Path, name: str, modules: set[str]) -> str:
     text = rewrite_source(path.read_text(encoding="utf-8"), name, modules)
-    for pattern in (_MODULE_OPTION, _IMPORT_IN_BYTES):
+    for pattern in (_MODULE_OPTION, _IMPORT_IN_TEXT):
         text = pattern.sub(rf"\1{PACKAGE}.\2", text)
+    text = _IMPORTED_APP.sub(rf"\1from {PACKAGE} import app", text)
     return _ATTRIBUTE.sub(lambda match: _attribute(match, modules), text)
 
 
 def _attribute(match: re.Match[str], modules: set[str]) -> str:
-    """The name of an attribute of a module, as monkeypatch takes it."""
+    """Return the dotted name of a module's attribute, as given to monkeypatch, with the name of the
+    package in front."""
     if match[1] not in modules:
         return match[0]
     return f'"{PACKAGE}.{match[1]}.{match[2]}"'

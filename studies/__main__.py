@@ -139,7 +139,8 @@ def _expand_patterns(names: list[str]) -> list[str]:
 
 
 def _path_from_store(store: Store, path: str) -> str:
-    """Return a path relative to the store's folder, because the page resolves paths from there."""
+    """Return a path relative to the folder of the store, because the page reads relative paths from
+    this folder."""
     if path.startswith("hub:") or path in BUILT_IN_SOURCES:
         return path
     if not Path(path).expanduser().exists():

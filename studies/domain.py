@@ -120,7 +120,7 @@ class Key:
     key.
 
     Parser, JSON schema, key order and form controls are derived from the fields with a `Key`
-    (`studies/spec/keys.py`, `schema.py`); a field without one is not part of the file.
+    (`studies/spec/keys.py`, `schema.py`); a field without a `Key` is not part of the file.
     """
 
     label: str = ""
@@ -128,18 +128,19 @@ class Key:
     low: float = 0
     high: float = 10**9
     options: Mapping[str, str] = field(default_factory=dict)
-    """Accepted words, each with its label; empty: any text."""
+    """Accepted words, each with its label; empty if any text is accepted."""
     pattern: re.Pattern[str] | None = None
     """Regular expression of further accepted values, beside the words."""
     examples: str = ""
-    """Values that fit the pattern, for errors."""
+    """Values that match the pattern, shown in error messages."""
     option_hints: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
-    """Key in the file; empty: the name of the field."""
+    """Name of the key in the file; empty if it is the name of the field."""
     expected: str = ""
-    """Description of a valid value for errors; empty: derived from type and range."""
+    """Description of a valid value for error messages; if empty, the description is derived from
+    type and range."""
     missing: str = ""
-    """Error if a required key is absent or empty; empty: the key is not required."""
+    """Error message if a required key is absent or empty; empty if the key is not required."""
     placeholder: str = ""
     protocol: bool = False
     """Whether the key belongs to the protocol that a preset defines."""
@@ -161,8 +162,8 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpec:
-    """A judge model and its settings, with the name of the API key's variable but not the key
-    itself."""
+    """A judge model and its settings. The API key itself is not stored, only the name of its
+    environment variable."""
 
     name: Annotated[str, Key("Name")]
     model: Annotated[
@@ -232,15 +233,15 @@ class JudgeSpec:
     """Parameters of a simulated judge; in the study file they are keys of the judge itself."""
     timeout_s: Annotated[float, Key("Time limit", low=1, high=3600)] = 180.0
     """Seconds after which a call without a complete reply is given up; with `stream`, seconds until
-    its first token. Like the fields below it is not part of a call's key."""
+    the first token of the reply. This field and the fields below are not part of a call's key."""
     max_attempts: Annotated[int, Key("Attempts", low=1, high=20)] = 6
-    """Maximum number of calls for one ask, retries included."""
+    """Maximum number of attempts at one call, retries included."""
     stream: Annotated[bool, Key("Stream")] = False
     """Whether the reply is requested token by token, so that a silent call can be detected."""
     idle_s: Annotated[float, Key("Silence limit", low=1, high=3600)] = 60.0
     """Seconds without any data after which a stream is given up."""
     connect_s: Annotated[float, Key("Connection limit", low=0.1, high=300)] = 10.0
-    """Seconds to make a connection."""
+    """Maximum seconds for opening a connection to the endpoint."""
     hedge: Annotated[bool, Key("Second calls")] = False
     """Whether a second call may be made while the first takes far longer than usual."""
     weights: Annotated[
@@ -251,9 +252,10 @@ class JudgeSpec:
             placeholder="hub:owner/repo/file.gguf",
         ),
     ] = ""
-    """GGUF file of an embedded judge; empty: the weights of this installation."""
+    """GGUF file of an embedded judge; if empty, the weights that are installed with Evenhand."""
     provider: Annotated[str, Key("Provider")] = ""
-    """Name of a preset in the file; empty once the preset has filled in the other fields."""
+    """Name of a provider preset as written in the study file; empty once the preset has filled in
+    the other fields."""
 
     @property
     def kind(self) -> Literal["embedded", "simulated", "endpoint"]:
@@ -288,8 +290,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict read from a reply, in terms of the slots shown; `pick` is None if it has only
-    scores."""
+    """The verdict read from a reply, in terms of the slots shown; `pick` is None if the reply
+    contains only scores."""
 
     pick: int | Literal["tie"] | None = None
     margin: int = 1

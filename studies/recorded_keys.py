@@ -13,8 +13,8 @@ from studies.domain import Ask, Judgement
 def recorded_key(source: str, ask: Ask) -> str:
     """Compute the key of a recorded verdict.
 
-    It never equals the key of a call, so a recorded verdict is never reused as the answer to a
-    call.
+    This key never equals the key of a call, so a recorded verdict is never reused as the answer to
+    a call.
     """
     parts = ["recorded", source, ask.judge, ask.prompt, ask.item, ask.shown, ask.labels, ask.repeat]
     return "r" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:39]

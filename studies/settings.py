@@ -23,7 +23,8 @@ class Setting(Generic[T]):
     name: str
     meaning: str
     parse: Callable[[str], T]
-    """Converts the text; raises ValueError if it is not as `expected`."""
+    """Function that converts the text of the variable; it raises ValueError if the text is not as
+    `expected`."""
     fallback: T
     default: str = "none"
     """The default in words, for the documentation."""
@@ -206,8 +207,8 @@ def is_space() -> bool:
 def is_public() -> bool:
     """Whether this process serves visitors over the network instead of only its own user.
 
-    Sources, judges and the page have stricter limits for visitors. Each calls this function itself,
-    so that no limit depends on a caller passing the mode on.
+    Sources, judges and the page have stricter limits for visitors. Each of them calls this function
+    itself, so that no limit depends on an argument of the caller.
     """
     chosen = PUBLIC.read()
     return is_space() if chosen is None else chosen

@@ -95,7 +95,8 @@ def _elo_table(
     bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     limits: Mapping[str, float],
 ) -> CsvTable:
-    """CSV table of every point of every line, with its band and the Bradley–Terry rating."""
+    """CSV table of every point of every line, with the band at that point and the Bradley–Terry
+    rating of the model."""
     rows: list[list[CsvCell]] = []
     for name, values in curves.items():
         low, high = bands.get(name, ((), ()))
@@ -107,8 +108,8 @@ def _elo_table(
 
 
 def _round_all(values: Sequence[float]) -> list[float]:
-    """Round values to hundredths, which is far below a pixel and halves the bytes sent to the
-    page."""
+    """Round values to hundredths: the error is far below a pixel, and half as many bytes are sent
+    to the page."""
     return [round(value, 2) for value in values]
 
 

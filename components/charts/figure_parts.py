@@ -217,8 +217,8 @@ def hover_card(value: str, name: str, details: str) -> str:
 
 
 def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], height: int) -> None:
-    """Shift labels vertically until they are LABEL_GAP pixels apart; the points they belong to
-    stay."""
+    """Shift labels vertically until they are LABEL_GAP pixels apart; the labelled points stay in
+    place."""
     inner = height - TOP_MARGIN - BOTTOM_MARGIN
     low, high = extent
     pixels = {id(label): inner * (label["y"] - low) / ((high - low) or 1) for label in labels}

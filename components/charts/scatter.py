@@ -80,8 +80,8 @@ def scatter_figure(plots: Sequence[ScatterPlot]) -> Figure:
 def _plot_domains(
     index: int, across: int, rows: int, height: int
 ) -> tuple[list[float], list[float]]:
-    """Place of one plot in the figure: [left, right] and [bottom, top], as shares of its width and
-    height."""
+    """Place of one plot in the figure: [left, right] and [bottom, top], as shares of the figure's
+    width and height."""
     column, row = index % across, index // across
     wide = (1 - _COLUMN_GAP * (across - 1)) / across
     row_gap = 70 / (height * rows)

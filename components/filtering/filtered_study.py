@@ -48,14 +48,15 @@ class FilteredStudy:
 
     @cached_property
     def version(self) -> StudyVersion:
-        """The version of the study that this object shows; its judgements are at least as new."""
+        """Version of the study when this object first read it; the judgements of this object are at
+        least as new."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
         """The result of `work`, computed once per version of the study.
 
-        It is kept under the version that this object read first. Otherwise a reply that arrives in
-        between would leave numbers of the old judgements in the cache of the new version.
+        The result is cached under the version that this object read first. If it were cached under
+        the version after `work`, a reply that arrives during `work` would leave old numbers there.
         """
         return self.store.memoised(self.name, what, work, self.version)
 

@@ -41,7 +41,7 @@ def rule_text(combine: str, unreadable: str) -> str:
 
 
 def combine_text(combine: str) -> str:
-    """A rule for two orders in words, a remedy included."""
+    """Text that explains a rule for combining two orders; the rule may be a remedy."""
     return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
 

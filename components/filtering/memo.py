@@ -29,10 +29,10 @@ def memoise_by_study(
 def share_in_drawing(
     function: Callable[Concatenate[FilteredStudy, Parameters], Result],
 ) -> Callable[Concatenate[FilteredStudy, Parameters], Result]:
-    """Compute once for all panels that are drawn from the same object; nothing is kept after it.
+    """Decorate a function so that all panels drawn from the same FilteredStudy share one result.
 
-    For values too large or too seldom used for the store's cache. Arguments are positional and
-    hashable.
+    The result is not kept after the drawing: for values too large or too seldom used for the
+    store's cache. Arguments are positional and hashable.
     """
 
     @wraps(function)

@@ -107,8 +107,10 @@ class Raters:
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Return whether the better answers are known by design or from people's votes. Only agreement
-    with the former is called "correct" on the page."""
+    """Return whether the better answers are known by design or from people's votes.
+
+    The page calls a verdict "correct" only if the better answer is known by design.
+    """
     items = view.store.item_facts(view.name).values()
     sources = {judge for facts in items for judge, *_ in facts["human"]}
     return "people" if sources - {BY_DESIGN} and BY_DESIGN not in sources else "design"

@@ -9,7 +9,7 @@ from components.html.markup import Markup, fill, join
 
 WIDTH, HEIGHT = 220, 84
 _HEAT: Final = ((1, 2, 0, 3, 1), (2, 1, 3, 5, 2), (4, 6, 2, 7, 5), (7, 8, 6, 8, 4))
-"""Depth of colour of each cell, 0 to 8."""
+"""Colour strength of each cell of the drawn heatmap, from 0 to 8."""
 _BARS: Final = ((46, "first"), (24, "second"), (14, "later"), (11, "later"))
 _LEVELS: Final = (
     (18, "first"),
@@ -48,7 +48,8 @@ def _bars() -> Markup:
 
 
 def _swap() -> Markup:
-    """Two rows of verdicts, as on Home: the same colour twice means that the order decided."""
+    """Drawing of two rows of verdicts, as on Home: a column with the same colour twice means that
+    the order decided."""
     return join(
         fill(
             '<rect class="{}" x="{}" y="{}" width="14" height="22" rx="2"/>',
@@ -70,7 +71,7 @@ def _elo() -> Markup:
 
 
 def _baseline() -> Markup:
-    """Points with intervals beside the line of the baseline."""
+    """Drawing of points with intervals beside a line that stands for the baseline."""
     rows = ((62, 20, 16), (104, 24, 36), (140, 18, 56), (168, 14, 74))
     drawn = join(
         fill(
@@ -112,11 +113,12 @@ PICTURE_OF: Final[Mapping[str, str]] = {
     "label-probability-probe": "heat",
     "arena-hard-probe": "levels",
 }
-"""Example -> its drawing."""
+"""Name of an example study -> name of its drawing."""
 
 
 def picture(example: str) -> Markup:
-    """The drawing of an example; it repeats the text of the card, so it is hidden from readers."""
+    """SVG drawing of an example; it is hidden from screen readers, because it repeats the text of
+    the card."""
     return fill(
         '<svg class="eh-thumb" viewBox="0 0 {} {}" aria-hidden="true">{}</svg>',
         WIDTH,

@@ -37,13 +37,13 @@ from studies.store.store import Store
 
 SMALL_JUDGE: Final = "SmolLM2-135M"
 LARGER_JUDGE: Final = "Qwen 1.5B"
-"""Names of the judges of the two recorded demo studies."""
+"""SMALL_JUDGE and LARGER_JUDGE are the judges of the two recorded demo studies."""
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
-"""Prompts of the recorded demo without and with a warning against position."""
+"""Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
 """Largest difference between two repeats of a run that the authors of Grade Score report."""
 VISIT_COMPARISONS: Final = 700
-"""Comparisons that assess a new model, according to VisIT-Bench."""
+"""Number of comparisons with which VisIT-Bench assesses a new model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class PaperClaim:
     ours: str
     doubt: str
     opens: str
-    """Text of the button."""
+    """Label of the card's button."""
     action: str
     """"example" opens an example file as a new study; "open" opens a stored study."""
     study: str
@@ -67,9 +67,9 @@ class RecordedRates:
     """Shares of one recorded judge on pairs with a known better answer, judged in both orders."""
 
     right: float
-    """Share of right verdicts of one call."""
+    """Share of single calls whose verdict is right."""
     decided: float
-    """Share of comparisons with the same winner in both orders."""
+    """Share of comparisons in which both orders have the same winner."""
     right_when_decided: float
 
 
@@ -91,7 +91,8 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 
 
 def paper_claims(store: Store) -> list[PaperClaim]:
-    """All cards; those that cite the recorded demo are left out if the store does not have it."""
+    """All cards; cards that cite the recorded demo are left out if the store does not have the
+    demo."""
     present = {line.name for line in store.studies()}
     cards = [_unrelated_option()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
@@ -147,7 +148,8 @@ def _warning(store: Store) -> PaperClaim:
 
 
 def _entropy_differences() -> list[float]:
-    """Entropy with prompt 3 minus entropy with prompt 1, of each model of Grade Score's tables."""
+    """For each model in Grade Score's tables, the entropy with prompt 3 minus the entropy with
+    prompt 1."""
     grades = published_grades()
     simple, debias = GRADE_PROMPTS[0], GRADE_PROMPTS[2]
     return [
@@ -158,7 +160,8 @@ def _entropy_differences() -> list[float]:
 
 
 def _changed(store: Store, prompt: str) -> float | None:
-    """Share of comparisons of the recorded demo whose verdict changes with the order."""
+    """Share of the recorded demo's comparisons with this prompt whose verdict changes with the
+    order."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> float | None:
@@ -205,7 +208,7 @@ def _sample_size(larger: RecordedRates) -> PaperClaim:
 
 
 def _half_width(comparisons: float) -> float:
-    """Half-width of the Wilson interval of a win rate of one half."""
+    """Half-width of the Wilson interval of a win rate of 50 % from this number of comparisons."""
     low, high = wilson_bounds(comparisons / 2, comparisons)
     return float(high - low) / 2
 
@@ -251,8 +254,8 @@ AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
 
 
 def _alignment_pairs(by: str) -> list[AlignmentPair]:
-    """Overall rows of Table 7 in pairs: one order and both (`by` "dual"), or with a description
-    and with the images (`by` "sees")."""
+    """Pairs of overall rows of Creation-MMBench's Table 7: one order and both orders (`by` "dual"),
+    or image description and images (`by` "sees")."""
     rows = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()
@@ -274,7 +277,7 @@ def _value(row: PublishedAlignment) -> float:
 
 
 def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
-    """Number of pairs whose intervals of Consistency have a value in common."""
+    """Number of pairs of rows whose two intervals of Consistency overlap."""
     bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
     return sum(
         (one[0] or 0.0) <= (two[1] or 0.0) and (two[0] or 0.0) <= (one[1] or 0.0)

@@ -73,8 +73,8 @@ def study_state(line: StudySummary, running: Iterable[str]) -> StudyState:
 def studies_html(
     store: Store, running: Sequence[str], question: Question = "", asked: str = ""
 ) -> Markup:
-    """HTML of the list of studies; in the row of the study `asked`, it asks for a new name or
-    whether to delete."""
+    """HTML of the list of studies; the row of the study `asked` asks for a new name, or whether to
+    delete the study."""
     lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # one's own first
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
@@ -112,8 +112,8 @@ def _row_html(store: Store, line: StudySummary, state: StudyState, question: Que
 
 
 def _judges_text(store: Store, name: str) -> str:
-    """Name of the only judge, or the number of judges; of a study without calls, those of its
-    file."""
+    """Name of the only judge, or the number of judges; for a study without calls, read from its
+    study file."""
     judges = {judge for judge, *_ in store.ask_counts(name) if not judge.startswith(HUMAN_PREFIX)}
     if not judges:
         with contextlib.suppress(EvenhandError):  # opening the study reports the error
@@ -196,7 +196,9 @@ def examples_html() -> Markup:
         fill(
             '<li>{}<span class="eh-lead">{}</span><span class="eh-small eh-mute">{}</span></li>',
             picture(name),
-            link_button(title, _click("example", name)),
+            link_button(
+                title, _click("example", name) | {"aria-label": f"{title}: open as a study"}
+            ),
             text,
         )
         for name, title, text in EXAMPLES

@@ -73,7 +73,7 @@ DOORS: Final = (
         "Open a table with verdicts and labels; see how often the judge is right, and the pass "
         "rate corrected for its errors.",
         "a table with the two columns verdict and label is enough",
-        "Choose a file",
+        "Choose a table",
     ),
 )
 """Name, title, text, formats and button of each way to begin."""
@@ -83,7 +83,8 @@ TOUR_OFFER: Final = Markup(
     '<button type="button" class="eh-link" data-tour="0">Take the 60-second tour</button> '
     '<button type="button" class="eh-link" data-tour="skip">No, thanks</button></p>'
 )
-"""A line that assets/page.js shows until the tour was taken or declined in this browser."""
+"""Line that offers the tour; assets/page.js shows it until the tour was taken or declined in this
+browser."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class HomeTab:
     notice: gr.HTML
     uploads: dict[str, gr.UploadButton]
     judge: gr.Textbox
-    """Name of the judge of a file of verdicts that does not name one."""
+    """Field for the judge's name, used for files of verdicts that do not name their judge."""
     studies: gr.HTML
     new: gr.Button
     examples: gr.HTML

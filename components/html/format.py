@@ -17,7 +17,7 @@ DASH: Final = "\u2013"
 CLICK_HINT: Final = "Click to read the replies"
 """Last line of the hover card of a clickable number."""
 MIN_COLOURED_ITEMS: Final = 5
-"""Cells with fewer items are hatched and uncoloured."""
+"""Number of items below which a cell is hatched instead of coloured."""
 
 
 def is_known(value: float | None) -> bool:

@@ -27,11 +27,12 @@ from components.html.tables.table import Matrix
 from studies.domain import Estimate
 
 MIN_INK_ITEMS: Final = 10
-"""Coloured cells with fewer items have a grey number."""
+"""Number of items below which the number in a coloured cell is grey."""
 _MAX_TURNED_ROWS: Final = 6
-"""Most rows that fit side by side on a phone; a longer matrix scrolls and is not transposed."""
+"""Maximum rows of a matrix that is transposed on a phone; a matrix with more rows scrolls
+instead."""
 _CROWDED_COLUMNS: Final = 7
-"""With more columns, narrow panels show intervals only in the hover card."""
+"""Number of columns above which narrow panels show intervals only in the hover card."""
 _MANY_COLUMNS: Final = 12
 _SOFT_HYPHEN, _ZERO_WIDTH_SPACE = "\u00ad", "\u200b"
 _SYLLABLE_BREAK: Final = re.compile(
@@ -76,13 +77,13 @@ def matrix_html(
     """HTML of the matrix, with its colour scale below.
 
     `cells[row, column]` is an Estimate; a dash marks None or a missing cell. `total` separates the
-    first column from the others. A click sends {keys[0]: row, keys[1]: column}, or `select` of the
-    cell. `turns`: swap rows and columns on a phone; the
-    default is to do so for up to six rows, but never where row and column have different roles
-    ("row beats column"). `more` adds lines to the hover card. `beside` adds a small line to the
-    cell, shown even where there is no room for intervals. Cells of fewer than `least` verdicts are
-    hatched. `aside` is a text at the end of the colour scale. `strengths` are colour strengths from
-    0 to 1, for cells whose colour does not depend on the value alone.
+    first column from the others. A click on a cell sends {keys[0]: row, keys[1]: column}, or
+    `select[row, column]` if it is given. `turns`: swap rows and columns on a phone; by default this
+    is done for up to six rows, but never where row and column have different roles ("row beats
+    column"). `more` adds lines to the hover card. `beside` adds a small line to the cell, shown
+    even where there is no room for intervals. Cells of fewer than `least` verdicts are hatched.
+    `aside` is a text at the end of the colour scale. `strengths` are colour strengths from 0 to 1,
+    for cells whose colour does not depend on the value alone.
     """
     heads = [
         column if isinstance(column, MatrixColumn) else MatrixColumn(column) for column in columns
@@ -338,8 +339,8 @@ def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class StaticCell:
-    """One cell of a matrix without clicks: value, lines of the hover card, number of marked
-    corners, text below the value."""
+    """One cell of a matrix without clicks: value, lines of the hover card, level of its warning
+    flag (0: none), text below the value."""
 
     value: float
     lines: tuple[str, ...] = ()

@@ -14,5 +14,5 @@ def contestant_colour(index: int) -> str:
 
 def contestant_dash(index: int) -> str:
     """The dash pattern of a model's line: dashed for the sixth and seventh colour, which
-    colour-blind readers may confuse with earlier ones."""
+    colour-blind readers may confuse with earlier colours."""
     return "solid" if index < 5 else "dash" if index < PALETTE_SIZE else "solid"

@@ -91,7 +91,8 @@ def wrap(*parts: str) -> Markup:
 
 
 def finding_html(title: str, lead: str = "") -> Markup:
-    """HTML of a finding: one sentence, and optionally a second one on how to read it."""
+    """HTML of a finding: one sentence, and optionally a second sentence on how to read the
+    finding."""
     below = fill("<p>{}</p>", inline_markup(lead)) if lead else ""
     return wrap(
         fill('<header class="eh-finding"><h1>{}</h1>{}</header>', inline_markup(title), below)
@@ -193,8 +194,8 @@ def status_badge(status: Status, n: int | None = None) -> Markup:
 
 
 def no_difference_badge() -> Markup:
-    """HTML badge for a difference whose interval contains 0; it does not mean that both are
-    equal."""
+    """HTML badge for a difference whose interval contains 0; the badge does not mean that the two
+    values are equal."""
     return Markup('<span class="eh-badge s-unreadable">no significant difference</span>')
 
 

@@ -137,8 +137,8 @@ WINS_SCALE: Final = ColourScale(
 
 
 def even_share_scale(options: int) -> ColourScale:
-    """Colour scale for a position's share among N equal options: 1/N has no colour, higher and
-    lower values have."""
+    """Colour scale for a position's share among N equal options: shares above and below 1/N are
+    coloured, 1/N is not."""
     even = 1 / options
     ends = (f"no colour: {number(100 * even)} %, an even share", "full colour: 100 %")
     return ColourScale("Share among equal options", "b", even, 1, ends, is_two_sided=True)

@@ -82,12 +82,12 @@ class ComparisonIndex:
     frame: pd.DataFrame
     comparison_of_row: Ints
     first: Ints
-    """By comparison: its first row in the frame."""
+    """For each comparison, the position of its first row in the frame."""
     flipped: Mask
     lean: Ints
-    """By comparison: the direction of its flip, positive toward the answer shown first."""
+    """For each comparison, the direction of its flip; positive: toward the answer shown first."""
     noisy: Mask
-    """By comparison: whether a repeat of the same order got another verdict."""
+    """For each comparison, whether a repeat of the same order got another verdict."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -162,8 +162,8 @@ def count_by_filter(
     matching: Collection[int] | None = None,
     verified: Mapping[str, Mask] = NO_VERIFICATIONS,
 ) -> dict[str, int]:
-    """Number of comparisons that each filter button would select, given the menus and the
-    search."""
+    """Number of comparisons that each filter button would select, given the choices in the menus
+    and the search text."""
     base = _base_mask(index, selection, matching, verified)
     found = {
         "all": base,
@@ -184,7 +184,8 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Number of comparisons with each kind of verification, given the other menus."""
+    """Number of comparisons with each kind of verification, given the choices in the other
+    menus."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)
@@ -201,8 +202,8 @@ def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
 
 
 def page_number(view: Sequence[int], selection: Selection, opened: int | None) -> int:
-    """Number of the page that contains the opened comparison; without one, the requested page, or
-    the nearest page that exists."""
+    """Number of the page that contains the opened comparison; if none is open, the requested page,
+    or the nearest page that exists."""
     if opened is not None:
         return int(np.searchsorted(view, opened)) // PAGE_SIZE
     return min(max(selection.page, 0), max(len(view) - 1, 0) // PAGE_SIZE)

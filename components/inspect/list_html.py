@@ -135,7 +135,7 @@ def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
 
 
 def detail_panel(view: InspectView) -> Markup:
-    """HTML of the opened comparison; if none is open, of the message for an empty list."""
+    """HTML of the opened comparison; if none is open, HTML of the message for an empty list."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)

@@ -94,7 +94,7 @@ class ComparisonDetail:
     recorded: bool
     simulated: bool
     checks: tuple[AnswerCheck, ...] = ()
-    """Verifications of its answers by people."""
+    """People's verifications of the answers of this comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,8 @@ class InspectView:
     planned: int
     lines: tuple[ComparisonRow, ...] = ()
     keys: Mapping[int, str] | None = None
-    """By comparison: the key of its first judgement."""
+    """Comparison -> key of its first judgement, for the comparisons listed and those next to the
+    opened one."""
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0

@@ -114,8 +114,8 @@ def _probabilities(judgement: Judgement) -> Markup:
 
 
 def _option_names(labels: tuple[str, ...]) -> list[str]:
-    """Names of the options from the lowest to the highest; ranks for named levels, as their order
-    is not stored."""
+    """Names of the options from the lowest to the highest; for named levels their ranks, because
+    the order of the names is not stored."""
     offered = parse_arrangement(labels)
     if not offered.scores:
         return [f"level {rank + 1}" for rank in range(len(offered.options))]
@@ -165,7 +165,7 @@ def _highlight_verdict(reply: InspectedReply) -> Markup:
 
 
 def _call_note(judgement: Judgement) -> Markup:
-    """HTML note on a readable reply, for example on parameters that its call was sent without."""
+    """HTML note on a readable reply, for example on parameters that were left out of its call."""
     if not (judgement.readable and judgement.detail):
         return EMPTY
     return fill('<p class="eh-small eh-mute">{}</p>', judgement.detail)

@@ -19,8 +19,8 @@ _LIST_SCRIPT = f"{_CLICKS} evenhand.follow(element, watch); /* triggers 'select'
 
 @dataclass(frozen=True)
 class InspectTab:
-    """Gradio components of the tab: the state that holds the selection, and three that display
-    it."""
+    """Gradio components of the tab: the state that holds the selection, and the three components
+    that display it."""
 
     selection: gr.State
     filters: gr.HTML

@@ -39,17 +39,17 @@ class Selection:
     slot: int | None = None
     """Slot picked in at least one order, from 0; -1 is a tie."""
     unlike: str = ""
-    """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which it
-    gave another verdict, in at least one order."""
+    """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which
+    this rater gave another verdict than the listed judge, in at least one order."""
     suspect: str = ""
-    """Injection suspects: "only" selects comparisons with a suspect, "without" those without
-    one."""
+    """Injection suspects: "only" selects comparisons with a suspect, "without" selects comparisons
+    with no suspect."""
     verified: str = ""
     """Kind of verification (`verification_filter.VERIFICATION_KINDS`) that an answer must have: any
     answer shown, or the answer of `contestant` if that is set."""
     rule: str = ""
     """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
-    `judge` that it decides otherwise than one call."""
+    `judge` that the remedy decides differently from a single call."""
     checked: str = ""
     """Pass/fail verdict and label: "pass_good", "pass_bad" (a false pass), "fail_good" or
     "fail_bad"."""

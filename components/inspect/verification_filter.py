@@ -50,8 +50,8 @@ def verification_masks(
     With a `contestant`, only verifications of that model's answer count, so that a link from a
     number about the model lists exactly the comparisons counted. The last two kinds concern pairs
     in which, by the majority of verifiers, one answer follows the instruction and the other does
-    not. ONE_FOLLOWS selects all these pairs. PREFERRED_FAILS selects those in which a verdict, in
-    at least one order, prefers the answer that does not follow it.
+    not. ONE_FOLLOWS selects all these pairs. PREFERRED_FAILS selects the pairs in which a verdict,
+    in at least one order, prefers the answer that does not follow the instruction.
     """
     if not checks or not len(index):
         return {}
@@ -104,8 +104,8 @@ def _cached_bits(follows: bool, fault: str | None, harmful: bool) -> int:
 
 
 def checks_html(checks: Sequence[AnswerCheck], contestant: str) -> Markup:
-    """HTML of one answer's verifications: how many state that it follows the instruction, then each
-    one."""
+    """HTML of one answer's verifications: how many state that the answer follows the instruction,
+    then each verification."""
     mine = [check for check in checks if check.contestant == contestant]
     if not mine:
         return EMPTY

@@ -10,15 +10,15 @@ from typing import Final
 from components.html.markup import Markup, escape, join
 
 MIN_SHARED_WORDS: Final = 0.25
-"""Smallest share of common words for which differences are marked; below it nearly every word would
-be."""
+"""Smallest share of common words for which differences are marked; below this share nearly every
+word would be marked."""
 MAX_WORDS: Final = 6000
 _SPACE: Final = re.compile(r"(\s+)")
 
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """Two texts as HTML with differing words marked; `shared` is None if they are too long to
+    """Two texts as HTML with differing words marked; `shared` is None if the texts are too long to
     compare."""
 
     first: Markup

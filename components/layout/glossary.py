@@ -24,7 +24,8 @@ UNMARKED: Final = frozenset({
     "reply", "run", "share link", "slice", "space", "store", "study", "swap", "truth", "verdict",
     "verdict on one answer", "visitor", "voter",
 })  # fmt: skip
-"""Terms in their everyday meaning, or with another one on the page too: listed, never marked."""
+"""Terms that the page also uses in an everyday or another sense: they are in the glossary, but
+never marked."""
 _ENTRY: Final = re.compile(r"\*\*(.+?)\*\*([^*]*(?:\*(?!\*)[^*]*)*)")
 _ASIDE: Final = re.compile(r"^ \((?:also \*(?P<also>[^*]+)\*|[^)]*)\)")
 _FOR_CODE: Final = re.compile(r" In code,[^.]*\.")
@@ -81,7 +82,8 @@ def glossary() -> tuple[Term, ...]:
 
 @cache
 def _marked_words() -> tuple[Mapping[str, str], re.Pattern[str]]:
-    """The key of each word to mark, and the pattern that finds one of them, also in the plural."""
+    """Map from each spelling to mark, singular and plural, to the key of its term; and the pattern
+    that finds these spellings."""
     keys = {
         spelling: term.key
         for term in glossary()
@@ -101,8 +103,8 @@ def _plural(word: str) -> str:
 def mark_terms(html: Markup) -> Markup:
     """Mark each term once in the labels of a panel: titles, subtitles, column heads, key figures.
 
-    The text is already escaped, and only split and wrapped here. Text inside buttons and links
-    stays as it is, since a button cannot contain another one.
+    The text is already escaped, and only split and wrapped here. Text inside buttons and links is
+    not marked, since a button cannot contain another button.
     """
     parts, at, seen = [], 0, set[str]()
     for label in _LABEL.finditer(html):

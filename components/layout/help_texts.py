@@ -89,10 +89,11 @@ KEYS: Final[Sequence[tuple[str, Sequence[tuple[str, str]]]]] = (
         ),
     ),
 )
-"""Keys and effects by tab; several keys of one effect are separated by spaces."""
+"""Keyboard keys and their effects, by tab; several keys with the same effect are separated by
+spaces."""
 
 
 def help_script() -> Markup:
-    """Glossary, keys and tour as JSON in the head of the page."""
+    """Script tag with glossary, keys and tour as JSON, for the head of the page."""
     data: dict[str, Any] = {"terms": glossary_data(), "keys": KEYS, "tour": TOUR}
     return json_script("eh-help-data", data)

@@ -61,11 +61,12 @@ class LoadingScreen:
 
 
 def loading_html(query: dict[str, list[str]], *, home: bool = True) -> Markup:
-    """The loading screen of an address with these query parameters."""
+    """HTML of the loading screen for a page address with these query parameters."""
     theme, tab = (query.get(name, [""])[0] for name in ("__theme", "tab"))
-    on_home = home and tab in ("", "home") and "study" not in query
-    # Gradio shows the first tab until the page has opened the tab of the address.
-    waits = home and (tab in OTHER_TABS or "study" in query)
+    # Gradio shows the first tab until the page has opened the tab of the address. The address of
+    # Home may name a study too: that of the header.
+    waits = home and (tab in OTHER_TABS or (tab != "home" and "study" in query))
+    on_home = home and tab in ("", "home") and not waits
     names = [theme] if theme in ("light", "dark") else []
     names += ["other-tab"] if waits else []
     return fill(

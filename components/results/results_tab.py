@@ -1,7 +1,7 @@
 """Results tab: one view at a time of the selected study, with a common filter bar.
 
-The views are lists of panels (`view/result_view.py`); this module builds them, and connects a
-filter to the redraw of the view and a control to that of the panels that depend on it.
+The views are lists of panels (`view/result_view.py`). This module builds them; it connects each
+filter to the redraw of the view, and each control to the redraw of the panels that depend on it.
 """
 
 from __future__ import annotations
@@ -198,13 +198,13 @@ def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr
 
 
 def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
-    """The view that a page with this address opens."""
+    """Name of the view that a page with this address opens."""
     asked = _asked_view(wanted)
     return pick_choice(asked, offered_views(filtered_study, asked))
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """The view that an address names.
+    """Name of the view that an address asks for; None if it asks for none.
 
     An address without a view but with a control of Position bias was made when that was the first
     view, so it opens that view.

@@ -40,11 +40,12 @@ INSTEAD: Final = {
     wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
     protocol_tab.NAME: "verdicts on single answers",
 }
-"""For views on comparisons: the subject for which a study of single answers has another view."""
+"""View on comparisons -> the subject that another view shows in its place, for a study of single
+answers."""
 
 
 def for_comparisons(view: View) -> View:
-    """Return a view whose panels are replaced by a statement in a study of single answers only."""
+    """Return the view with its panels replaced by a statement in studies of single answers only."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):
@@ -139,7 +140,8 @@ def render_panels(
 
 
 def _view_kpis(one: View, filtered_study: FilteredStudy) -> Markup:
-    """Key numbers above a view; of a study of single answers those of its first view."""
+    """Key numbers above a view; in a study of single answers, a shared view has the key numbers of
+    the study's first view."""
     if one.name in POINT_VIEWS or has_comparisons(filtered_study):
         return (one.kpis or default_kpis)(filtered_study)
     if one.name not in SHARED_VIEWS or one.kpis:
@@ -164,7 +166,7 @@ def offered_views(whole: FilteredStudy, asked: str | None = None) -> list[str]:
     """Names of the views that have data to show: a study of single answers has no pairs, and pairs
     have no labels.
 
-    A view without data is offered if the address names it; it then states where to look instead.
+    A view without data is offered if the address names it; it then names the views to open instead.
     Protocol is offered only with a preset, or if the address names it.
     """
     points = point_views(whole)

@@ -128,7 +128,8 @@ class RunActions:
     def test_key_and_start(self, name: str, which: str, key: str, origin: str) -> list[Any]:
         """Test the typed key with one call to each judge that needs it, then start the run.
 
-        `origin`: the host that the page named beside the key field; the key is sent to no other.
+        `origin`: the host that the page named beside the key field; the key is sent to no other
+        host.
         """
         known = load_run_facts(self._store, self._engine, self._live.quotes, name)
         typed = dict.fromkeys(known.judges_without_key, TypedKey(key, origin))
@@ -149,8 +150,8 @@ class RunActions:
 
 
 def resume(run: Run) -> None:
-    """Resume a run; on a public page with too many active runs, it stays paused and a warning is
-    shown."""
+    """Resume a run; on a public page with too many active runs, the run stays paused and a warning
+    is shown."""
     try:
         run.resume()
     except PlanError as error:
@@ -162,8 +163,8 @@ def _parse_calls(value: object) -> int:
 
 
 def find_key_refusal(store: Store, name: str, typed: TypedKeys) -> str:
-    """Test the typed keys with one call to each judge that has one; return the first refusal, or an
-    empty text."""
+    """Test the typed keys with one call to each judge that has a typed key; return the first
+    refusal, or an empty text."""
     plan = load_stored_plan(store, name)
     try:
         keys = keys_for(called_judges(plan.study), typed)

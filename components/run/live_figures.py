@@ -59,11 +59,11 @@ class LiveFigures:
 
 
 MAX_FOLLOWED_ASKS: Final = 300_000
-"""Largest number of calls of a study whose figures start at its first verdict; those of larger
-studies count only new rows."""
+"""Maximum calls of a study whose live figures count all its verdicts; the figures of a larger study
+count only new verdicts."""
 MAX_COMPARED_ROWS: Final = 50_000
-"""Largest number of verdicts for which the share that changes with the order is computed during a
-run; Results computes it for more."""
+"""Maximum verdicts for which the Run tab computes the share that changes with the order; with more,
+only Results computes it."""
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class LiveStudy:
     _has_judges: bool = False
     """Whether a judge has given a verdict; people's votes are then left out."""
     _start: int = 0
-    """The value of `cursor` at which the figures start."""
+    """Row number in the store from which the figures are counted: the first value of `cursor`."""
     _figures: LiveFigures | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -91,7 +91,7 @@ class LiveStudy:
         self._start = self.cursor
 
     def figures(self) -> LiveFigures:
-        """The current figures; the same object is returned while there is no new judgement."""
+        """The current figures; until a new judgement arrives, the same object is returned."""
         with self._lock:
             if self._read_new_rows() or self._figures is None:
                 self._figures = self._draw_figures()
@@ -120,7 +120,7 @@ class LiveStudy:
         return frame_from_rows(rows, self.store.item_facts(self.study), study=self.study)
 
     def _counted_rows(self, new: pd.DataFrame) -> pd.DataFrame:
-        """The rows to count: those of judges; people's votes only while no judge has given a
+        """The rows to count: rows of judges; people's votes only while no judge has given a
         verdict, as in Results."""
         human = row_selection.people_mask(new)
         if not self._has_judges and not human.all():

@@ -35,7 +35,7 @@ from studies.store.store import Store
 MAX_UNREADABLE_SHARE: Final = 0.05
 """Share of unusable replies above which a notice is shown."""
 NOTICED_ATTEMPTS: Final = 3
-"""Number of attempts from which a notice is shown."""
+"""Number of attempts at one call from which a notice on retries is shown."""
 BUDGET_HEADROOM: Final = 1.25
 """Factor on the remaining cost when the budget is raised, because calls are reserved at their
 maximum cost."""

@@ -124,8 +124,8 @@ def _large_study_note(facts: RunFacts) -> Markup:
 
 
 def _rate_or_changed_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
-    """Speed of the active run; of a finished study, the share of verdicts that change with the
-    order."""
+    """Key figure: the speed of the active run; for a finished study, the share of verdicts that
+    change with the order."""
     snapshot = facts.snapshot
     if facts.complete and picture.changed.value is not None:
         return share_kpi("Comparisons changed when swapped", picture.changed)

@@ -30,10 +30,10 @@ UPDATE_ADDRESS: Final = "(run) => evenhand.scope('run', ['run'], [''], [run])"
 class RunTab:
     timer: gr.Timer
     state: gr.Textbox
-    """Id and state of the shown run; its change refreshes the list of runs."""
+    """Id and state of the shown run; a change of this value refreshes the list of runs."""
     finding: gr.HTML
     see: gr.Button
-    """Opens Results; shown when every call has been made."""
+    """Button that opens Results; shown when every call has been made."""
     start: gr.Button
     retry: gr.Button
     pause: gr.Button
@@ -48,7 +48,7 @@ class RunTab:
     progress: gr.HTML
     kpis: gr.HTML
     outcome: gr.HTML
-    """Results so far during a run; after it the flips and what to do next."""
+    """HTML of the results so far during a run; after the run, of the flips and the next steps."""
     failures: gr.HTML
     share: gr.HTML
     elo: gr.HTML
@@ -187,7 +187,8 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """Refresh the list of past runs when the tab is opened, or the study or the scope changes."""
+    """Refresh the list of past runs when the tab is opened, or when the study or the choice of
+    studies above the list changes."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:

@@ -47,10 +47,10 @@ class Access:
     pause_minutes: float | None
     """Minutes until a paused run is stopped; its replies stay stored."""
     queue: int | None
-    """Maximum waiting events; further ones are refused with the advice to try again."""
+    """Maximum waiting events; further events are refused with the advice to try again."""
     queue_limits: QueueLimits | None
-    """Maximum events of one session and of one network address; None: served in order of
-    arrival."""
+    """Maximum events of one session and of one network address; None: no such limits, and events
+    are served in order of arrival."""
     sessions: int
     """Maximum sessions whose state is stored; beyond it the oldest is deleted."""
     rows: int

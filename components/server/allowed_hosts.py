@@ -26,7 +26,8 @@ from studies import settings
 from studies.errors import EvenhandError
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-"""Always served: Gradio checks its own start with a request to one of them."""
+"""Hosts that are always served, because Gradio checks its own start with a request to one of
+them."""
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 STATE_CHANGING_ROUTES: Final = re.compile(
     r"/(?:logout|queue/data|heartbeat|call|startup-events|mcp|upload_progress)(?:/|$)"
@@ -112,8 +113,8 @@ class Hosts:
     listed: tuple[Host, ...] = ()
     """Hosts whose pages may use the server even if a proxy replaced the Host header."""
     any_address: bool = False
-    """Serve every Host that is an IP address. Rebinding needs a name, and a health check or a
-    port forwarding may use an address that this machine does not have."""
+    """Whether every Host that is an IP address is served. Rebinding needs a name, and a health
+    check or a port forwarding may use an address that this machine does not have."""
 
     def serves(self, host: Host, own_address: str) -> bool:
         """Whether requests to the host are accepted. `own_address` is the server's end of the

@@ -21,7 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 PLOTLY_JS: Final = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
 COMPRESSED_PATHS: Final = ("/", "/config")
 CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
-"""Safe since the address contains plotly's version."""
+"""Value of Cache-Control for plotly.js: no time limit, because the address contains plotly's
+version."""
 
 
 class CompressionMiddleware:

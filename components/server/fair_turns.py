@@ -17,7 +17,7 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Addresses and sessions whose last turn is stored; all others count as new."""
+"""Maximum number of addresses and sessions whose last turn is stored; all others count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
 """Seconds for which an unread answer is stored, even above the limit of unread answers."""
 IDLE_SECONDS: Final = 20.0

@@ -319,7 +319,7 @@ def use_server_settings(blocks: gradio.Blocks, change: Callable[[Config], None])
 
 
 def start_settings(blocks: gradio.Blocks) -> dict[str, Any]:
-    """Arguments of launch() without Gradio's request to its own page.
+    """Arguments of launch() that turn off Gradio's request to its own page.
 
     The request has three seconds, and the app ends if it takes longer, as on a busy machine.
     """

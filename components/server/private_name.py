@@ -25,7 +25,8 @@ class PrivateName:
     fallback: str
     """Consequence of a failed check."""
     attributes: frozenset[str]
-    """Attribute names that no module but `gradio_private` may use; its test checks it."""
+    """Attribute names that no module but `gradio_private` may use; a test of that module checks
+    this."""
     check: Callable[[Any, Any], bool]
     """Function that tests on one page whether the name still has its meaning in package
     `gradio`."""

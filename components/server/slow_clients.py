@@ -21,7 +21,7 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether an address may stand for many visitors, because it is that of a proxy beside the
+    """Whether an address may stand for many visitors, because it may belong to a proxy beside the
     server."""
     try:
         return not ip_address(address).is_global
@@ -37,7 +37,8 @@ class ConnectionLimits:
     is_shared: Callable[[str], bool] = may_be_proxy
     """Whether an address is exempt from `per_address`."""
     head_seconds: float = 15.0
-    """Maximum seconds for the head of a request, from the connection or from its first byte on."""
+    """Maximum seconds for the head of a request, counted from the opening of the connection, or
+    from the first byte of a later request."""
     head_bytes: int = 65_536
     burst_seconds: float = 0.25
     """Seconds for which more connections than allowed may be open."""

@@ -18,7 +18,7 @@ from studies.store.store import Store
 
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
 IS_INSTALLED: Final = not __name__.startswith("components.")
-"""Whether this code runs from the wheel, where all packages are inside one."""
+"""Whether this code runs from the wheel, where all packages are inside the package `evenhand`."""
 _START_SCRIPT: Final = """import sys
 
 from evenhand.app import main
@@ -28,15 +28,15 @@ if __name__ == "__main__":
 """
 FROZEN_STORE: Final = "frozen.db"
 SEED_STORE: Final = "seed.db"
-"""File names beside app.py: the page shows FROZEN_STORE read-only, and fills an empty store from
-SEED_STORE."""
+"""FROZEN_STORE and SEED_STORE are files beside app.py: the page shows the first read-only, and
+fills an empty store from the second."""
 
 SHIPPED_FOLDERS: Final = ("components", "judges", "metrics", "studies", "assets")
 SHIPPED_FILES: Final = ("app.py", "docs/GLOSSARY.md")
 """Files that the page needs at its start, in the same places as in the checkout."""
 _IGNORED_FILES: Final = shutil.ignore_patterns("__pycache__", "*.pyc", "screenshots")
 _RUN_REQUIREMENTS: Final = ("xllamacpp", "authlib", "itsdangerous")
-"""Packages that a read-only page does not need: for the embedded judge and for the login."""
+"""Packages for the embedded judge and for the login, which a read-only page does not need."""
 
 
 class PublishFailed(EvenhandError):
@@ -67,9 +67,10 @@ def _write_folder(store: Store, study: str, folder: Path, name: str, *, runs: bo
 
 
 def _copy_code(folder: Path) -> Path:
-    """Copy the app to a folder; return the folder of app.py, where it looks for its store.
+    """Copy the app to a folder; return the folder in which the app looks for its store.
 
-    Installed from the wheel, the packages stay inside one, and a small app.py starts it.
+    If Evenhand runs from the wheel, its one package is copied, beside a small app.py that starts
+    it.
     """
     shutil.copyfile(PROJECT_ROOT / "LICENSE", folder / "LICENSE")
     if IS_INSTALLED:

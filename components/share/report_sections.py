@@ -71,7 +71,7 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     if view.has_only_people:
         title, lead = agreement_view.agreement_finding(load_agreement(view))
     elif has_only_points(view):
-        title, lead = _points_tab(view).finding(view)
+        title, lead = _points_view(view).finding(view)
     else:
         title, lead = bias_finding(load_bias(view))
     return (
@@ -87,8 +87,8 @@ def _title_section(view: FilteredStudy, page: ReportFigures) -> Markup:
     )
 
 
-def _points_tab(view: FilteredStudy) -> View:
-    """The view whose headline the report of a study of single answers has."""
+def _points_view(view: FilteredStudy) -> View:
+    """View whose headline and key figures open the report of a study of single answers."""
     return pass_fail_tab.VIEW if has_pass_fail(view) else scores_tab.VIEW
 
 
@@ -98,14 +98,14 @@ def _title_kpis(view: FilteredStudy) -> Markup:
     if view.has_only_people:
         return EMPTY
     if has_only_points(view):
-        figures = _points_tab(view).kpis
+        figures = _points_view(view).kpis
         return figures(view) if figures else EMPTY
     bias, label = load_bias(view), accuracy_label(view)
     return bias_view.default_kpis_html(bias, view.failed, len(view.machines), label)
 
 
 def _views_section(view: FilteredStudy, page: ReportFigures) -> Markup:
-    """The views' own parts of the report, panel by panel."""
+    """HTML of the views' parts of the report, panel by panel."""
     only_points = has_only_points(view)
     shown = (one for one in REPORTED_VIEWS if one in POINT_VIEWS or not only_points)
     return join(part for one in shown for part in _view_parts(one, view, page))
@@ -126,7 +126,7 @@ def _view_parts(one: View, view: FilteredStudy, page: ReportFigures) -> Iterator
 
 
 def _panel_section(panel: Panel, drawn: Mapping[str, Any], page: ReportFigures) -> Markup:
-    """A panel as the page draws it; empty if the page hides it."""
+    """HTML of a panel as the page draws it; empty if the page hides it."""
     if drawn.get(panel.frame_name) is False:
         return EMPTY
     heading = drawn.get(panel.heading_name, panel_heading(panel.title, panel.subtitle, panel.keys))

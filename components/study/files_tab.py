@@ -34,14 +34,14 @@ def bind_files(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store) -> No
 
 
 def open_new_study(store: Store, text: str, view: FormState, tested: Any) -> list[Any]:
-    """Save a study file as a new study; outputs of `form_outputs`, and of the study menu."""
+    """Save a study file as a new study; return values for `form_outputs` and for the study menu."""
     name, made = save_new_study(text, store)
     fresh = FormState(study=name, opened=made, unsaved=view.unsaved, last_change=view.last_change)
     return [*form_updates(made, fresh, tested, "", store), study_menu(store, name)]
 
 
 def study_menu(store: Store, name: str) -> Any:
-    """The study menu with all studies of the store, and one of them chosen."""
+    """Gradio update of the study menu: all studies of the store, with one of them chosen."""
     names = [line.name for line in store.studies()]
     return gr.Dropdown(choices=names, value=name) if name else gr.skip()
 

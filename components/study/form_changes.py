@@ -140,7 +140,8 @@ def _set_mapping_entry(sheet: LenientStudy, path: tuple[str, ...], key: str, raw
 
 
 def _set_role(sheet: LenientStudy, role: str, column: str) -> str:
-    """Map a column to a role: "instruction", "gold", "responses.x", or "answer.2" for a new one."""
+    """Map a column to a role: "instruction", "gold", "responses.x", or "answer.2" for the answers
+    of a new model; return the changed file."""
     saved = sheet.raw(*DATA.mapping)
     made = dict(saved) if isinstance(saved, Mapping) else dict(guessed_mapping(sheet))
     made = {name: field for name, field in made.items() if field != role and name != column}
@@ -272,7 +273,8 @@ def _apply_mapping(
 
 
 def _set_several(sheet: LenientStudy, view: FormState, entry: FormChange) -> tuple[str, FormState]:
-    """Set several fields as one change; each is read from the file that the one before made."""
+    """Set several fields as one change; each field is set in the file text that the field before it
+    produced."""
     for field, value in dict(entry["values"]).items():
         text, view = _set_field(sheet, view, str(field), value)
         sheet = read_lenient_study(text, sheet.folder)

@@ -66,7 +66,8 @@ def render_title(bench: StudyPreview) -> Markup:
 
 
 def render_notices(bench: StudyPreview, view: FormState) -> str:
-    """Notice of the last change, and keys that wait for consent; empty if there are none."""
+    """HTML of the notice on the last change, and of the requests for consent to send keys; empty if
+    there are none."""
     parts = [view.notice_html if view.panel != "prompts" else ""]
     if bench.plan is not None:
         parts.append(consent_notices(bench.plan.study, bench.lenient_study.folder))
@@ -117,7 +118,7 @@ def render_prompt_body(bench: StudyPreview, view: FormState, draft: str = "") ->
 
 
 def initial_draft(bench: StudyPreview, view: FormState) -> str:
-    """Initial text of the prompt editor: the prompt shown, or the start of a new one."""
+    """Initial text of the prompt editor: the prompt shown, or the starting text of a new prompt."""
     if view.prompt == "@new":
         return NEW_PROMPT_YAML
     shown = current_prompt(bench.lenient_study, view)
@@ -137,7 +138,7 @@ def render_slice_profile(bench: StudyPreview, view: FormState) -> Markup:
 
 
 class _ItemsByIdentity:
-    """Cache key of a slice profile, made from the ids of the items."""
+    """Cache key of a slice profile: two keys are equal if they hold the same item objects."""
 
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.items = items

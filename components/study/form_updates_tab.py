@@ -111,7 +111,7 @@ def plan_updates(
 
 
 def _copy_name(look: StudyPreview, view: FormState) -> str:
-    """Name of the new study that Run starts; empty if it runs the study in the header."""
+    """Name of the new study that Run starts; empty if Run starts the study in the header."""
     name = str(look.lenient_study.raw(*STUDY.name) or "")
     return name if view.study and name != view.study else ""
 

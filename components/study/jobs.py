@@ -118,8 +118,8 @@ def judge_models(
 
 
 def prepare_run(text: str, store: Store, *, one_item: bool = False) -> Plan:
-    """Save the plan of a run, or of a trial with one item; raise an error with the reason if it
-    cannot run, before any call."""
+    """Save the plan of a run, or of a trial with one item; if the study cannot be run, raise an
+    error with the reason before any call."""
     plan = plan_from_text(text, store.folder)
     if plan.study.name in demo_studies.DEMO_STUDIES:
         raise StudyError("name: the recorded demo has this name; choose another name")
@@ -151,7 +151,8 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
 def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
     """Import all recorded verdicts of a source as a new study; return the study's name.
 
-    `judge` names the judge of a file with verdicts of one judge, which it may not name.
+    `judge`: name of the judge, for a file with verdicts of one judge that does not contain the
+    name.
     """
     folder = store.folder
     spec = replace(
@@ -172,7 +173,8 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
 
 
 def _recorded_name(store: Store, name: str, source: str) -> str:
-    """The name of a recorded study: that of the same source, else one that no study has."""
+    """Name of a recorded study: the name of the stored study of the same source, else a name that
+    no study has."""
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
@@ -180,7 +182,8 @@ def _recorded_name(store: Store, name: str, source: str) -> str:
 
 
 def with_judge_name(found: LoadedSource, judge: str) -> LoadedSource:
-    """Name the judge of the verdicts; those of several judges, and votes, keep their names."""
+    """Name the judge of the verdicts; verdicts of several judges and people's votes keep the names
+    in the file."""
     name = " ".join(judge.split())[:80]
     machines = {j.ask.judge for j in found.judgements if not j.ask.judge.startswith(HUMAN_PREFIX)}
     if not name or len(machines) != 1:
@@ -297,7 +300,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.+-]+")
 
 
 def study_name_of(text: str) -> str:
-    """Name of a new study: that of its file of data, without hash and suffix."""
+    """Name of a new study: the name of its data file, without hash and suffix."""
     source = str(read_mapping(text).get(DATA.source.path[0], {}).get(DATA.source.name) or "")
     return name_from_source(original_name(source)) or NEW_STUDY_NAME
 
@@ -308,8 +311,8 @@ def columns_to_name(text: str, folder: Path) -> bool:
 
 
 def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
-    """Use uploaded files in the study; of several files, one contains the questions and the others
-    answers."""
+    """Use uploaded files in the study and return its changed file; of several uploads, one contains
+    the questions and the others answers."""
     for path in paths:
         check_file_size(path)
     size = sum(path.stat().st_size for path in paths)
@@ -327,10 +330,11 @@ def use_upload(text: str, paths: Sequence[Path], folder: Path) -> str:
 
 
 def with_guessed_columns(text: str, folder: Path) -> str:
-    """Use the guessed columns of a table with a question and the answers of two models or more.
+    """Return the study file with the guessed columns of a table that has a question and the answers
+    of two models or more; otherwise unchanged.
 
-    The form shows the comparisons that they give, and no call is made before Run. Columns with
-    verdicts are never guessed: they wait for the user.
+    The form shows the comparisons that the guess gives, and no call is made before Run. Columns
+    with verdicts are never guessed: the user has to choose them.
     """
     study = read_lenient_study(text, folder)
     if table_to_map(build_preview(text, folder)) is None:
@@ -365,8 +369,8 @@ def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _question_file_rank(path: Path) -> tuple[int, int]:
-    """Sort key to find the file with the questions: the one with most columns, of equal ones the
-    larger."""
+    """Sort key to find the file with the questions: the file with the most columns; among equals,
+    the larger file."""
     known = len(read_table(path).columns) if is_table_file(path) else 0
     return known, path.stat().st_size
 
@@ -376,7 +380,8 @@ def _contestant_name(path: Path) -> str:
 
 
 def stored_study_yaml(store: Store, name: str) -> str:
-    """The study file of a stored study; under a new name if the stored one cannot be run again."""
+    """The study file of a stored study; with a new name if its verdicts were recorded elsewhere and
+    cannot be collected again."""
     study = store.study(name)
     line = next(line for line in store.studies() if line.name == name)
     mapping = study_to_mapping(replace(study, name=f"{name}, again") if line.recorded else study)

@@ -62,7 +62,7 @@ from studies.store.store import Store
 QUIET: Final[dict[str, Any]] = {"show_progress": "hidden", "api_visibility": "private"}
 LATEST_ONLY: Final[dict[str, Any]] = {"trigger_mode": "always_last", **QUIET}
 OPEN_RUN_TAB: Final = "(study) => evenhand.openWhenShown('run', study)"
-"""Open Run when it shows the study of the new run, not before."""
+"""Script that opens the Run tab once that tab shows the study of the new run."""
 MARK_STARTING: Final = "() => evenhand.starting(true)"
 MARK_ENDED: Final = "() => evenhand.starting(false)"
 MARK_IDLE: Final = "() => evenhand.idle()"
@@ -137,7 +137,8 @@ def save_form(
 
 
 def _bind_header(tab: StudyTab, header: Header, store: Store) -> None:
-    """Show the study of the header in the form; the page presses the button where it is seen."""
+    """Bind the hidden button that shows the header's study in the form; the page presses it when
+    the Study tab is visible."""
     outputs = form_outputs(tab)
 
     def follow(name: str | None, text: str, view: FormState, tested: Any) -> list[Any]:
@@ -231,7 +232,7 @@ def _bind_runs(tab: StudyTab, header: Header, store: Store, engine: Engine) -> N
     outputs = [tab.view, header.study]
 
     def begin(text: str, keys: str, view: FormState, one_item: bool) -> list[Any]:
-        """Start the run; a study that has no calls yet takes the name in the file."""
+        """Start the run; a study that has no calls yet is first renamed to the name in the file."""
         wanted = str(read_lenient_study(text, store.folder).raw(*STUDY.name) or "")
         if wanted != view.study and is_without_calls(store, view.study) and not one_item:
             with contextlib.suppress(EvenhandError):
@@ -273,12 +274,13 @@ def start_study(
 
 
 def opening_outputs(tab: StudyTab) -> list[Any]:
-    """The outputs of `show_initial_form`, in its order."""
+    """The Gradio outputs of `show_initial_form`, in the order of its return values."""
     return form_outputs(tab)
 
 
 def show_initial_form(store: Store) -> list[Any]:
-    """The form of a new study, which its first change saves."""
+    """Values that show the form of a new study; the study is saved at the first change of the
+    form."""
     return form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
 
 

@@ -106,7 +106,8 @@ def _write_failure(
 
 
 def voter_from_name(store: Store, study: str, name: str) -> str:
-    """The voter with a typed name; names of accounts are refused, because they need a login."""
+    """Stored name of the voter who typed this name; names of accounts are refused, because they
+    need a login."""
     wanted = find_voter(store, study, name)
     if is_account(wanted):
         raise StudyError(
@@ -117,7 +118,8 @@ def voter_from_name(store: Store, study: str, name: str) -> str:
 
 
 def find_voter(store: Store, study: str, name: str) -> str:
-    """The voter with that name, ignoring case: "ann" and "Ann" are one person."""
+    """Stored name of the voter with this name, ignoring case ("ann" and "Ann" are one person); for
+    a new voter, the name itself."""
     wanted = voter_id(name)
     for line in list_voters(store, study):
         if line.voter.casefold() == wanted.casefold():
@@ -226,8 +228,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next ballot without a vote; if the voter was looking at an earlier ballot, the one after
-    it."""
+    """The next ballot without a vote; if the voter went back to an earlier ballot, the ballot after
+    that one."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 

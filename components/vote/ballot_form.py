@@ -109,8 +109,8 @@ class BallotView:
     notice_text: str = ""
     is_warning: bool = False
     retry_time: float = 0.0
-    """Time of a failed action. It makes the HTML differ from the last one, as the browser receives
-    no identical update and its buttons would stay locked."""
+    """Time of a failed action. It makes the HTML differ from the HTML before: the browser receives
+    no identical update, and its buttons would stay locked."""
 
 
 def load_ballot_form(store: Store, study: str) -> BallotForm:
@@ -132,7 +132,7 @@ def _with_scale(store: Store, study: str) -> BallotForm:
 
 
 def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """Criteria of the study, or those of the prompt if the study's have no names."""
+    """Criteria of the study; if these have no names, the criteria of the prompt."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:
@@ -144,7 +144,8 @@ def _criteria_text(prompt: Prompt) -> str:
 
 
 _POINT_MODES: Final[Mapping[str, BallotMode]] = {PASS_FAIL_FORMAT: "pass", RUBRIC_FORMAT: "rubric"}
-"""Form of people by the verdict format of judges that see one answer; otherwise "score"."""
+"""Verdict format of judges that see one answer -> form of people's ballots; "score" for all other
+formats."""
 
 
 def _compute_form(store: Store, study: str) -> BallotForm:

@@ -35,7 +35,7 @@ READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.vo
 """Script that replaces the last input by the browser state: voter's name and address parameters.
 It is the last input, as a shared page puts further inputs before the others."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
-"""The same, and it focuses the ballot, as a focused tab would use the arrow keys itself."""
+"""READ_BROWSER_STATE, then focus the ballot: a focused tab would use the arrow keys itself."""
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ def vote_controls(view: BallotView) -> Markup:
 def _rubric_controls(view: BallotView) -> Markup:
     """HTML with one row of levels for each criterion, and the button that saves them together.
 
-    assets/page.js collects the levels; digits choose that of the first criterion without one.
+    assets/page.js collects the levels; a digit key chooses the level of the first criterion that
+    has none.
     """
     values = option_values(tuple(view.voter_view.scale))
     given = list((view.earlier_vote or {}).get("levels", ()))

@@ -1,4 +1,5 @@
-"""The baseline of a gate: the nights so far of each stream, in one JSON file."""
+"""The baseline file of a gate: the history of nights of each stream (judge, prompt and kind of
+score), as JSON."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ VERSION: Final = 1
 
 
 class BaselineUnusable(EvenhandError):
-    """A baseline file that is missing, damaged or of another version."""
+    """Raised for a baseline file that is missing, damaged or of another version."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Histories by stream, and the models that the endpoints reported."""
+    """Stream -> history of its nights, and the model versions that the endpoints reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_night(self, scores: NightScores, models: Mapping[str, tuple[str, ...]]) -> Baseline:
-        """The baseline with one more night that is taken as good."""
+        """Return the baseline with one more night, which is saved as good without a test."""
         streams = dict(self.streams)
         for stream, tonight in scores.items():
             known = streams.get(stream, StreamHistory(stream.kind))
@@ -37,7 +38,7 @@ class Baseline:
 
 
 def load_baseline(path: Path) -> Baseline:
-    """Read a baseline; an error says how to make one."""
+    """Read a baseline file; the error for a missing file states how to make one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -57,7 +58,7 @@ def load_baseline(path: Path) -> Baseline:
 
 
 def save_baseline(path: Path, baseline: Baseline) -> None:
-    """Write a baseline in one step."""
+    """Write a baseline file atomically, so that no incomplete file is ever read."""
     partial = path.with_name(f"{path.name}.part")
     try:
         text = json.dumps(_to_data(baseline), ensure_ascii=False, indent=1)

@@ -1,4 +1,5 @@
-"""The gate: tonight's judges against their baseline, with an alarm rate that holds over a year."""
+"""The gate: compare tonight's judges with their baseline. The rate of false alarms holds over all
+nights together."""
 
 from __future__ import annotations
 
@@ -19,13 +20,15 @@ from metrics.position.position_measures import noise_floor
 from studies.domain import Estimate
 
 ALPHA: Final = 0.05
-"""Share of series without any change that alarm at most, over all nights and all streams."""
+"""Maximum share of series without any change in which an alarm is raised, over all nights and all
+streams."""
 DROP: Final = 0.10
-"""A drop that the gate must be able to exclude, as a difference of shares."""
+"""Size of the drop, as a difference of shares, that the result must exclude to be ok."""
 MIN_ITEMS: Final = 10
 ENOUGH_NIGHTS: Final = 5
-"""Nights of a baseline that find a drop right after it as well as a later one. A single night has a
-test of its own (metrics/drift/baseline_contrast.py)."""
+"""Number of baseline nights from which on a drop right after the baseline is found as well as a
+later drop. For a baseline of a single night there is a separate test
+(metrics/drift/baseline_contrast.py)."""
 
 
 @names_missing_extra
@@ -41,9 +44,10 @@ def gate(
 ) -> GateResult:
     """Compare tonight's verdicts with a baseline, item by item.
 
-    `save` adds the night to the baseline as a good one, without a test. `record` writes the night
-    into the file, which the control over many nights needs. `drop` is the drop, as a difference of
-    shares, that the result must exclude to be ok. `same_version` fails on a changed model.
+    With `save` the night is added to the baseline as a good night, without a test. With `record`
+    the night is written to the baseline file, which the test over many nights needs. `drop` is the
+    drop, as a difference of shares, that the result must exclude to be ok. With `same_version` the
+    result is a failure if an endpoint reports another model version.
     """
     study, path = as_study(data), Path(against).expanduser()
     scores, models = score_night(study.frame), reported_models(study)
@@ -109,7 +113,7 @@ def _decide(
 
 
 def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparison) -> bool:
-    """Whether verdicts change with the order more often than when asked again in one order."""
+    """Whether verdicts change with the order more often than between repeats in the same order."""
     rows = study.frame
     own = (rows["judge"] == stream.judge) & (rows["prompt"] == stream.prompt)
     floor: Estimate = noise_floor(rows.loc[own])
@@ -119,7 +123,8 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
-    """Judge -> model versions that its endpoint reported; empty for studies without a store."""
+    """Return judge -> model versions that its endpoint reported; empty for studies without a
+    store."""
     if study.store is None:
         return {}
     from studies.store.queries.cost_queries import reported_models as stored_models

@@ -14,7 +14,8 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def junit(result: GateResult) -> str:
-    """JUnit XML: one test for each check; `cannot tell` is skipped."""
+    """Return JUnit XML with one test for each check; a check with the outcome `cannot tell` is a
+    skipped test."""
     counts = {
         "tests": str(len(result.checks)),
         "failures": str(sum(check.outcome == "worse" for check in result.checks)),
@@ -31,12 +32,12 @@ def junit(result: GateResult) -> str:
 
 
 def _xml_text(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
+    """Return a text without the characters that are not allowed in XML."""
     return _NOT_XML.sub("\ufffd", text)
 
 
 def badge(result: GateResult) -> str:
-    """An SVG badge with the outcome."""
+    """Return an SVG badge with the outcome."""
     label, message = "judge", result.outcome
     left, right = (_CHARACTER_WIDTH * len(text) + 12 for text in (label, message))
     colour = BADGE_COLOURS[result.outcome]

@@ -57,7 +57,7 @@ class GateResult:
 
     @property
     def exit_code(self) -> int:
-        """0 ok, 1 worse, 2 cannot tell."""
+        """Exit code of the command: 0 ok, 1 worse, 2 cannot tell."""
         return EXIT_CODES[self.outcome]
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class GateResult:
 
 
 def markdown(result: GateResult) -> str:
-    """A table with one row for each check, for a comment on a pull request."""
+    """Return a Markdown table with one row for each check, for a comment on a pull request."""
     lines = [
         f"### Judge gate: {result.outcome}",
         "",
@@ -110,6 +110,7 @@ def _points(value: float | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that is one cell: no marks of Markdown, HTML or tables."""
+    """Return a text for one table cell, with all signs of Markdown, HTML and tables escaped or
+    removed."""
     plain = escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)

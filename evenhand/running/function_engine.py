@@ -14,7 +14,8 @@ from studies.domain import JudgeSpec
 
 
 class FunctionEngine(Engine):
-    """Engine with a client for each function, by the endpoint of its judge."""
+    """Engine that calls Python functions as judges; the endpoint of a judge identifies its
+    function."""
 
     def __init__(self, functions: Mapping[str, FunctionJudge]) -> None:
         super().__init__()

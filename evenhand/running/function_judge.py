@@ -19,18 +19,22 @@ Messages = list[dict[str, Any]]
 Answer = Callable[[Messages], str | Awaitable[str]]
 
 FUNCTION_ADDRESS: Final = "http://function.invalid/"
-"""Start of the endpoint of a judge that is a function: a host name that never exists, so that the
-page cannot call it by mistake."""
+"""Start of the endpoint address of a judge that is a function. Its host name never exists, so that
+the page cannot call the address by mistake."""
 
 
 @dataclass(frozen=True)
 class FunctionJudge:
-    """A function as a judge. Its name is its identity: stored replies are reused under it."""
+    """A Python function as a judge.
+
+    The name of the judge is part of the keys of its calls, so that stored replies are reused as
+    long as the name is the same.
+    """
 
     name: str
     function: Answer
     parallel: int = 8
-    """Calls in flight at most."""
+    """Maximum number of calls in flight."""
     family: str = ""
 
     def __call__(self, messages: Messages) -> str | Awaitable[str]:
@@ -38,7 +42,7 @@ class FunctionJudge:
 
     @property
     def spec(self) -> JudgeSpec:
-        """The judge as it stands in a study: without key, price and parameters."""
+        """Specification of the judge as in a study file, without key, price and parameters."""
         return JudgeSpec(
             self.name,
             self.name,
@@ -66,7 +70,8 @@ def judge(
 ) -> FunctionJudge | Callable[[Answer], FunctionJudge]:
     """Make a judge of a function that takes chat messages and returns the reply; also a decorator.
 
-    Give it a new `name` when the function changes: replies are stored and reused under the name.
+    Give the judge a new `name` when the function changes, because stored replies are reused as long
+    as the name is the same.
     """
     if function is None:
         return lambda given: judge(given, name=name, parallel=parallel, family=family)
@@ -77,7 +82,8 @@ def judge(
 
 
 class FunctionModel:
-    """Client of a judge that is a function: it runs in a thread, or in the engine's event loop."""
+    """Client of a judge that is a function; the function runs in a thread or, if it is
+    asynchronous, in the engine's event loop."""
 
     def __init__(self, function: Answer, ceiling: int) -> None:
         self._function = function
@@ -106,7 +112,8 @@ JudgeLike = FunctionJudge | JudgeSpec | Mapping[str, Any] | Answer
 def collect_judges(
     given: Iterable[JudgeLike],
 ) -> tuple[tuple[JudgeSpec, ...], dict[str, FunctionJudge]]:
-    """Specifications of the judges, and the functions among them by endpoint."""
+    """Return the specifications of the judges, and endpoint -> function for the judges that are
+    functions."""
     from studies.spec.judge_spec import parse_judge
 
     specs: list[JudgeSpec] = []

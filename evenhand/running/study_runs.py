@@ -1,4 +1,5 @@
-"""Run a study with any judges: resumes where it stopped, with progress in terminal and notebook."""
+"""Run a study with any judges; a run continues where the last one stopped, and shows its progress
+in terminal or notebook."""
 
 from __future__ import annotations
 
@@ -37,9 +38,9 @@ def run(
 ) -> JudgedStudy:
     """Make the missing calls of a study and return it with its verdicts.
 
-    `study` is a study file, or a study whose items have texts. `judges` are functions, dictionaries
-    with the keys of a study file, or none: then the judges of the file. Replies are kept in
-    `store` (default: a file beside the study file, or a new temporary one), so that a second run
+    `study` is a study file, or a study whose items have texts. `judges` are functions or
+    dictionaries with the keys of a study file; by default, the judges of the file. Replies are kept
+    in `store` (default: a file beside the study file, or a new temporary one), so that a second run
     makes only the calls that are missing. `prompts` are used for studies without a file.
     """
     from judges.planning.plan import make_plan, save_plan
@@ -79,7 +80,7 @@ def _follow(engine: Engine, plan: Any, store: Store, progress: bool) -> None:
 
 
 def _engine(functions: dict[str, FunctionJudge]) -> Engine:
-    """An engine that has the clients of judges which are functions."""
+    """Return an engine that can call the judges which are functions."""
     from evenhand.running.function_engine import FunctionEngine
 
     return FunctionEngine(functions)
@@ -118,14 +119,14 @@ def _study_of(
 
 
 def progress_stream() -> TextIO:
-    """The stream for a progress bar: a cell of the notebook, else the terminal."""
+    """Return the stream for a progress bar: the output of a notebook cell, else the terminal."""
     if (display := _notebook_display()) is not None:
         return cast(TextIO, NotebookProgress(display))
     return sys.stderr
 
 
 def _notebook_display() -> Any:
-    """The display functions of a running notebook kernel; None outside of one."""
+    """Return the display functions of the running notebook kernel; None outside a notebook."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is None or not hasattr(shell, "kernel"):
@@ -160,7 +161,7 @@ class NotebookProgress:
 
 
 class _SilentStream:
-    """A stream that drops everything."""
+    """A stream that discards everything written to it."""
 
     def isatty(self) -> bool:
         return False

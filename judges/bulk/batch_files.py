@@ -39,7 +39,8 @@ from studies.store.store import Store
 COMPLETIONS_PATH: Final = "/v1/chat/completions"
 MAX_FILE_LINES: Final = 50_000
 MAX_FILE_BYTES: Final = 200 * 1000 * 1000
-"""The provider's limits on one file: number of lines (MAX_FILE_LINES) and bytes."""
+"""Limits of the provider on one batch file: number of lines (MAX_FILE_LINES) and number of
+bytes."""
 BATCH_PRICE_FACTOR: Final = 0.5
 """Default price of batch calls as a share of the price of live calls."""
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
@@ -159,12 +160,12 @@ class BatchImport:
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Lines for calls that were answered before, by another file or live."""
+    """Number of lines for calls that were answered before, by another file or by a live run."""
     unknown: int = 0
-    """Lines whose key belongs to no call of this study."""
+    """Number of lines whose key belongs to no call of this study."""
     pending: Counter[str] = field(default_factory=Counter)
-    """Number of calls that stay pending, by reason: their lines have no final result (expired, rate
-    limit, server error)."""
+    """Reason -> number of calls that stay pending because their line has no final result (expired,
+    rate limit, server error)."""
     unreadable_lines: list[str] = field(default_factory=list)
     """`file:line` of each line that could not be read."""
     dollars: float | None = 0.0
@@ -277,8 +278,8 @@ class _BatchImporter:
         self.buffer[ask.key] = (judgement, answer.usage, cost)
 
     def _buffer_failure(self, ask: Ask, call: JudgeCall, error: Exception) -> None:
-        """Store a permanent refusal as the outcome of its call; leave the call pending after any
-        other failure."""
+        """Store a permanent refusal as the outcome of its call; after any other failure, the call
+        stays pending."""
         fault: CallFailure = classify_error(error, call.judge.endpoint)
         if fault.action == "settle" and not isinstance(error, BadReply):
             judgement = Judgement(
@@ -306,8 +307,11 @@ def _insert_new(
     ready: list[tuple[Judgement, Usage, float | None]],
     owner: str,
 ) -> list[tuple[Judgement, Usage, float | None]]:
-    """Insert judgements with their attempts and return the inserted ones; skip a call that already
-    has a stored judgement, unless its status is `error`."""
+    """Insert judgements with their attempts, and return the inserted judgements.
+
+    A call that already has a stored judgement is skipped, unless the status of that judgement is
+    `error`.
+    """
     stored = []
     for judgement, usage, cost in ready:
         if is_answered(connection, judgement.ask.key):

@@ -1,7 +1,7 @@
 """Time and cost of 10 thousand, 1 million and 100 million calls: live, by batch files and with Ray.
 
 `python -m judges.bulk.capacity` prints docs/capacity.md. Tokens are counted from the built-in
-prompts and prices are those of judges/prices.yaml; the page lists all other assumptions.
+prompts and prices are those of judges/prices.yaml; docs/capacity.md lists all other assumptions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ machine."""
 LIVE_IN_FLIGHT: Final = 256
 RAY_WORKERS, RAY_IN_FLIGHT = 16, 64
 BATCH_QUEUE_TOKENS: Final = 80_000_000
-"""Prompt tokens that may be queued in batches at once."""
+"""Maximum number of prompt tokens in a provider's queue of batches."""
 BATCH_WINDOW_HOURS: Final = 24.0
 GPU_COUNT: Final = 32
 GPU_TOKENS_PER_SECOND: Final = 5_000.0
@@ -81,7 +81,7 @@ class AskingMethod:
     rate: float
     """Calls per second in steady state."""
     limiting_factor: str
-    """The limit that determines the rate."""
+    """Name of the limit that determines the rate."""
     dollars: float
     """Cost of one call."""
     min_hours: float = 0.0

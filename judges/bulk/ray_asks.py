@@ -50,8 +50,8 @@ class RayJob:
     """Maximum calls in flight, for each judge in each worker."""
     settings: RunSettings
     allowed: frozenset[Pair] = frozenset()
-    """Environment variables (API keys) that a worker may send, each with the origin that may
-    receive it; the driver has checked the user's consents."""
+    """Environment variables (API keys) that a worker may send, each with the only origin that may
+    receive it. The driver has checked the user's consent."""
 
 
 @dataclass(frozen=True, slots=True)

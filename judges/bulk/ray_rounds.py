@@ -2,7 +2,8 @@
 
 A round leases its asks, so that no other run makes them. Rounds limit the size of the files on disk
 and the spending beyond a budget. With a budget, a round contains as many asks as fit into the rest
-of it at their maximum cost. The next round is made when the actual cost of this one is known.
+of the budget at their maximum cost. The next round starts when the actual cost of the round before
+is known.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class AskRounds:
     def __init__(self, plan: Plan, store: Store, owner: str) -> None:
         self.plan, self.store, self.owner = plan, store, owner
         self.stopped_judges: dict[str, str] = {}
-        """Judges that cannot continue, with the reason."""
+        """Judge that cannot continue -> reason."""
         self.first_seq = store.last_seq()
         self._items = {item.id: item for item in plan.items}
         self._sha = store.plan_sha(plan.study.name)
@@ -68,8 +69,8 @@ class AskRounds:
             yield from page
 
     def _lease(self, keys: Collection[str]) -> set[str]:
-        """Lease those of the given asks that are unanswered and not leased by another live run;
-        return their keys.
+        """Lease, of the given asks, those that are unanswered and not leased by another live run;
+        return the keys of the leased asks.
 
         The check and the lease are one transaction, since another run may work on the same study.
         """

@@ -2,9 +2,9 @@
 
 Ray schedules the work and restarts failed workers. Workers write results to Parquet files (shards),
 and the driver (the process that starts the run) imports these into the store. A result has the key
-of its ask, so an ask that is made twice is stored once. After the death of a driver, the next run
-imports the shards it left. The driver needs the store; workers need one folder that all of them can
-access.
+of its ask, so an ask that is made twice is stored once. If a driver dies, the next run imports the
+shards that were not imported yet. The driver needs the store; workers need one folder that all of
+them can access.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ SENT_FOLDERS: Final = (
     if __name__.startswith("judges.")
     else (PROJECT_FOLDER,)
 )
-"""Packages sent to a cluster; installed from the wheel, all are inside one."""
+"""Packages that are uploaded to a cluster; in an installation from the wheel, all of them are
+inside the package `evenhand`."""
 OBJECT_STORE_BYTES: Final = 200 * 2**20
-"""Bytes of a local Ray's object store. A small one is enough, because only names of shards pass
-through it."""
+"""Size of a local Ray's object store in bytes. It is small, because only names of shards pass
+through the object store."""
 IMPORTED_MARK_FILE: Final = "imported"
 CALLS_PER_WORKER: Final = 64
-"""Calls in flight per worker, from which the number of workers is derived."""
+"""Number of calls in flight per worker, from which the number of workers is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,13 @@ class RayCluster:
     """Settings of the cluster that executes a run."""
 
     address: str = ""
-    """Address of a running cluster; empty: a local Ray that ends with the run."""
+    """Address of a running cluster; if empty, a local Ray is started that ends with the run."""
     workers: int = 0
-    """Number of workers; 0: derived from the study's concurrency."""
+    """Number of workers; 0 if it is derived from the study's concurrency."""
     shards: Path | None = None
-    """Result folder that all workers can access; None: beside the store."""
+    """Folder for results that all workers can access; None for a folder beside the store."""
     weights: dict[str, str] = field(default_factory=dict)
-    """Path of the weights by judge, for the judges that workers run with vLLM."""
+    """Judge -> path of the weights, for the judges that workers run with vLLM."""
     processor: ProcessorFactory | None = None
     """Replacement for Ray's vLLM processor, for tests without a GPU."""
 
@@ -280,8 +281,8 @@ class _RoundRunner:
 
 
 def _batch_size(in_flight: int, asks: int) -> int:
-    """Return the number of asks per batch: enough to keep a worker busy, few enough to make again
-    after a failure."""
+    """Return the number of asks per batch: enough to keep a worker busy, and few enough to be
+    repeated after a failure."""
     return max(1, min(4096, max(32, 8 * in_flight), math.ceil(asks / 2)))
 
 
@@ -302,8 +303,11 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return a text that identifies this study in this store; shards marked as imported with it can
-    still be imported into another store."""
+    """Return a text that identifies this study in this store.
+
+    Shards are marked as imported with this text, so that they can still be imported into another
+    store.
+    """
     return repr(store.created(plan.study.name))
 
 

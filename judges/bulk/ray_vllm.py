@@ -42,7 +42,7 @@ _SAMPLING_NAMES: Final = ("temperature", "top_p", "seed")
 
 
 def check_weights(plan: Plan, name: str, path: str) -> None:
-    """Raise PlanError for a --weights option that cannot work, before a GPU is reserved for it."""
+    """Raise PlanError for a --weights option that cannot work, before a GPU is reserved."""
     judge = next((j for j in plan.study.judges if j.name == name), None)
     if judge is None or judge.kind != "endpoint":
         known = ", ".join(j.name for j in plan.study.judges if j.kind == "endpoint")
@@ -75,8 +75,8 @@ def build_vllm_stage(
 def vllm_processor(
     path: str, before: Callable[[Row], Row], after: Callable[[Row], Row], workers: int
 ) -> Callable[[Any], Any]:
-    """Build Ray's vLLM processor. A row that fails is returned with its error instead of raising
-    it."""
+    """Build Ray's vLLM processor. If a row fails, the processor returns the row with its error
+    instead of raising the error."""
     try:
         from ray.data.llm import build_processor, vLLMEngineProcessorConfig
     except ImportError as error:

@@ -38,8 +38,8 @@ from studies.files.shards import AskOutcome, CallAttempt, settled_keys, write_sh
 
 FLUSH_ROWS: Final = 500
 FLUSH_SECONDS: Final = 2.0
-"""Results are written after FLUSH_ROWS rows or this many seconds. A worker that dies loses its
-unwritten results and its calls in flight."""
+"""Seconds after which results are written, if there are fewer than FLUSH_ROWS rows. A worker that
+dies loses its unwritten results and its calls in flight."""
 REPORT_SCHEMA: Final = pa.schema(
     [
         ("shard", pa.string()), ("judge", pa.string()), ("asks", pa.int64()),
@@ -222,7 +222,7 @@ class EndpointWorker:
 
 def _without_hedge(call: JudgeCall) -> JudgeCall:
     """Return the call with hedging (a second call while the first is slow) turned off, because a
-    shard records one cost per call."""
+    shard stores only one cost for an ask."""
     return replace(call, judge=replace(call.judge, hedge=False)) if call.judge.hedge else call
 
 

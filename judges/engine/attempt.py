@@ -27,7 +27,7 @@ from studies.domain import NO_USAGE, Ask, Judgement, Usage
 from studies.store.run_journal import NotStarted
 
 STREAM_FACTOR: Final = 4
-"""Longest duration of a stream, as a multiple of `timeout_s`."""
+"""Maximum duration of a stream, as a multiple of `timeout_s`."""
 HEDGED: Final = "hedged"
 """Stored outcome of a call whose ask was answered by another call first."""
 _ABANDONED: Final = CallFailure(
@@ -49,8 +49,8 @@ class AskAttempts:
     attempt: int | None = None
     """The id of the stored start record while a call is being made."""
     leased: bool = False
-    """Whether this run holds the ask's lease, so that no other run makes it. The lease ends when
-    the outcome is stored, or at a pause."""
+    """Whether this run holds the lease of the ask, so that no other run calls the judge for it. The
+    lease ends when the outcome is stored, or at a pause."""
     reservation: CallReservation = field(default_factory=CallReservation)
     lease_refusal: NotStarted | None = None
     usage: Usage = NO_USAGE
@@ -60,7 +60,7 @@ class AskAttempts:
     attempts_made: int = 0
     dropped_parameters: set[str] = field(default_factory=set)
     hedges: bool = False
-    """Whether this is the second call for an ask: it shares the lease of the first."""
+    """Whether this is the second (hedged) call for an ask; it uses the lease of the first call."""
     abandoned: bool = False
     """Whether another call for the ask was answered first."""
     truncated_reply: JudgeReply | None = None
@@ -98,8 +98,8 @@ class AskAttempts:
         return None
 
     async def run_hedge(self) -> JudgeReply | None:
-        """Make a second call while the first is slow; return its reply, or None without a complete
-        reply."""
+        """Make a second call while the first is slow; return the reply of the second call, or None
+        if that reply is not complete."""
         outcome = await self._attempt_once()
         if outcome is None:
             return None
@@ -123,7 +123,7 @@ class AskAttempts:
 
     @property
     def slow_event(self) -> asyncio.Event:
-        """Set once a call takes far longer than usual."""
+        """Event that is set once a call takes far longer than usual."""
         return self.slow_watch.slow_event
 
     @property
@@ -195,8 +195,8 @@ class AskAttempts:
         )
 
     async def _wait_until_ready(self) -> tuple[float, float] | None:
-        """Wait until a call may be made, and return its start time and the reserved dollars; None
-        if this run must not make the call.
+        """Wait until a call may be made; return the start time of the call and the reserved
+        dollars, or None if this run must not make the call.
 
         Four conditions must hold at the same moment: the run is neither paused nor stopped, the
         rate limit allows a call, its maximum cost fits the budget, and this run holds the ask's
@@ -220,8 +220,8 @@ class AskAttempts:
         return None
 
     async def _wait_until_allowed(self) -> bool:
-        """Wait while the run is paused; release the lease meanwhile, so that another run can make
-        the ask."""
+        """Wait while the run is paused. The lease is released during the pause, so that another run
+        can call the judge for the ask."""
         if self.abandoned:
             return False
         if self.leased and not self.hedges and self.run_state.paused and not self.run_state.stop:
@@ -257,8 +257,11 @@ class AskAttempts:
         return self.state.allowance is None or self.reservation.is_reserved
 
     async def _record_start(self, started: float) -> bool:
-        """Store that the call is about to be sent; delete this record if a pause or a cool-down
-        began meanwhile. Return whether to send the call."""
+        """Store that the call is about to be sent; return whether to send it.
+
+        If a pause or a cool-down began while the record was stored, the record is deleted and the
+        call is not sent.
+        """
         journal = self.run_state.journal
         attempt = await journal.begin(self.call.key, leased=self.leased)
         if self.previous_write is not None:
@@ -326,8 +329,8 @@ class AskAttempts:
         self.attempt, self.usage, self.cost = None, NO_USAGE, None
 
     def _retry_reason(self, outcome: JudgeReply | CallFailure) -> str:
-        """Return the reason for another attempt, and adapt the call to it; an empty text if the
-        outcome is final."""
+        """Return the reason for another attempt, after changing the call accordingly; an empty text
+        if the outcome is final."""
         if isinstance(outcome, CallFailure):
             return self._retry_reason_after(outcome)
         self.state.successes += 1
@@ -340,8 +343,8 @@ class AskAttempts:
         return "truncated"
 
     def _final_outcome(self, outcome: JudgeReply | CallFailure) -> JudgeReply | CallFailure:
-        """Return the outcome to store: the last one, or the truncated reply if the endpoint refused
-        the retry with twice the token limit."""
+        """Return the outcome to store: that of the last call, or the truncated reply if the
+        endpoint refused the retry with twice the token limit."""
         refused = isinstance(outcome, CallFailure) and outcome.action in ("settle", "without")
         return self.truncated_reply if self.truncated_reply is not None and refused else outcome
 
@@ -370,7 +373,8 @@ class AskAttempts:
         return fault.reason
 
     def _drop_parameter(self, parameter: str) -> bool:
-        """Remove a parameter from the call; False if the call does not have it."""
+        """Remove a parameter from the call; return False if the call does not have the
+        parameter."""
         if (adapted := drop_parameter(self.call, parameter)) is None:
             return False
         self.call = adapted

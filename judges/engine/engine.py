@@ -32,10 +32,12 @@ from studies.domain import JudgeSpec
 from studies.store.store import Store
 
 MAX_ENDED_RUNS: Final = 32
-"""Ended runs kept in memory and found by their id; older ones are in the store."""
+"""Number of ended runs that stay in memory, where they are found by id; older runs are only in the
+store."""
 
 MAX_UNUSED_LIMITERS: Final = 256
-"""Rate limiters kept for endpoints that no run uses now, with the limits measured so far."""
+"""Number of rate limiters that are kept, with their measured limits, for endpoints that no run uses
+at present."""
 
 ClientKey = tuple[str, str]
 """An endpoint and a hash of the API key; each such pair has one client and one rate limiter."""
@@ -88,8 +90,8 @@ class Engine:
             return self.active_run(study) or start()
 
     def consents(self, store: Store) -> Consents:
-        """The environment variables with API keys that runs of this store may send, and to which
-        origins."""
+        """Environment variables with API keys that runs of this store may send, each with the
+        origins that may receive it."""
         return consents_in(store.folder)
 
     def run(self, run_id: str) -> Run | None:
@@ -101,7 +103,7 @@ class Engine:
         return runs[-1] if runs else None
 
     def active_run(self, study: str) -> Run | None:
-        """The run of a study in this process that has not ended; None without one."""
+        """The run of a study in this process that has not ended; None if there is no such run."""
         runs = [run for run in list(self._runs.values()) if run.plan.study.name == study]
         return next((run for run in reversed(runs) if not run.finished.is_set()), None)
 
@@ -156,7 +158,8 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the oldest unused rate limiters, because every typed API key adds one."""
+        """Delete the oldest unused rate limiters. Their number would grow without end, because each
+        typed API key has its own."""
         unused = [
             at
             for at, limiter in self._limiters.items()
@@ -166,8 +169,8 @@ class Engine:
             self._limiters.pop(at).close()
 
     def _check_admission(self, run: Run, typed: Mapping[str, str]) -> None:
-        """Raise PlanError if the run may not be started. Here every run is allowed; PublicEngine
-        overrides this."""
+        """Raise PlanError if the run may not be started. This engine allows every run; PublicEngine
+        overrides the method."""
 
     def _drop_old_runs(self) -> None:
         ended = [run_id for run_id, run in self._runs.items() if run.finished.is_set()]

@@ -33,8 +33,8 @@ class Extractor:
 
     @classmethod
     def of(cls, plan: Plan) -> Extractor | None:
-        """Build the extractor of a plan; None without an extraction judge or an extraction
-        prompt."""
+        """Build the extractor of a plan; None if the study has no extraction judge or no prompt has
+        an extraction prompt."""
         study = plan.study
         prompts = {
             prompt.name: load_prompt(prompt.extraction, study.folder)
@@ -51,15 +51,15 @@ class Extractor:
         return cls(plan, study.extraction, prompts)
 
     def pending(self, store: Store, after: int, limit: int) -> list[tuple[int, Judgement]]:
-        """Judgements with unreadable replies that no extraction was tried for, each with its
-        sequence number in the store (seq)."""
+        """Return the judgements with unreadable replies for which no extraction was tried, each
+        with its sequence number in the store (seq)."""
         return store.unextracted_judgements(
             self.plan.study.name, sorted(self.prompts), after, limit
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement belongs to this plan: the study may have been saved with another plan
-        since."""
+        """Whether a judgement belongs to this plan; it may not, if the study was saved with another
+        plan since."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts
@@ -81,7 +81,7 @@ class Extractor:
         return ask, replace(call, key=key)
 
     def request_rows(self, call: JudgeCall) -> tuple[RequestRecord, PromptText]:
-        """The request and the prompt text to store under an extraction's key."""
+        """Return the request and the prompt text to store under an extraction's key."""
         prompt, parameters = call.prompt, json.dumps(dict(call.parameters), sort_keys=True)
         identity = identity_of(self.judge)
         return (

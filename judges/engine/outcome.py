@@ -39,7 +39,8 @@ class ReplyOutcome:
     rule: str
     detail: str = ""
     level_logprobs: tuple[TokenCandidates, ...] = ()
-    """The candidates for the level of each criterion of a rubric, stored with the judgement."""
+    """Candidate tokens for the level of each criterion of a rubric, with log-probabilities; they
+    are stored with the judgement."""
 
     def judgement(self, ask: Ask, answer: JudgeReply) -> Judgement:
         return Judgement(
@@ -135,9 +136,13 @@ def _outcome_of_options(prompt: Prompt, labels: Sequence[str], answer: JudgeRepl
 
 
 def _outcome_of_levels(prompt: Prompt, labels: Sequence[str], answer: JudgeReply) -> ReplyOutcome:
-    """Read a rubric from the probabilities of the levels at the level of each criterion."""
+    """Read a rubric from the probabilities of the levels, at the position of each criterion's level
+    in the reply."""
     offered = parse_arrangement(tuple(labels))
     levels = answer.level_logprobs
+    if not levels and not answer.tokens:
+        detail = "the judge returned the probabilities of its last token only; set read: text"
+        return ReplyOutcome("unsupported", None, "probabilities", detail)
     if not levels:
         texts = [token.text for token in answer.tokens]
         places = level_token_places(texts, prompt.options, offered)

@@ -23,11 +23,11 @@ from studies.store.run_journal import RunJournal
 from studies.store.store import Store
 
 MIN_COSTED_JUDGEMENTS: Final = 5
-"""Number of judgements from which the cost of an ask is estimated by their mean; with fewer, prompt
-tokens are counted."""
+"""Number of judgements from which on the cost of an ask is estimated by their mean cost; with
+fewer, it is estimated from prompt tokens."""
 MIN_BLOCK_ASKS: Final = 64
-"""Minimum number of consecutive asks that are reordered together; four times the calls in flight if
-that is more."""
+"""Minimum number of consecutive asks that are reordered together; a block has four times the calls
+in flight if that is more."""
 SAMPLE_ASKS: Final = 50
 """Number of pending asks whose prompt tokens are counted for an estimate."""
 
@@ -39,12 +39,12 @@ class PendingPages:
     blocks (judges/planning/prompt_cache.py). The plan lists items in a random order, so the replies
     of an unfinished run are still a random sample of the items, up to one block.
 
-    If the study is saved with another plan meanwhile, only asks that both plans contain are
+    If the study is saved with another plan during the run, only asks that both plans contain are
     returned.
     """
 
     def __init__(self, store: Store, plan: Plan, judge: str, journal: RunJournal, sha: str) -> None:
-        """`sha`: the hash of the plan as stored when the run started."""
+        """`sha` is the hash of the plan that was stored when the run started."""
         self._store, self._plan, self._judge, self._journal = store, plan, judge, journal
         self._sha = sha
         self._items = {item.id: item for item in plan.items}
@@ -106,7 +106,7 @@ def count_statuses(
 
 
 def pending_by_judge(store: Store, study: str, settings: RunSettings) -> dict[str, int]:
-    """Number of asks that this run still has to make, by judge."""
+    """Return judge -> number of asks that this run still has to make."""
     return pending_counts(store, study, settings.retry_statuses)
 
 
@@ -121,8 +121,8 @@ class CostQuote(NamedTuple):
 def quote_cost(
     store: Store, study: str, again: Collection[str], *, pending: bool = True
 ) -> CostQuote:
-    """Estimate the cost of making the asks with one of the statuses `again` once more; `pending`
-    adds the asks without a judgement.
+    """Estimate the cost of making the asks with one of the statuses `again` once more; with
+    `pending`, also the asks without a judgement.
 
     Each ask counts at the mean cost of the same judge's judgements in this study.
     """
@@ -141,7 +141,7 @@ def quote_cost(
 
 
 def _mean_ask_cost(store: Store, study: str, judge: JudgeSpec) -> float | None:
-    """Mean cost of one ask of a judge, in dollars."""
+    """Return the mean cost of one ask of a judge, in dollars."""
     price = price_of(judge)
     if price is None:
         return None

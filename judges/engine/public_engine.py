@@ -27,7 +27,7 @@ class RunLimits:
     """Limits on the runs of one visitor and of all visitors together."""
 
     asks: int
-    """Maximum calls of one study."""
+    """Maximum number of calls of one study."""
     runs_per_visitor: int
     """Maximum simultaneous runs of one visitor, including paused ones."""
     total_runs: int
@@ -36,9 +36,10 @@ class RunLimits:
     concurrency: int
     """Maximum calls in flight of one run."""
     paused: int = 10**9
-    """Maximum paused runs of all visitors: they make no calls but hold memory."""
+    """Maximum number of paused runs of all visitors; a paused run makes no calls but uses
+    memory."""
     longest_pause: float | None = None
-    """Seconds after which a paused run is stopped; None: never."""
+    """Seconds after which a paused run is stopped; None if it is never stopped."""
 
 
 class PublicEngine(Engine):
@@ -85,13 +86,14 @@ class PublicEngine(Engine):
         return super().latest_run(study)
 
     def active_run(self, study: str) -> Run | None:
-        """The run of the visitor's own study that has not ended. (`latest_run` needs read access
-        only.)"""
+        """The run of a study that has not ended; the visitor must own the study. (`latest_run`
+        needs read access only.)"""
         self._visitor_store.require_owner(study)
         return super().active_run(study)
 
     def consents(self, store: Store) -> Consents:
-        """Allow one environment variable, this Space's key, and only for its own endpoint."""
+        """Consents of a public page: only this Space's key may be sent, and only to its own
+        endpoint."""
         if self._host_key is None:
             return NO_CONSENTS
         pair = Pair(self._host_key.key_env, origin_of(self._host_key.endpoint))
@@ -134,8 +136,8 @@ class PublicEngine(Engine):
         run.resume_guard = self._guard_resume
 
     def _refusal_reason(self, run: Run, judge: JudgeSpec) -> str:
-        """Why a judge with `api_key_env` may not be called; empty if this Space's key may be used
-        for it."""
+        """Return the reason why a judge with `api_key_env` may not be called; empty if this Space's
+        key may be used for the judge."""
         if self._host_key is None:
             return VARIABLE_REFUSED
         return self._host_key.refusal_reason(judge, sees=run.plan.study.judge_sees == "images")
@@ -184,7 +186,8 @@ class PublicEngine(Engine):
             raise PlanError(f"{active} runs are active, the most this page allows. {advice}")
 
     def _stop_longest_paused(self) -> None:
-        """If too many runs are paused, stop the one paused longest, because each holds memory."""
+        """If too many runs are paused, stop the run that was paused longest, because each paused
+        run uses memory."""
         paused = [run for run in self._live() if run.idle and run.paused_since is not None]
         if len(paused) >= self._limits.paused:
             oldest = min(paused, key=lambda run: run.paused_since or 0.0)

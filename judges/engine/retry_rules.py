@@ -11,8 +11,8 @@ from judges.models.failures import CallFailure
 MAX_BACKOFF_SECONDS: Final = 30.0
 STOP_AFTER_FAILURES: Final = 5
 """Number of failures after which a judge is stopped: identical refusals while no call has
-succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending
-instead of becoming errors."""
+succeeded, or consecutive asks that failed in every attempt. The judge's other asks stay pending and
+get no error."""
 _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 
 
@@ -21,7 +21,8 @@ def retry_delay(
 ) -> float:
     """Return the seconds that this call waits before its next attempt.
 
-    0 after a refusal by a rate limit that holds all calls: the limiter makes them wait.
+    The result is 0 if a rate limit makes all calls wait, because the limiter then delays this call
+    too.
     """
     if fault.rate_limited and state.limiter.holds_refused_calls:
         return 0.0
@@ -38,7 +39,7 @@ def _backoff_seconds(run_state: RunState, attempts_made: int) -> float:
 
 
 def stop_if_hopeless(fault: CallFailure, state: JudgeState, attempts_made: int) -> None:
-    """Raise JudgeStopped if further calls of the judge will fail alike."""
+    """Raise JudgeStopped if further calls of the judge would fail in the same way."""
     if fault.action == "stop":
         raise JudgeStopped(fault.detail)
     if state.successes == 0 and _is_permanent(fault, attempts_made):
@@ -57,7 +58,8 @@ def _is_permanent(fault: CallFailure, attempts_made: int) -> bool:
 
 
 def count_failure(fault: CallFailure, state: JudgeState, attempts_made: int) -> None:
-    """Count an ask that failed in every attempt; raise JudgeStopped after several in a row."""
+    """Count an ask that failed in every attempt; raise JudgeStopped after several such asks in a
+    row."""
     if fault.action != "retry":
         return
     state.failed_in_a_row += 1

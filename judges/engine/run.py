@@ -44,7 +44,7 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 RECOUNT_SECONDS: Final = 2.0
-"""Seconds between counts of judgements that another process stores for this study."""
+"""Seconds between two counts of the judgements that other processes store for this study."""
 STOPPED_BY_USER: Final = "stopped by you"
 
 
@@ -96,7 +96,8 @@ class Run:
         self.paused_since: float | None = None
         """Start of the current pause on the monotonic clock; None while not paused."""
         self.resume_guard: Callable[[Run], AbstractContextManager[object]] = contextlib.nullcontext
-        """Context entered for a resume; it raises PlanError if the run has to stay paused."""
+        """Context manager that is entered when the run is resumed; it raises PlanError if the run
+        has to stay paused."""
 
     @property
     def owner(self) -> str:
@@ -142,8 +143,8 @@ class Run:
         self._apply_to_judge(judge, lambda state: state.limiter.lower(in_flight))
 
     def leave_out(self, judge: str) -> None:
-        """Stop one judge. The other judges continue; the asks of this one stay pending for another
-        run."""
+        """Stop one judge. The other judges continue; the asks of the stopped judge stay pending for
+        another run."""
 
         def leave(state: JudgeState) -> None:
             state.left_out = True
@@ -215,7 +216,7 @@ class Run:
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
     def _note_pause(self, paused: bool) -> None:
-        """Store the time at which a pause began. Pausing again keeps the first time."""
+        """Store the time at which a pause began; a second pause request does not change it."""
         if not paused:
             self.paused_since = None
         elif self.paused_since is None:
@@ -228,8 +229,8 @@ class Run:
             self._recording_task = asyncio.create_task(asyncio.to_thread(self._record))
 
     def _schedule_pause_end(self) -> None:
-        """Schedule the stop of a paused run after the longest pause allowed; called in the event
-        loop."""
+        """Schedule the stop of a paused run after the longest allowed pause. This method must be
+        called in the event loop."""
         if self._pause_timer is not None:
             self._pause_timer.cancel()
             self._pause_timer = None
@@ -244,8 +245,8 @@ class Run:
         self._set_controls(stop=True, reason=reason, only_if_paused=True)
 
     def _record(self) -> None:
-        """Store the run's state for other processes; called in a thread, because the store may be
-        slow."""
+        """Store the run's state for other processes. This method is called in a separate thread,
+        because the store may be slow."""
         with contextlib.suppress(StoreError):
             record_run(self.store, self)
 
@@ -329,8 +330,8 @@ class Run:
         )
 
     def _record_end(self, state: RunStatus, reason: str) -> None:
-        """Store counts, state and reason of the ended run; called in a thread, because the store
-        may be slow."""
+        """Store counts, state and reason of the ended run. This method is called in a separate
+        thread, because the store may be slow."""
         with contextlib.suppress(StoreError):
             self._tally.counts = Counter({"pending": 0} | self.store.counts(self.plan.study.name))
         if state == "done" and self._tally.counts["pending"]:

@@ -21,7 +21,8 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class QueueBuilder:
-    """Builds the queue of each judge: how its pending asks are read and its judgements stored."""
+    """Builds the queue of each judge, with the functions that read the judge's pending asks and
+    store its judgements."""
 
     plan: Plan
     store: Store
@@ -66,7 +67,7 @@ class ExtractionAsks:
     tally: RunTally
     items: Mapping[str, Item]
     _unreadable: dict[str, Judgement] = field(default_factory=dict)
-    """Unreadable judgements by the key of the ask that extracts their verdict."""
+    """Key of an extraction ask -> the unreadable judgement whose reply is read."""
     _after: int = 0
 
     def queue(self, state: JudgeState, sources: list[JudgeQueue]) -> JudgeQueue:

@@ -27,20 +27,20 @@ class RunSettings:
     """Concurrency, retries and time limits of a run."""
 
     concurrency: int | None = None
-    """Maximum calls in flight; None: the study's setting."""
+    """Maximum calls in flight; None for the study's setting."""
     reading: str | None = None
-    """The parsing rule; None: the study's setting."""
+    """Rule for parsing replies; None for the study's setting."""
     attempts: int | None = None
-    """Maximum calls made for one ask; None: the judge's setting."""
+    """Maximum calls made for one ask; None for the judge's setting."""
     deadline: float | None = None
-    """Seconds after which a call is given up; None: the judge's setting."""
+    """Seconds after which a call is given up; None for the judge's setting."""
     first_backoff: float = 0.5
     retry_statuses: frozenset[str] = frozenset({"error"})
     """Statuses of stored judgements whose asks this run makes again."""
     wall_clock: Callable[[], float] = time.time
-    """Clock for timestamps only: waits and leases do not depend on it."""
+    """Function that returns the current time for timestamps; waits and leases do not use it."""
     longest_pause: float | None = None
-    """Seconds after which a paused run is stopped; None: never."""
+    """Seconds after which a paused run is stopped; None if it is never stopped."""
 
 
 class PendingRetry(NamedTuple):
@@ -72,11 +72,11 @@ class JudgeState:
     limiter: EndpointLimiter
     workers: int = 1
     allowance: RunAllowance | None = None
-    """Spending allowance of this Space's key, if that key pays: checked before each call in
-    addition to the run's budget."""
+    """Spending allowance of this Space's key, if this key pays for the calls. It is checked before
+    each call, in addition to the run's budget."""
     wait_reason: str = ""
     retrying: dict[str, PendingRetry] = field(default_factory=dict)
-    """Asks that wait for a retry, by key."""
+    """Key -> ask that waits for a retry."""
     stop_reason: str = ""
     left_out: bool = False
     """Whether the user continued the run without this judge."""
@@ -88,15 +88,16 @@ class JudgeState:
     dropped_parameters: set[str] = field(default_factory=set)
     """Parameters that are no longer sent, because the endpoint refuses them."""
     missing_parameters: set[str] = field(default_factory=set)
-    """Planned parameters that calls of this run were sent without."""
+    """Planned parameters that were left out of calls of this run."""
     failures: dict[str, FailureTally] = field(default_factory=dict)
     hedge_budget: HedgeBudget = field(default_factory=HedgeBudget)
     durations: CallDurations = field(default_factory=CallDurations)
     slow_calls: dict[str, float] = field(default_factory=dict)
-    """Start times of calls that take far longer than usual and are not counted as in flight."""
+    """Name -> start time of each call that takes far longer than usual and is not counted as in
+    flight."""
     blocked_event: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set while no call may start because the run is paused or stopped, or this judge is stopped;
-    it ends a backoff early."""
+    """Event that is set while no call may start, because the run is paused or stopped or this judge
+    is stopped; it also ends a wait before a retry."""
 
     def note(self, fault: CallFailure) -> None:
         tally = self.failures.setdefault(fault.reason, FailureTally())
@@ -104,14 +105,15 @@ class JudgeState:
         tally.example = fault.detail
 
     def stop_judge(self, reason: str = "") -> None:
-        """Start no further call of this judge, and wake the tasks that wait to make one."""
+        """Start no further call of this judge, and wake the tasks that wait to start a call."""
         self.stop_reason = self.stop_reason or reason
         self.blocked_event.set()
         self.limiter.wake_waiters()
 
 
 class AttemptJournal(Protocol):
-    """Interface for recording attempts: the store's journal, or a cluster worker's in memory."""
+    """Interface for recording attempts; implemented by the store's journal, and by the log in
+    memory of a cluster worker."""
 
     async def begin(self, key: str, *, leased: bool = False) -> int | NotStarted: ...
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None: ...
@@ -137,9 +139,10 @@ class RunState:
     once."""
     stop: bool = False
     store_error: str = ""
-    """Why the store cannot be written; the run is paused until the user resumes it."""
+    """Reason why the store cannot be written; the run is paused until the user resumes it."""
     shares_asks: bool = False
-    """Whether another run makes some of this run's asks; its judgements count for both."""
+    """Whether another run makes some of this run's asks; the judgements of that run count for
+    both."""
     on_store_error: Callable[[str], None] = print
     resumed_at: float = 0.0
     resume_event: asyncio.Event = field(default_factory=asyncio.Event)
@@ -147,8 +150,8 @@ class RunState:
     """Random generator for the jitter of retries only: no request and no verdict depends on it."""
 
     def apply_controls(self) -> None:
-        """Wake or hold the waiting workers according to `paused` and `stop`; called in the event
-        loop after either has changed."""
+        """Wake or hold the waiting workers according to `paused` and `stop`. This method is called
+        in the event loop after one of them has changed."""
         if self.paused and not self.stop:
             self.resume_event.clear()
         else:
@@ -183,7 +186,7 @@ class RunState:
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
         """Pause the run after a failed write to the store; wait until the user resumes or stops it.
 
-        Returns whether to write again. The replies not yet written are held in memory meanwhile.
+        Returns whether to write again. Until then, replies that are not written stay in memory.
         """
         if self.stop:
             return False

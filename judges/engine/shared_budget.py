@@ -22,7 +22,7 @@ from studies.store.run_owners import is_owner_alive
 from studies.store.store import Store
 
 CHECK_SECONDS: Final = 0.1
-"""Seconds between two queries while enough of the budget is left."""
+"""Seconds between two queries of other runs' spending, while enough of the budget is left."""
 SCARCE_SHARE: Final = 0.2
 """If less than this share of the budget is left, other runs' spending is queried before every
 call."""

@@ -18,7 +18,7 @@ from studies.domain import Judgement
 
 RunStatus = Literal["running", "paused", "stopped", "done", "failed"]
 RATE_WINDOW_SECONDS: Final = 30.0
-"""Seconds over which the rate is measured."""
+"""Number of last seconds over which the rate of completed asks is measured."""
 
 
 class FailureSummary(NamedTuple):
@@ -37,9 +37,10 @@ class JudgeWait(NamedTuple):
     judge: str
     kind: Literal["stopped", "budget", "cooling", "paced", "retry", "slow", "elsewhere"]
     why: str
-    """A short reason: "cooling down 12 s: rate limit", "retry 3 of 5: HTTP 500"."""
+    """Short reason for the wait, such as "cooling down 12 s: rate limit" or "retry 3 of 5: HTTP
+    500"."""
     asks: int = 0
-    """Failed asks that wait for a retry."""
+    """Number of failed asks that wait for a retry."""
     max_attempts_made: int = 0
     """Largest number of attempts made so far for one of these asks."""
     seconds: float = 0.0
@@ -65,26 +66,27 @@ class RunSnapshot:
     spent: float
     """Dollars spent by this run."""
     unpriced: int
-    """Calls of this run at an unknown price."""
+    """Number of calls of this run at an unknown price."""
     budget: float | None
     started: float
     ended: float | None
     spent_before: float = 0.0
     """Dollars spent by other runs of the study, which count against its budget."""
     unknown_usage: int = 0
-    """Calls of this run that may have been billed but returned no token counts."""
+    """Number of calls of this run that may have been billed but returned no token counts."""
     expected_dollars: float | None = None
     """Expected dollars of the whole run, from the mean cost of its judgements so far."""
     extractions: int = 0
-    """Asks of the extraction judge in this run."""
+    """Number of asks of the extraction judge in this run."""
     failures: tuple[FailureSummary, ...] = ()
     judges: tuple[str, ...] = ()
     missing_parameters: tuple[tuple[str, str], ...] = ()
-    """Judges with the planned parameters that their endpoint refuses, comma-separated."""
+    """Pairs of a judge and the planned parameters that the judge's endpoint refuses,
+    comma-separated."""
     possibly_paid_twice: int = 0
-    """Calls for this study that were in flight when their process was killed."""
+    """Number of calls for this study that were in flight when their process was killed."""
     longest_pause: float | None = None
-    """Seconds after which a paused run is stopped; None: never."""
+    """Seconds after which a paused run is stopped; None if it is never stopped."""
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ class RunTally:
 
     counts: Counter[str]
     planned_by_judge: dict[str, int]
-    """Asks of this run by judge."""
+    """Judge -> number of asks of this run."""
     settled: Counter[str] = field(default_factory=Counter)
     cost: dict[str, float] = field(default_factory=dict)
     extractions: int = 0
@@ -139,8 +141,11 @@ class RunTally:
         return max(left / rate for left, rate in needed)
 
     def expected_dollars(self) -> float | None:
-        """Expected dollars of the whole run, if a judge's pending asks cost as much on average as
-        those done; None while a judge has no ask done."""
+        """Expected dollars of the whole run, if each judge's pending asks cost as much on average
+        as its completed asks.
+
+        None while a judge has no completed ask.
+        """
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):
@@ -153,7 +158,8 @@ class RunTally:
 
 
 def rate_of(times: deque[float] | tuple[()], now: float) -> float:
-    """Asks completed per second over the last RATE_WINDOW_SECONDS; 0 with fewer than three."""
+    """Return the asks completed per second over the last RATE_WINDOW_SECONDS; 0 with fewer than
+    three completed asks."""
     recent = [t for t in tuple(times) if now - t <= RATE_WINDOW_SECONDS]
     if len(recent) < 3:
         return 0.0
@@ -161,7 +167,7 @@ def rate_of(times: deque[float] | tuple[()], now: float) -> float:
 
 
 def judge_waits(run_state: RunState | None) -> tuple[JudgeWait, ...]:
-    """The reason for each judge that waits; judges called at full speed are left out."""
+    """Return, for each judge that waits, the reason; judges called at full speed are left out."""
     if run_state is None:
         return ()
     found = (_judge_wait(state) for state in run_state.judges.values())
@@ -222,7 +228,7 @@ def summarise_failures(run_state: RunState | None) -> tuple[FailureSummary, ...]
 
 
 def final_status(run_state: RunState, stop_reason: str) -> tuple[RunStatus, str]:
-    """The status and the reason with which a run ends, unless an error ended it."""
+    """Return the status and the reason with which a run ends that was not ended by an error."""
     halted = [state for state in run_state.judges.values() if state.stop_reason]
     stopped = [f"{state.name}: {state.stop_reason}" for state in halted]
     if any(state.budget_reached for state in run_state.judges.values()):

@@ -41,18 +41,19 @@ class JudgeQueue:
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
-    """Returns the next asks, at most the given number; empty if there are none now."""
+    """Function that returns the next asks, at most the given number; an empty list if there are
+    none now."""
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None
-    """Set when new asks may exist; only for a queue whose asks depend on replies in other
-    queues."""
+    """Event that is set when new asks may exist; only for a queue whose asks depend on replies in
+    other queues."""
     sources: list[JudgeQueue] = field(default_factory=list)
     """The queues whose replies add asks to this queue."""
     asked_elsewhere: deque[Ask] = field(default_factory=deque)
     """Asks that another run is making; checked until they have an outcome."""
     hedged: set[asyncio.Task[Any]] = field(default_factory=set)
-    """Calls that continue although another call for the same ask was answered first."""
+    """Tasks of calls that continue although another call for the same ask was answered first."""
     done: bool = False
 
     def keep_hedged(self, task: asyncio.Task[Any]) -> None:
@@ -60,8 +61,8 @@ class JudgeQueue:
         task.add_done_callback(self.hedged.discard)
 
     async def end_hedged_calls(self) -> None:
-        """Cancel the calls whose ask another call has answered; they count as billed at an unknown
-        cost."""
+        """Cancel the calls whose ask was answered by another call; the cancelled calls count as
+        billed at an unknown cost."""
         open_calls = list(self.hedged)
         for task in open_calls:
             task.cancel()
@@ -74,7 +75,7 @@ class WorkerPool:
     def __init__(self, run_state: RunState, queues: list[JudgeQueue]) -> None:
         self.run_state, self.queues = run_state, queues
         self.fault: Exception | None = None
-        """The error that ends the run."""
+        """Error that ends the run; None while no such error occurred."""
 
     async def run(self) -> None:
         """Make all asks; return when every judge has either no ask left or been stopped."""
@@ -85,13 +86,14 @@ class WorkerPool:
             raise self.fault
 
     def _end_run(self, fault: Exception) -> None:
-        """Start no further call because of an error; replies in flight are still stored."""
+        """Record an error and start no further call; replies in flight are still stored."""
         self.fault = self.fault or fault
         self.run_state.stop = True
         self.run_state.apply_controls()
 
     async def _run_queue(self, judge_queue: JudgeQueue) -> None:
-        """Run the tasks of one queue: one that reads asks ahead, and a fixed number of workers."""
+        """Run the tasks of one queue: one task that reads asks ahead, and a fixed number of
+        workers."""
         workers = judge_queue.state.workers
         buffer: asyncio.Queue[Ask | None] = asyncio.Queue(maxsize=workers)
         try:
@@ -169,7 +171,7 @@ class WorkerPool:
         await self._enqueue_free(judge_queue, buffer, page)
 
     def _sources_done(self, judge_queue: JudgeQueue) -> bool:
-        """Whether no other queue can add asks to this one any more."""
+        """Whether no other queue can add further asks to this queue."""
         return judge_queue.more_event is None or all(other.done for other in judge_queue.sources)
 
     async def _wait_for_more(self, judge_queue: JudgeQueue) -> None:
@@ -186,8 +188,8 @@ class WorkerPool:
         """Make the asks of a queue one after another.
 
         The write of a judgement and the start record of the next call share one commit, and the
-        next call is sent only after it. A worker that waits for a slow call is replaced by another
-        worker, and ends after that call.
+        next call is sent only after this commit. A worker that waits for a slow call is replaced by
+        another worker, and ends after that call.
         """
 
         def start_another() -> None:
@@ -233,8 +235,8 @@ class WorkerPool:
     async def _attempt_ask(
         self, judge_queue: JudgeQueue, ask: Ask, attempts: AskAttempts
     ) -> tuple[Judgement, AskAttempts] | None:
-        """Return an ask's judgement and the attempts it comes from; None if no call was made or
-        the call stopped the judge."""
+        """Return an ask's judgement and the attempts behind it; None if no call was made or the
+        call stopped the judge."""
         journal = self.run_state.journal
         answered = attempts
         try:
@@ -262,7 +264,8 @@ class WorkerPool:
     async def _race(
         self, judge_queue: JudgeQueue, first: AskAttempts
     ) -> tuple[AskAttempts, JudgeReply | CallFailure | None]:
-        """Make an ask, with a second call if the first takes far longer than usual."""
+        """Call the judge for an ask, with a second call if the first takes far longer than
+        usual."""
 
         def make_second() -> AskAttempts:
             second = AskAttempts(self.run_state, first.state, first.call, hedges=True, leased=True)

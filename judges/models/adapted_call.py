@@ -12,13 +12,13 @@ from studies.store.queries.adapted_requests import REFUSABLE_PARAMETERS
 
 
 def known_refusals(judge: JudgeSpec) -> set[str]:
-    """Parameters that a judge's provider is known to refuse for its model."""
+    """Return the parameters that a judge's provider is known to refuse for the judge's model."""
     preset = preset_for_url(judge.endpoint) if judge.kind == "endpoint" else None
     return set() if preset is None else set(preset.refused_parameters(judge.model))
 
 
 def drop_parameter(call: JudgeCall, parameter: str) -> JudgeCall | None:
-    """Return the call without a parameter; None if the call does not have it."""
+    """Return the call without a parameter; None if the call does not have this parameter."""
     if parameter in call.stream_parameters:
         return replace(call, stream_refusals=call.stream_refusals | {parameter})
     values = dict(call.parameters)

@@ -100,7 +100,8 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
 
 
 def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
-    """Build the reply from a stream that has ended; raise BadReply if it is no chat completion."""
+    """Build the reply from a stream that has ended; raise BadReply if the stream is no chat
+    completion."""
     try:
         return build_reply(stream.values(), echo=echo)
     except _SHAPE_ERRORS as error:
@@ -199,8 +200,8 @@ def _parse_count(value: Any) -> int | None:
 
 
 def _parse_top_logprobs(logprobs: Any) -> TokenCandidates:
-    """Return the candidates for the last token with their log-probabilities; empty if missing or
-    malformed."""
+    """Return the candidates for the last token with their log-probabilities; empty if they are
+    missing or malformed."""
     try:
         return _parse_candidates(logprobs["content"][-1])
     except _SHAPE_ERRORS:
@@ -208,8 +209,8 @@ def _parse_top_logprobs(logprobs: Any) -> TokenCandidates:
 
 
 def _parse_tokens(logprobs: Any) -> tuple[ReplyToken, ...]:
-    """Return all tokens with their candidates; empty for a reply of one token, and if missing or
-    malformed."""
+    """Return all tokens of a reply with their candidates; empty for a reply of one token, and if
+    the tokens are missing or malformed."""
     try:
         content = logprobs["content"]
         if len(content) < 2:

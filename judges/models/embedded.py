@@ -41,8 +41,8 @@ class EmbeddedUnavailable(RuntimeError):
 class EmbeddedServer:
     """A running child process that serves the embedded judge.
 
-    `identity` is part of the keys of calls. It contains the hash of the weights, and neither port
-    nor path, so keys are the same on every machine.
+    `identity` is part of the keys of calls. It contains the hash of the weights, but neither port
+    nor path, so that keys are the same on every machine.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], address: str, weights: Path) -> None:
@@ -87,8 +87,8 @@ class EmbeddedServer:
 class _SharedServers:
     """The servers of this process, one for each file of weights.
 
-    Of more than MAX_SHARED_SERVERS the least recently used one is ended: each holds a whole model
-    in memory. Its judge starts it again at the next call.
+    Each server has a whole model in memory. If there are more than MAX_SHARED_SERVERS, the least
+    recently used server is ended; the next call of its judge starts it again.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ def shared_server(named: str = "") -> EmbeddedServer:
 
 @atexit.register
 def close_shared_servers() -> None:
-    """End the shared servers that were started."""
+    """End all shared servers of this process."""
     _shared_servers.close()
 
 
@@ -187,8 +187,8 @@ def _wait_for_address(
 
 
 def _first_line(process: subprocess.Popen[bytes], timeout: float) -> bytes | None:
-    """Return the first line of the child's output; b"" if the child ended without one, None after
-    the timeout.
+    """Return the first line of the child's output; b"" if the child ended without output, None
+    after the timeout.
 
     A thread reads the line, because Windows cannot read a pipe with a timeout. The thread ends with
     the child.

@@ -2,9 +2,9 @@
 
     python -m judges.models.embedded_server --weights PATH [--threads N] [--context N]
 
-When ready it prints one JSON line, `{"address": "http://127.0.0.1:…", "model": "…"}`. It ends when
-its standard input closes; the operating system closes it when the parent process ends. Native code
-runs in this process instead of the page's, so that a crash ends only this judge.
+When ready it prints one JSON line, `{"address": "http://127.0.0.1:…", "model": "…"}`. The process
+ends when its standard input closes, which the operating system does when the parent process ends.
+Native code runs in this process instead of the page's, so that a crash ends only this judge.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ def start_server(weights: Path, threads: int, context: int) -> Any:
     """Start a server whose replies do not depend on earlier calls.
 
     The server reuses the start that a prompt shares with the previous one, which makes swapped
-    pairs and worked examples much cheaper. On some processors a reused start is rounded differently
-    from a prompt processed as a whole. There it is not reused, so that repeats are reproducible.
+    pairs and worked examples much cheaper. On some processors a prompt with a reused start gets
+    slightly different probabilities than the same prompt processed as a whole. On these processors
+    starts are not reused, so that repeats are reproducible.
     """
     server = xllamacpp.Server(_server_parameters(weights, threads, context, keep_prefix=True))
     if not _is_prefix_reuse_exact(server):

@@ -46,7 +46,7 @@ ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
 size limit holds."""
 
 MIN_ECHOED_KEY: Final = 16
-"""Minimum length of an API key that is masked in replies: a shorter one ('not-needed') may occur in
+"""Minimum length of an API key that is masked in replies; a shorter key ('not-needed') may occur in
 a reply by chance."""
 
 REQUEST_HEADERS: Final = (
@@ -81,8 +81,11 @@ class EndpointModel:
         self._schedule_key_expiry()
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Make a call. The caller limits its total duration. A stream has two further limits here:
-        `timeout_s` until its first token, then `idle_s` between two pieces of data."""
+        """Make a call and return the reply.
+
+        The caller limits the total duration. A stream has two further limits: `timeout_s` until its
+        first token, then `idle_s` between two pieces of data.
+        """
         streamed = call.stream_parameters
         body = {"model": call.judge.model, "messages": call.messages, **call.parameters, **streamed}
         request = self._request(_encode_json(body), call.judge.connect_s)
@@ -162,7 +165,7 @@ class EndpointModel:
         await self._http.aclose()
 
     def replace_expired_key(self, key: SecretKey) -> None:
-        """Use a key that was typed again after the previous one expired."""
+        """Use the key that the user typed again after the previous key expired."""
         if self._key.is_expired():
             self._key = key
             self._schedule_key_expiry()
@@ -193,14 +196,14 @@ def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
 def tls_context() -> ssl.SSLContext:
     """Return the TLS settings with the trusted certificates of this machine.
 
-    The certificates are read once from each place that the environment names: reading them takes
-    50 ms of CPU, more than the rest of a small run.
+    The certificates of each place that the environment names are read once and then cached, because
+    reading them takes 50 ms of CPU, more than the rest of a small run.
     """
-    return _read_certificates(ssl.get_default_verify_paths())
+    return _read_certificates(tuple(ssl.get_default_verify_paths()))
 
 
 @lru_cache(maxsize=4)
-def _read_certificates(paths: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+def _read_certificates(places: tuple[str | None, ...]) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
@@ -217,7 +220,8 @@ def _build_session(rules: EndpointRules, secure: ssl.SSLContext) -> aiohttp.Clie
 
 @lru_cache(maxsize=64)
 def _request_options(connect_s: float) -> dict[str, Any]:
-    """Request options without a read timeout: the engine's deadline covers the whole attempt."""
+    """Return request options without a read timeout, because the engine's deadline covers the whole
+    attempt."""
     return {"timeout": httpx2.Timeout(None, connect=connect_s).as_dict()}
 
 

@@ -25,8 +25,8 @@ class EmbeddedModel:
     ceiling = 1  # one slot: a second call in flight would wait and be measured as slow
 
     def __init__(self, weights: str = "") -> None:
-        """`weights`: the GGUF file that the judge names; empty: the weights of this
-        installation."""
+        """`weights` is the GGUF file that the judge names; if empty, the weights of this
+        installation are used."""
         self._weights = weights
         self._server: EmbeddedServer | None = None
         self._endpoint: EndpointModel | None = None
@@ -34,11 +34,11 @@ class EmbeddedModel:
         self._last_messages: list[dict[str, Any]] = []
 
     async def complete(self, call: JudgeCall) -> JudgeReply:
-        """Call the model; if the prompt equals the previous one, process it without the server's
-        prompt cache.
+        """Call the model; if the prompt equals that of the previous call, the server's prompt cache
+        is not used.
 
-        With the cache, a repeated prompt would be rounded differently, and the noise floor (changes
-        between repeats in the same order) would depend on the cache.
+        With the cache, the probabilities for a repeated prompt would be rounded differently, and
+        the noise floor (changes between repeats in the same order) would depend on the cache.
         """
         endpoint = await self._start_endpoint()
         repeat = call.messages == self._last_messages
@@ -103,8 +103,8 @@ def build_model(
     families: Mapping[str, str],
     rules: EndpointRules | None = None,
 ) -> JudgeModel:
-    """Build a judge's client. `rules`: which endpoints may be called; None: the rules of this
-    process."""
+    """Build a judge's client. `rules` state which endpoints may be called; None for the rules of
+    this process."""
     if judge.kind == "embedded":
         return EmbeddedModel(judge.weights)
     if judge.kind == "simulated":

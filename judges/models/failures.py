@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +28,8 @@ MAX_RETRY_AFTER: Final = 120.0
 MAX_DETAIL_LENGTH: Final = 500
 
 FailureAction = Literal["retry", "settle", "stop", "without"]
-"""What to do after a failed call. `settle`: store the failure as the outcome of the ask; `stop`:
-stop the judge; `without`: retry without the parameter that the endpoint refused."""
+"""Action after a failed call. `settle`: store the failure as the outcome of the ask. `stop`: stop
+the judge. `without`: retry without the parameter that the endpoint refused."""
 
 
 class BadReply(Exception):
@@ -51,9 +52,9 @@ class CallFailure:
     detail: str
     congestion: bool = False
     rate_limited: bool = False
-    """The endpoint refused the call by its rate limit."""
+    """Whether the endpoint refused the call by its rate limit."""
     maybe_billed: bool = False
-    """The provider may have billed the call although no reply arrived."""
+    """Whether the provider may have billed the call although no reply arrived."""
     wait: float | None = None
     """Seconds that the endpoint demands before the next call."""
     parameter: str = ""
@@ -97,6 +98,13 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
     return CallFailure("retry", "error", type(error).__name__, str(error), maybe_billed=True)
 
 
+def _system_words(error: BaseException) -> str:
+    """The operating system's words for an error, without its number and address, such as
+    "connection refused"."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number).lower() if number and number > 0 else str(error)
+
+
 def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
     """Classify a connection error by its underlying causes, because the client reports refused and
     reset connections as timeouts.
@@ -111,9 +119,9 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
         )
         return CallFailure("retry", "error", "unreachable", detail)
     if any(isinstance(cause, aiohttp.ClientConnectorError) for cause in causes):
-        return CallFailure(
-            "retry", "error", "unreachable", f"cannot reach {endpoint}: {causes[-1]}"
-        )
+        detail = f"cannot reach {endpoint}: {_system_words(causes[-1])}"
+        detail += "; check base_url, and that the server is running"
+        return CallFailure("retry", "error", "unreachable", detail)
     if any(isinstance(cause, StreamSilent) for cause in causes):
         detail = "the reply stream sent nothing for longer than the judge's idle_s"
         return CallFailure(
@@ -127,13 +135,14 @@ def _classify_connection(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _find_bad_reply(error: BaseException) -> BadReply | None:
-    """Return the BadReply among an error's causes: the client wraps errors raised while reading."""
+    """Return the BadReply among the causes of an error, because the client wraps errors raised
+    while reading; None if there is none."""
     return next((cause for cause in _error_chain(error) if isinstance(cause, BadReply)), None)
 
 
 def _find_refusal(error: BaseException) -> EndpointRefused | None:
-    """Return the EndpointRefused among an error's causes: addresses are checked inside the
-    client."""
+    """Return the EndpointRefused among the causes of an error, because addresses are checked inside
+    the client; None if there is none."""
     return next(
         (cause for cause in _error_chain(error) if isinstance(cause, EndpointRefused)), None
     )
@@ -204,7 +213,7 @@ _DROPPABLE: Final = re.compile(rf"\b(?:{'|'.join(DROPPABLE_PARAMETERS)})\b")
 def _classify_bad_request(error: openai.APIStatusError, message: str) -> CallFailure:
     """Classify a response with status 400, 413 or 422, which ends this ask only.
 
-    The judge stops after five identical ones if no call has succeeded
+    The judge is stopped after five identical responses if no call has succeeded
     (judges/engine/retry_rules.py).
     """
     text = f"{_error_codes(error)} {message}"

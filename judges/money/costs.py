@@ -21,7 +21,7 @@ PRICES_FILE: Final = Path(__file__).parents[1] / "prices.yaml"
 MILLION: Final = 1_000_000
 WORST_TOKENS_PER_BYTE: Final = 0.5
 """First estimate of the maximum tokens per byte: English has about 0.25, other scripts up to 0.5.
-It is raised when a reply reports more."""
+The estimate is raised when a reply reports more tokens per byte."""
 WORST_TOKENS_PER_MESSAGE: Final = 16
 WORST_TOKENS_PER_IMAGE: Final = 2000
 CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
@@ -29,8 +29,8 @@ CAP_PARAMETERS: Final = ("max_completion_tokens", "max_tokens")
 
 
 def price_of(judge: JudgeSpec) -> Price | None:
-    """Return a judge's price: the study's own, else the listed one; 0 for embedded and simulated
-    judges, None if unknown."""
+    """Return a judge's price: that in the study file, else the listed price; 0 for embedded and
+    simulated judges, None if unknown."""
     if judge.kind != "endpoint":
         return Price(0.0, 0.0)
     return judge.price or listed_prices().get(judge.model)
@@ -48,8 +48,8 @@ def check_budget(budget: float | None, judges: Iterable[JudgeSpec]) -> None:
 
 @lru_cache(maxsize=4)
 def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
-    """Return listed prices by model, in dollars per million tokens; the file states the day on
-    which each was checked."""
+    """Return listed prices by model, in dollars per million tokens; the price file states the day
+    on which each price was checked."""
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {
         model: Price(**{name: value for name, value in entry.items() if name != "checked"})
@@ -75,7 +75,7 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
 
 
 def reply_token_cap(call: JudgeCall) -> int:
-    """The maximum number of tokens of a reply."""
+    """Return the maximum number of tokens of a reply."""
     caps = (call.parameters.get(name) for name in CAP_PARAMETERS)
     return int(next((cap for cap in caps if cap is not None), call.judge.max_tokens))
 
@@ -89,18 +89,18 @@ class Ledger:
     spent_by_others: float = 0.0
     """Dollars of the budget spent by other runs of the study."""
     unknown_by_others: int = 0
-    """Calls of other runs that may have been billed: without token counts, or lost with their
-    process."""
+    """Number of calls of other runs that may have been billed at an unknown cost: without token
+    counts, or lost with their process."""
     max_cost_by_others: float = 0.0
     """The highest cost of one call of another run."""
     in_flight_by_others: int = 0
-    """Calls of other runs in flight now."""
+    """Number of calls of other runs that are in flight now."""
     spent: dict[str, float] = field(default_factory=dict)
     unpriced: Counter[str] = field(default_factory=Counter)
-    """Calls by judge at an unknown price: shown as unknown, never as 0."""
+    """Judge -> number of calls at an unknown price, which is shown as unknown, never as 0."""
     unknown_usage: Counter[str] = field(default_factory=Counter)
-    """Calls by judge that may have been billed but returned no token counts; the budget counts them
-    at their maximum cost."""
+    """Judge -> number of calls that may have been billed but returned no token counts; the budget
+    counts them at their maximum cost."""
     _maybe_spent: float = 0.0
     _reserved: float = 0.0
     _max_worst_case: float = 0.0
@@ -114,7 +114,7 @@ class Ledger:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no billed call is in flight, so that no reservation can become free."""
+        """Whether no billed call is in flight, so that no reserved dollars can become free."""
         return self._open_calls == 0
 
     @property

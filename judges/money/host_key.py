@@ -36,7 +36,7 @@ MAX_TOKENS_PER_BYTE: Final = 1.0
 unusually many tokens."""
 
 CommitWork = Callable[[WriteFunction], Awaitable[Any]]
-"""Runs a write in a transaction and returns its result."""
+"""Function that runs a write in a transaction and returns the result of the write."""
 
 VARIABLE_REFUSED: Final = "api_key_env names a variable of this machine; type your key instead"
 
@@ -59,8 +59,8 @@ class HostKey:
     """Cap for all visitors together per day (UTC)."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
-        """Return why a judge cannot use this API key; empty if it can. `sees`: images are sent to
-        the judge."""
+        """Return why a judge cannot use this API key; empty if it can. `sees` states whether images
+        are sent to the judge."""
         if judge.api_key_env != self.key_env:
             return VARIABLE_REFUSED
         if judge.endpoint.rstrip("/") != self.endpoint.rstrip("/"):
@@ -137,8 +137,8 @@ class RunAllowance:
         write: CommitWork,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`write`: the write function of the run's journal, so that a failed write pauses the run
-        here too."""
+        """`write` is the write function of the run's journal, so that a failed write of a
+        reservation also pauses the run."""
         self.price = host_key.prices[model]
         self._store, self._host_key, self._visitor, self._run = store, host_key, visitor, run
         self._write, self._wall_clock = write, wall
@@ -147,7 +147,7 @@ class RunAllowance:
 
     @property
     def has_no_open_calls(self) -> bool:
-        """Whether no call of this run is in flight, so that no reservation can become free."""
+        """Whether no call of this run is in flight, so that no reserved dollars can become free."""
         return self._open_calls == 0
 
     async def wait_for_settlement(self) -> None:
@@ -215,8 +215,8 @@ class CallReservation:
         return self._number is not None
 
     async def reserve_from(self, allowance: RunAllowance | None, call: JudgeCall) -> str:
-        """Reserve the maximum cost of a call; return the reason why the judge must stop, empty if
-        it need not.
+        """Reserve the maximum cost of a call; return the reason why the judge must stop, or an
+        empty text if it need not stop.
 
         A refused reservation does not stop the judge while another call is in flight, because that
         call may cost less than its reservation.
@@ -231,8 +231,11 @@ class CallReservation:
         return reserved if alone and allowance.has_no_open_calls else ""
 
     async def release_unused(self, allowance: RunAllowance | None) -> None:
-        """Release the reservation of a call that was not made. If it had been refused, wait until
-        the cost of a call in flight is known, because money may then be free again."""
+        """Release the reservation of a call that was not made.
+
+        If the reservation had been refused, wait until the cost of a call in flight is known,
+        because dollars may then be free again.
+        """
         if allowance is None:
             return
         if self._number is None:

@@ -32,8 +32,8 @@ ASPECTS_PROMPT: Final = "creation-aspects"
 """The prompt that derives, from the question alone, the aspects that a description should cover."""
 
 DESCRIBED_BY_KEY: Final = "context_by"
-"""Name of the entry in an item's `meta` that records the describing judge and prompt. An output
-file that exists is overwritten only if it has this entry."""
+"""Name of the entry in an item's `meta` that records the describing judge and prompt. An existing
+output file is overwritten only if its items have this entry."""
 
 _OPENED: Final = "<think>"
 _CLOSED: Final = "</think>"
@@ -48,10 +48,10 @@ class DescribeResult:
     described: int
     without_images: int
     failed: Mapping[str, str]
-    """Reason by item, for items without a new description; an old description is kept."""
+    """Item -> reason why it has no new description; an old description is kept."""
     dollars: float
     reason: str = ""
-    """Why the run ended early, if it did."""
+    """Reason why the run ended early; empty if it did not."""
 
 
 def write_descriptions(
@@ -71,8 +71,8 @@ def write_descriptions(
     `context`.
 
     `watch` is called with each run as it starts and returns when the run has ended; there are two
-    runs if the prompt needs aspects to describe, else one. `aspects_judge` lists these aspects and
-    needs no vision; without it `judge` lists them too.
+    runs if the prompt needs a list of aspects to describe, else one. `aspects_judge` makes this
+    list and needs no vision; without an `aspects_judge`, `judge` makes the list.
     """
     _check_output_file(out, study)
     items = load_items(study.data, study.folder)
@@ -181,7 +181,7 @@ class _DescribeRuns:
         return found
 
     def failed(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """The reason for each item that has images but got no description."""
+        """Return item -> reason, for each item that has images but got no description."""
         missing = [item.id for item in self._items if item.images and item.id not in texts]
         return {item: self._failures.get(item, "not called yet") for item in missing}
 
@@ -224,8 +224,8 @@ def _find_judge(study: Study, name: str) -> JudgeSpec:
 
 
 def _check_output_file(out: Path, study: Study) -> None:
-    """Raise PlanError if the output file is the original, or a file that `describe` did not
-    write."""
+    """Raise PlanError if the output file is the original file, or an existing file that `describe`
+    did not write."""
     if out.resolve() == source_path(study.data, study.folder).resolve():
         raise PlanError(f"{out} is the original; name a new file for the descriptions")
     if out.exists() and not _is_describe_output(out):
@@ -262,7 +262,8 @@ def _relocate_image(image: str, folder: Path, beside: Path) -> str:
 
 
 def _write_rows(out: Path, lines: list[dict[str, Any]]) -> None:
-    """Write the file under another name and rename it, so that it is complete or absent."""
+    """Write the file under another name and rename it, so that an incomplete file never has the
+    final name."""
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = out.with_name(f".{out.name}.{os.getpid()}")
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

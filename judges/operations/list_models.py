@@ -20,7 +20,8 @@ from studies.spec.provider_presets import ProviderPreset, provider_presets
 
 LIST_SECONDS: Final = 15.0
 LOCAL_SECONDS: Final = 1.0
-"""A server on the same machine answers at once; a port without one refuses at once."""
+"""Seconds to wait for a server on this machine. A short time is enough: a server answers at once,
+and a port without a server refuses at once."""
 MAX_LIST_BYTES: Final = 4 * 1024 * 1024
 MAX_MODELS: Final = 2000
 
@@ -86,7 +87,8 @@ def parse_model_list(content: bytes) -> tuple[str, ...]:
 
 
 def find_local_servers(presets: Sequence[ProviderPreset] | None = None) -> list[LocalServer]:
-    """Find model servers on this machine by trying their usual ports; none on a public page.
+    """Return the model servers on this machine, found by trying their usual ports; none on a public
+    page.
 
     Only loopback addresses are called, without a proxy and without a key. A server counts only if
     it returns a list of models.

@@ -18,10 +18,12 @@ from studies.store.rows import put_judgement
 from studies.store.store import Store
 
 REREADABLE_STATUSES: Final = frozenset({"ok", "extracted", "unreadable", "truncated"})
-"""Statuses that come from parsing a reply; the others have no reply to parse."""
+"""Statuses that result from parsing a reply; judgements with other statuses have no reply to
+parse."""
 WRITE_BATCH_SIZE: Final = 500
 WITHOUT_PREFIX: Final = "asked without "
-"""Prefix of the part of a detail that lists refused parameters; it is kept by a new parse."""
+"""Prefix of the part of a judgement's detail that lists refused parameters; this part is kept when
+the reply is parsed again."""
 
 
 @dataclass(slots=True)
@@ -30,10 +32,11 @@ class RereadResult:
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
-    """Changed judgements by kind: "unreadable -> ok", or "ok, another verdict"."""
+    """Kind of change, such as "unreadable -> ok" or "ok, another verdict" -> number of
+    judgements."""
     unchanged_count: int = 0
-    """Judgements by label probabilities that are not parsed again, because the store lacks their
-    log-probabilities."""
+    """Number of judgements read from label probabilities that are not parsed again, because the
+    store lacks their log-probabilities."""
 
 
 class StoredRequest(NamedTuple):
@@ -120,8 +123,8 @@ def _difference(before: Judgement, now: Judgement) -> str | None:
 
 
 def _store_changes(store: Store, changed: list[tuple[Judgement, Judgement]]) -> None:
-    """Store changed judgements, unless a live run has stored a newer reply to the same ask
-    meanwhile."""
+    """Store changed judgements, except those whose ask got a newer reply from a live run in the
+    meantime."""
 
     def work(connection: sqlite3.Connection) -> None:
         for before, now in changed:

@@ -18,7 +18,8 @@ _REQUIRED_FIELDS: Final[Mapping[str, tuple[str, Callable[[Item], str]]]] = {
     "ground_truth": ("ground truth", lambda item: item.ground_truth),
     "reference": ("reference", lambda item: item.reference),
 }
-"""Prompt variables that an item must fill: their names in messages, and their values in an item."""
+"""Prompt variable that an item must fill -> its name in messages, and the function that reads its
+value from an item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class SkippedItems:
 
 
 def why_skipped(prompt: Prompt, item: Item, prompts: Sequence[Prompt]) -> str:
-    """Return why a prompt skips an item; empty if it does not.
+    """Return the reason why a prompt skips an item; empty if the prompt uses the item.
 
     If a protocol has two prompts, one with and one without the ground truth, the prompt without it
     skips the items that have a ground truth, as in Creation-MMBench.

@@ -16,7 +16,7 @@ from studies.store.store import Store
 
 CHARACTERS_PER_TOKEN: Final = 4.2
 REPLY_TOKENS: Final = 250
-"""Tokens of a reply that the forecast assumes."""
+"""Number of tokens of a reply that the forecast assumes."""
 
 IMAGE_TOKENS: Final = 765
 """Tokens that a provider counts for an image of about a megapixel."""
@@ -31,17 +31,18 @@ class Forecast:
     prompt_tokens: int
     completion_tokens: int
     dollars: float | None
-    """None: the price of a judge is unknown."""
+    """Expected cost in dollars; None if the price of a judge is unknown."""
     seconds: float | None
     cached_tokens: int = 0
-    """Prompt tokens that the provider's cache is expected to hold, at a lower price."""
+    """Prompt tokens that are expected to be in the provider's cache and are charged at a lower
+    price."""
 
 
 def make_forecast(
     plan: Plan, pending: set[str] | None = None, store: Store | None = None
 ) -> Forecast:
-    """Forecast the calls of a plan from its rendered prompts; `pending`: only the asks with these
-    keys."""
+    """Forecast the calls of a plan from its rendered prompts; with `pending`, only the asks with
+    these keys."""
     asks = (one for one in asks_of(plan) if pending is None or one.ask.key in pending)
     return forecast_asks(plan.study, asks, store)
 
@@ -51,7 +52,7 @@ def forecast_asks(
 ) -> Forecast:
     """Forecast calls, tokens, dollars and seconds of rendered asks.
 
-    If the store has judgements from the same endpoint, its measured speed is used.
+    If the store has judgements from the same endpoint, the measured speed of this endpoint is used.
     """
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0

@@ -32,7 +32,8 @@ from studies.store.rows import PromptText, RequestRecord
 from studies.store.store import PlanChange, Store
 
 PLAN_VERSION: Final = 2
-"""Increase it when sampling or rendering changes: plans of older versions are then made again."""
+"""Version of the planning rules. It is increased when sampling or rendering changes; plans of older
+versions are then made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Plan:
     images: Path
     """The folder that image paths are relative to."""
     aspects: Mapping[str, str] = field(default_factory=dict)
-    """Aspects for the description of an image, by item; only in plans that describe images."""
+    """Item -> aspects that the description of its images should cover; only in plans that describe
+    images."""
     recorded: tuple[Judgement, ...] = ()
     """Verdicts contained in the data, stored in addition to those of the asks."""
     ignored_verdicts: int = 0
@@ -53,10 +55,10 @@ class Plan:
     result files (shards) can only be imported as a study of their own."""
     salt: str = ""
     """Text of the owner (Store.salt) that is hashed into the keys of calls to endpoints. Where
-    visitors share a store, it prevents that replies one visitor paid for are reused for another.
-    Empty: equal calls have equal keys for all."""
+    visitors share a store, it prevents that replies one visitor paid for are reused for another. If
+    empty, equal calls have equal keys for all visitors."""
     stored_sha: str = ""
-    """Hash of the stored plan that this one was read from; empty for a new plan."""
+    """Hash of the stored plan from which this plan was read; empty for a new plan."""
 
     def judge(self, name: str) -> JudgeSpec:
         return next(judge for judge in self.study.judges if judge.name == name)
@@ -84,8 +86,9 @@ def make_plan(
     """Load data and prompts of a study and check its plan; raise PlanError for a study that cannot
     run.
 
-    Command line, page and API all use this function. `load`: loads the data, for example with a
-    cache. `check_size`: raises an error for too many calls, before they are planned.
+    Command line, page and API all use this function. The function `load` loads the data, for
+    example with a cache. The function `check_size` raises an error for too many calls, before they
+    are planned.
     """
     loaded = load(study.data, study.folder).select_slice(study.data)
     study = replace(study, data=loaded.pin_revision(study.data))
@@ -172,8 +175,8 @@ def render_call(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> JudgeCall:
 def plan_includes(plan: Plan, ask: Ask, items: Mapping[str, Item]) -> bool:
     """Whether this plan would send the same request for a stored ask, byte for byte.
 
-    A study may be saved with another plan during a run. If an ask of the new plan were rendered
-    from the old one, the reply to a different request would be stored under the ask's key.
+    A study may be saved with another plan during a run. If an ask of the new plan were rendered by
+    the old plan, the reply to a different request would be stored under the ask's key.
     """
     judges = {judge.name for judge in plan.study.judges}
     if ask.item not in items or ask.judge not in judges:
@@ -218,14 +221,17 @@ def free_name(store: Store, name: str) -> str:
 
 
 def assign_owner(plan: Plan, store: Store) -> Plan:
-    """Return the plan for the current visitor: with the study name under which the visitor saves
-    it, and the visitor's salt, which makes the keys of its calls differ from other visitors'."""
+    """Return the plan with the study name and the salt of the current visitor.
+
+    The name is the one under which the visitor saves the study; the salt makes the keys of its
+    calls differ from those of other visitors.
+    """
     name = store.name_for_owner(plan.study.name)
     return replace(plan, study=replace(plan.study, name=name), salt=store.salt)
 
 
 def plan_sha(plan: Plan) -> str:
-    """Hash of the study, its data, its prompts and the identities of its judges."""
+    """Return the hash of a study, its data, its prompts and the identities of its judges."""
     parts = [
         str(PLAN_VERSION),
         dump_study(replace(plan.study, preset="")),  # presets may change with a release
@@ -256,8 +262,8 @@ def identity_of(judge: JudgeSpec, families: Mapping[str, str] | None = None) -> 
 def parameters_of(
     judge: JudgeSpec, prompt: Prompt, n_options: int, labels: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return the request parameters other than model and messages; `labels`: those of the ask, for
-    a verdict on one answer."""
+    """Return the request parameters other than model and messages; `labels` are those of the ask,
+    for a verdict on one answer."""
     values: dict[str, Any] = {}
     if judge.kind != "simulated":
         values["max_tokens"] = judge.max_tokens

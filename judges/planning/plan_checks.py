@@ -29,8 +29,8 @@ ShowingsBuilder = Callable[[Study, Sequence[Item]], Iterator[Presentation]]
 
 
 def showings_for(prompt: Prompt) -> ShowingsBuilder:
-    """Return the function that lists which answers a prompt shows together: two answers, all, one,
-    or none."""
+    """Return the function that lists the answers a prompt shows together: two answers, all answers,
+    one answer, or none."""
     if prompt.protocol in _PAIR_PROTOCOLS:
         return pair_presentations
     if prompt.protocol == "describe":
@@ -44,7 +44,7 @@ def _describe_showings(_: Study, items: Sequence[Item]) -> Iterator[Presentation
 
 
 def check_plan(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
-    """Raise PlanError for a study that cannot run; the message tells what to change."""
+    """Raise PlanError for a study that cannot run; the message states what to change."""
     if not study.judges:
         raise PlanError("the study names no judge; add one under 'judges'")
     if not prompts and study.prompts:
@@ -91,7 +91,10 @@ def _check_prompt(study: Study, prompt: Prompt) -> None:
 
 def _check_not_empty(study: Study, items: Sequence[Item], prompts: Sequence[Prompt]) -> None:
     """Raise PlanError if a prompt has eligible items but no answers to show, or if no prompt has an
-    eligible item. A prompt without eligible items is skipped while another has some."""
+    eligible item.
+
+    A prompt without eligible items is allowed if another prompt has some.
+    """
     eligible = {p.name: [i for i in items if not why_skipped(p, i, prompts)] for p in prompts}
     for prompt in prompts:
         shows = showings_for(prompt)

@@ -3,7 +3,7 @@ number of cached tokens.
 
 A provider caches the start of a prompt once the first call with it has been processed. The calls
 for one item and prompt share their start (instructions, question, context) and are consecutive in
-the plan. Sent at the same moment, all of them would be charged at the full price.
+the plan. If all of them were sent at the same moment, all would be charged at the full price.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ def cached_from(judge: JudgeSpec) -> int | None:
 
 
 def order_for_cache(asks: Sequence[Ask]) -> list[Ask]:
-    """Order a block of consecutive asks: first one ask of each item and prompt, then a second one
-    of each, and so on. The start of a prompt is then cached before it is sent again."""
+    """Order a block of consecutive asks: first one ask of each item and prompt, then a second ask
+    of each, and so on.
+
+    The start of a prompt is then in the provider's cache before it is sent again.
+    """
     rounds: dict[int, list[Ask]] = {}
     seen: dict[tuple[str, str], int] = {}
     for ask in asks:
@@ -57,8 +60,8 @@ class CacheForecast:
     _last_texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def cached_tokens(self, call: JudgeCall, minimum: int | None) -> int:
-        """Return how many tokens at its start a call shares with the previous call of the same
-        judge and prompt; 0 below `minimum`."""
+        """Return the number of tokens at the start of a call that equal those of the previous call
+        of the same judge and prompt; 0 if fewer than `minimum`."""
         if minimum is None:
             return 0
         text = "\x00".join(_texts(call.messages))

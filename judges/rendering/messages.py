@@ -29,13 +29,15 @@ class PromptInputs:
     answers: tuple[str, ...]
     labels: tuple[str, ...]
     images: tuple[str, ...] = ()
-    """Data URLs for a judge with vision; empty for one that gets the description."""
+    """Images as data URLs, for a judge with vision; empty for a judge that gets the description
+    instead."""
     reply: str = ""
     aspects: str = ""
     criteria: str = ""
     """Criteria of the study for verdicts on one answer."""
     rubric: tuple[tuple[str, str], ...] = ()
-    """Name and description of the study's own criteria of a rubric; empty: those of the prompt."""
+    """Names and descriptions of a rubric's criteria that the study sets; empty if those of the
+    prompt are used."""
 
 
 def render_prompt(
@@ -43,7 +45,7 @@ def render_prompt(
 ) -> list[dict[str, Any]]:
     """Render the messages of a request.
 
-    `prefilled`: add a last assistant message that contains the start of the reply, up to the label.
+    With `prefilled`, a last assistant message contains the start of the reply, up to the label.
     """
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if "closing" in values:
@@ -65,8 +67,8 @@ def make_fence(prompt: Prompt, inputs: PromptInputs) -> str:
 
 
 def slot_labels(prompt: Prompt, n: int, crossed: bool) -> tuple[str, ...]:
-    """Return the label of each slot. `crossed`: in reverse order, so that the first slot has label
-    B.
+    """Return the label of each slot; with `crossed` in reverse order, so that the first slot has
+    label B.
 
     For a verdict on one answer: the options from the lowest to the highest, then the criteria.
     """
@@ -138,8 +140,8 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the criteria: of a rubric in the order of the labels, otherwise those of the study or
-    item."""
+    """Return the criteria as text: those of a rubric in the order of the labels, otherwise those of
+    the study or of the item."""
     if not prompt.rubric:
         return inputs.criteria or _criteria_text(inputs.item)
     order = parse_arrangement(inputs.labels).criteria
@@ -186,4 +188,5 @@ _VARIABLE_VALUES: Final[Mapping[str, Callable[[Prompt, PromptInputs], str]]] = {
     ),
     "query_text": lambda _, inputs: query_text(inputs.item),
 }
-"""Functions that compute the variables; only those a prompt contains are called."""
+"""Variable -> function that computes its value; only functions of variables in the prompt are
+called."""

@@ -20,7 +20,7 @@ _VERDICT_FORMATS: Final = {
     "[[rating]]": "rating",
     "[[rating_a,rating_b]]": "rating-pair",
 }
-"""Verdict formats by FastChat's output formats."""
+"""Output format of FastChat -> verdict format of Evenhand."""
 
 _PROTOCOLS: Final = {"pairwise": "pairwise", "single": "single"}
 _TURN_VARIABLE: Final = re.compile(r"(question|answer|answer_a|answer_b)_[12]|ref_answer_2")
@@ -33,7 +33,7 @@ class PromptImport:
 
     prompts: tuple[Prompt, ...]
     rejected: tuple[tuple[str, str], ...]
-    """Name (or line number) and reason of each prompt that cannot be used here."""
+    """Name (or line number) of each prompt that Evenhand cannot use, with the reason."""
 
 
 def import_judge_prompts(path: Path) -> PromptImport:

@@ -48,7 +48,7 @@ PROTOCOL_FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "extraction": ("final-answer", "overall-response", "label", "mt-bench", "json-winner",
                    "selection-option"),
 }  # fmt: skip
-"""Verdict formats that fit each protocol, the usual one first."""
+"""Protocol -> verdict formats that fit it, the usual format first."""
 
 
 IMAGE_VARIABLES: Final = frozenset({"images", "query"})
@@ -80,7 +80,10 @@ class Prompt:
 
     def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has no
-        grammar. `labels`: those of the ask, for a verdict on one answer."""
+        grammar.
+
+        `labels` are those of the ask, for a verdict on one answer.
+        """
         if not self.options:
             return self.format.gbnf(n_options)
         offered = parse_arrangement(labels)
@@ -93,7 +96,10 @@ class Prompt:
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return the start of the reply up to the label; None if some label takes more than one
-        token. `labels`: those of the ask, for a verdict on one answer."""
+        token.
+
+        `labels` are those of the ask, for a verdict on one answer.
+        """
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill
@@ -105,7 +111,10 @@ class Prompt:
 
     def has_level_tokens(self, labels: tuple[str, ...] = ()) -> bool:
         """Whether this is a rubric whose levels have names of one character, so that their
-        probabilities can be read from the tokens of a reply. `labels`: those of the ask."""
+        probabilities can be read from the tokens of a reply.
+
+        `labels` are those of the ask.
+        """
         names = parse_arrangement(labels or self.options).names
         return self.verdict == RUBRIC_FORMAT and all(len(name) == 1 for name in names)
 
@@ -129,8 +138,8 @@ class Prompt:
 
     @property
     def supports_crossed_labels(self) -> bool:
-        """Whether labels can be assigned to positions both ways: the prompt has separate variables
-        for position and label."""
+        """Whether labels can be assigned to positions in both ways, because the prompt has separate
+        variables for position and label."""
         return {"first", "second", "label_first", "label_second"} <= self.variables or (
             self.protocol == "choice"
         )

@@ -2,7 +2,7 @@
 
 Built-in prompts are in judges/prompts and are never changed. Users' prompts are in a folder (for
 the page: beside its store), one file per version, such as `careful-v2.yaml`. An existing file is
-never overwritten, so that a study that names it always uses the same text.
+never overwritten, so that a study that refers to a file always uses the same text.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def list_prompts(folder: Path | None = None) -> tuple[list[LibraryPrompt], list[
 
 
 def save_prompt(text: str, folder: Path) -> Prompt:
-    """Save a new version of a prompt, numbered after the last version with its name (built-in ones
-    included).
+    """Save a new version of a prompt; its number follows the last version of the same name
+    (built-in prompts included).
 
     No file is overwritten. If the text is identical to the last version, that version is returned.
     """

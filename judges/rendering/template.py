@@ -28,7 +28,8 @@ ALIASES: Final = {
     "output_2": "response_b",
     "ref_answer_1": "reference",
 }
-"""Variable names of other tools' prompts, written {question} or {{question}}."""
+"""Variable name in the prompts of other tools, written {question} or {{question}} -> variable of
+Evenhand."""
 
 _PLACEHOLDER: Final = re.compile(
     r"\$(?P<dollar>[a-z_]+)|\{\{\s*(?P<double>[a-z_0-9]+)\s*\}\}|\{(?P<single>[a-z_0-9]+)\}"
@@ -86,7 +87,7 @@ def misspelt_braces(text: str) -> list[tuple[str, str]]:
 
 
 def nearest_name(word: str, known: Iterable[str]) -> str:
-    """Return the most similar known word; an empty text if none is similar."""
+    """Return the most similar known word; an empty text if no known word is similar."""
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)), "")
 
 

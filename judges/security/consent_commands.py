@@ -47,8 +47,8 @@ def allow(options: argparse.Namespace) -> int:
 
 
 def confirm(study: Study, store: Store, options: argparse.Namespace) -> None:
-    """Obtain consent for every environment variable that a study sends: by option or by a question
-    on the terminal; raise an error without consent."""
+    """Obtain consent for every environment variable that a study sends, by option or by a question
+    on the terminal; raise an error if consent is refused."""
     judges = [*study.judges, *([study.extraction] if study.extraction else [])]
     confirm_judges(judges, consents_in(store.folder), allowed=options.allow_keys)
 

@@ -30,7 +30,8 @@ from studies.settings import is_public
 PROVIDERS_FILE: Final = Path(__file__).parents[1] / "providers.yaml"
 ANY_HOST: Final = "any"
 PIN_SECONDS: Final = 600.0
-"""Seconds a resolved address is reused. After that the name is resolved and checked again."""
+"""Seconds for which a resolved address is reused; after that the host name is resolved and checked
+again."""
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Lookup = Callable[[str, int, socket.AddressFamily], Awaitable[list[ResolveResult]]]
@@ -42,8 +43,8 @@ _URL: Final = re.compile(
 _HOST_NAME: Final = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])", re.ASCII
 )
-"""A host name of two or more labels, the last starting with a letter: excludes numeric addresses in
-any base."""
+"""Pattern of a host name of two or more labels, the last of which starts with a letter; this
+excludes numeric addresses in any base."""
 
 _INTERNAL_SUFFIXES: Final = (
     "localhost",
@@ -61,15 +62,16 @@ class EndpointRules:
     """Conditions that a base URL and the addresses of its host must meet."""
 
     strict: bool
-    """Require https, a host name (no IP address) and public addresses; use no proxy; quote no
-    response body in error messages."""
+    """Whether to require https, a host name (no IP address) and public addresses, to use no proxy,
+    and to quote no response body in error messages."""
     hosts: tuple[str, ...] = ()
-    """Allowed hosts; empty: every host with a public address."""
+    """Allowed hosts; empty if every host with a public address is allowed."""
     ports: tuple[int, ...] = (443, 8443)
     refusal_reason: Callable[[str], str] = lambda address: why_not_public(address)
-    """Reason an address is refused; an empty text if it is allowed."""
+    """Function that returns the reason why an address is refused; an empty text if it is
+    allowed."""
     lookup: Lookup | None = None
-    """DNS lookup; None: the system's resolver."""
+    """Function for DNS lookups; None for the system's resolver."""
 
 
 LOCAL_RULES: Final = EndpointRules(strict=False)
@@ -134,7 +136,8 @@ def _check_no_credentials(url: str) -> None:
 
 
 def _endpoint_refused(url: str, why: str) -> EndpointRefused:
-    """The error, without what stands before an @: it may be a key."""
+    """Build the error for a refused URL; the part of the URL before an @ is left out, because it
+    may be a key."""
     rest = url.rpartition("@")[2]
     shown = rest if rest.isprintable() and len(rest) <= 120 else ascii(rest)[:120]
     return EndpointRefused(f"the endpoint {shown!r} is refused: {why}")
@@ -180,7 +183,8 @@ _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 def why_not_public(text: str) -> str:
     """Return the reason an address is not public; an empty text if it is public.
 
-    An IPv6 address can embed IPv4 addresses (mapped, NAT64, 6to4, Teredo); then those are checked.
+    If an IPv6 address embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked
+    instead.
     """
     try:
         address = ipaddress.ip_address(text)

@@ -3,8 +3,8 @@
 A study file names a variable (`api_key_env`) and an address (`base_url`). A file written by another
 person can pair a variable of this machine with that person's own address. A variable is therefore
 read only for an allowed origin: a provider listed in providers.yaml, or a pair the user confirmed.
-Confirmed pairs are stored in a file beside the store, by variable name and origin; it contains no
-key.
+Confirmed pairs of variable name and origin are stored in a file beside the store; the file contains
+no key.
 """
 
 from __future__ import annotations
@@ -64,12 +64,11 @@ def listed_pairs(path: Path = PROVIDERS_FILE) -> frozenset[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class Consents:
-    """Allowed pairs of variable and origin: built-in pairs, plus those in a file if one is
-    given."""
+    """Allowed pairs of variable and origin: built-in pairs, and those in the file `path`."""
 
     given: frozenset[Pair] = frozenset()
     path: Path | None = None
-    """File of confirmed pairs; None: no further pair can be confirmed."""
+    """File of confirmed pairs; None if no further pair can be confirmed."""
 
     def allow(self, pair: Pair) -> None:
         """Add a pair to the file of confirmed pairs."""

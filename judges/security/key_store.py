@@ -22,15 +22,17 @@ from judges.judge_errors import KeyExpired, KeyRefused
 from studies import settings
 
 EXPIRED_MESSAGE: Final = "its key expired"
-"""Start of a stop reason; the page tests for it to request the key again."""
+"""Start of the reason with which a judge stops because its key expired; the page recognises this
+text and requests the key again."""
 
 KEY_MASK: Final = "[key]"
 MIN_KEY_LENGTH: Final = 4
-"""Shorter keys are not masked: they would match ordinary words."""
+"""Minimum length of a key that is masked; a shorter key would match ordinary words."""
 PIECE_LENGTH: Final = 8
 """Parts of an API key with this many characters are masked too."""
 LONGEST: Final = 512
-"""Maximum characters of a typed key: every printed line is searched for every active key."""
+"""Maximum characters of a typed key. It is limited because every printed line is searched for every
+active key."""
 
 
 def idle_seconds() -> float:
@@ -55,8 +57,8 @@ class SecretKey:
     def __init__(
         self, value: str, idle: float | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`idle`: seconds without use after which the key is deleted; None: kept until
-        `discard`."""
+        """`idle` is the number of seconds without use after which the key is deleted; None if the
+        key is kept until `discard`."""
         self._value: str | None = value
         self._idle, self._clock = idle, clock
         self._last = clock()
@@ -114,8 +116,8 @@ class SecretKey:
 
 _ACTIVE_KEYS: Final[weakref.WeakSet[SecretKey]] = weakref.WeakSet()
 _ACTIVE_KEYS_LOCK: Final = threading.Lock()
-"""Guards _ACTIVE_KEYS, all keys of this process that are in use: output is masked for each of them.
-The set is weak, so that a key is freed with the run that uses it."""
+"""Lock of _ACTIVE_KEYS, the set of all keys in use in this process, which are masked in all output.
+The set holds weak references, so that a key is freed with the run that uses it."""
 
 
 def active_keys() -> list[SecretKey]:
@@ -185,8 +187,8 @@ def key_forms(value: str) -> tuple[str, ...]:
 
 
 def key_pieces(forms: Iterable[str]) -> frozenset[str]:
-    """Return every part of PIECE_LENGTH consecutive characters; a shorter form is returned
-    whole."""
+    """Return every part of a form with PIECE_LENGTH consecutive characters; a shorter form is
+    returned whole."""
     return frozenset(
         form[start : start + PIECE_LENGTH]
         for form in forms
@@ -197,8 +199,8 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
 def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
     """Return the pieces that occur in a text.
 
-    Either searches the text for each piece, or looks up every part of the text in the set of
-    pieces, whichever takes fewer steps.
+    The function either searches the text for each piece, or looks up every part of the text in the
+    set of pieces, whichever takes fewer steps.
     """
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]

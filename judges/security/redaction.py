@@ -60,8 +60,8 @@ def _redact_value(value: Any) -> Any:
 
 
 class RedactingStream:
-    """A text stream that masks keys in what it writes; all other methods are those of the wrapped
-    stream."""
+    """A text stream that masks keys in the text written to it; all other methods are those of the
+    wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

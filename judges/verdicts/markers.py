@@ -68,7 +68,8 @@ _SECOND_SCORE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MarkerMatch:
-    """Result of reading a reply: the verdict or the reason for none, and its span in the text."""
+    """Result of reading a reply: the verdict and its span in the text, or the reason why there is
+    no verdict."""
 
     verdict: Verdict | None = None
     reason: str = NO_MARKER
@@ -79,7 +80,7 @@ class MarkerMatch:
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match of a pattern in linear time; a search for `.*marker` would
+    """Return the last match of a pattern, in linear time; a search for `.*marker` would
     backtrack."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
@@ -87,7 +88,8 @@ def last_match(
 
 
 def letter_at(text: CleanedReply, position: int) -> tuple[str, int] | None:
-    """Return the single label at a position, and where it ends; None for "A or B" or "a tie"."""
+    """Return the single label at a position, and the position where it ends; None for "A or B" or
+    "a tie"."""
     match = _LABEL_LETTER.match(text.lower, position)
     if match is None or _ALTERNATIVE_WORD.match(text.lower, match.end()):
         return None
@@ -116,7 +118,8 @@ class Brackets:
 
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
-    """Return the last `[[…]]`; if a sentence compares the last two, return the preferred one."""
+    """Return the last `[[…]]` of a reply; if a sentence compares the last two, return the preferred
+    one."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -131,7 +134,7 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
-    """Return the score at a position, and where it ends; `/top` may follow the number.
+    """Return the score at a position, and the position where it ends; `/top` may follow the number.
 
     None for a range, another denominator, or another kind of number (80 %, 8th).
     """
@@ -176,16 +179,17 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _PROSE: Final = 500
-"""Length of an object's first part, which is parsed first. If the parse fails within it, the next
-brace is tried; if it fails later, the search resumes where it failed."""
+"""Number of characters of a possible JSON object that are parsed first. If parsing fails within
+them, the next brace is tried; if it fails later, the search continues at the position of the
+failure."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
     """Try to parse a JSON object at a position; return how many characters to advance.
 
-    The parser gets only a part of the text, since on an error it counts all lines before the
-    failure. A short part is tried first, because in a reply full of braces a long part would be
-    copied at each brace.
+    The parser gets only a part of the text, because after an error it counts all lines before the
+    failure, which takes long. A short part is tried first, because in a reply full of braces a long
+    part would be copied at each brace.
     """
     try:
         return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]

@@ -89,8 +89,8 @@ _GRADE_OF: Final = re.compile(
 
 
 def _read_grades(text: str, n_options: int) -> tuple[float, ...]:
-    """Read the grades 0-5 that prompt 4 of Grade Score requests; empty unless every option has
-    one."""
+    """Read the grades 0-5 that prompt 4 of Grade Score requests; empty unless every option has a
+    grade."""
     selection = last_match(_SELECTION, text)
     end = selection.start() if selection else len(text)
     grading = last_match(_GRADING, text, 0, end)

@@ -46,8 +46,11 @@ def read_pass_fail(text: CleanedReply, n_options: int) -> MarkerMatch:
 def read_point_verdict(
     format: str, text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> MarkerMatch:
-    """Read a verdict on one answer. `options`: those of the prompt, from the lowest to the highest;
-    `arrangement`: their order and letters in the request, and the order of the criteria."""
+    """Read a verdict on one answer.
+
+    `options` are those of the prompt, from the lowest to the highest; `arrangement` has their order
+    and letters in the request, and the order of the criteria.
+    """
     if format == PASS_FAIL_FORMAT and not arrangement.letters:
         return read_pass_fail(text, 1)
     values = _values_by_name(tuple(options), arrangement)
@@ -91,7 +94,7 @@ def level_spans(
     text: CleanedReply, options: Sequence[str], arrangement: Arrangement
 ) -> list[tuple[int, int]] | None:
     """Return the span of each criterion's level in the cleaned reply, in the order of the request;
-    None if one is missing."""
+    None if a level is missing."""
     values = _values_by_name(tuple(options), arrangement)
     spans = []
     for name in arrangement.criteria:
@@ -108,7 +111,8 @@ def level_spans(
 
 
 def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
-    """Return the start of the last `<name>:` as a whole word, and the place after its colon."""
+    """Return the start of the last `<name>:` in which the name is a whole word, and the position
+    after the colon."""
     at = len(text)
     while (at := text.rfind(name, 0, at)) >= 0:
         colon = at + len(name) + text.startswith(" ", at + len(name))
@@ -120,8 +124,8 @@ def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
-    """Return the score by the name of an option in the reply: its letter if it has one, and its own
-    text."""
+    """Return name of an option in the reply -> score; an option is named by its letter, if it has
+    one, and by its own text."""
     values = option_values(options)
     letters = zip(arrangement.letters, arrangement.options, strict=False)
     return {letter: values[option] for letter, option in letters if option in values} | values
@@ -129,8 +133,10 @@ def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[
 
 @lru_cache(maxsize=256)
 def option_values(options: tuple[str, ...]) -> dict[str, float]:
-    """Return the score of each option: 1 for pass and 0 for fail, the number it states, or its rank
-    from 1 if not all options are numbers."""
+    """Return option -> score: 1 for pass and 0 for fail, or the number that the option states.
+
+    If not all options are numbers, the score is the rank of the option, from 1.
+    """
     if set(options) == set(PASS_FAIL_OPTIONS):
         return {option: float(PASS_FAIL_OPTIONS.index(option)) for option in options}
     try:
@@ -142,8 +148,8 @@ def option_values(options: tuple[str, ...]) -> dict[str, float]:
 def _match_option(
     text: CleanedReply, start: int, values: Mapping[str, float]
 ) -> tuple[float, int] | None:
-    """Return the score of the option at a position, and where it ends; None if no option or two are
-    named."""
+    """Return the score of the option at a position, and the position where it ends; None if no
+    option or two options are named."""
     opening = _OPENING_MARKS.match(text.lower, start)
     start = opening.end() if opening else start
     if named := _option_at(text.lower, start, values):
@@ -158,8 +164,11 @@ def _match_option(
 
 
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
-    """Return the longest option at a position; "" if there is none, or if the word or number
-    continues: "4.5" is not 4, and "4/5" is read by `score_at`."""
+    """Return the longest option at a position; "" if there is none.
+
+    There is also none if the word or number continues: "4.5" is not 4, and "4/5" is read by
+    `score_at`.
+    """
     found = [name for name in values if text.startswith(lower_ascii(name), start)]
     longest = max(found, key=len, default="")
     return longest if longest and _OPTION_END.match(text, start + len(longest)) else ""

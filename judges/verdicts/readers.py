@@ -45,8 +45,8 @@ _NOT_STATED_LENGTH: Final = 40
 
 
 def _read_overall_response(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read "Response X is better"; if a reply states this of two responses, it is unreadable, as
-    one may be a quotation."""
+    """Read "Response X is better". If a reply states this of two responses, the reply is
+    unreadable, as one statement may be a quotation."""
     sentences = _find_sentences(text, n_options)
     if len({match[1] for match in sentences}) > 1:
         return MarkerMatch(reason="more than one response is called better", rule="exactly-one")
@@ -66,7 +66,7 @@ def _find_sentences(text: CleanedReply, n_options: int) -> list[re.Match[str]]:
 
 
 def _is_stated(text: str, start: int) -> bool:
-    """Whether the sentence at `start` is a plain statement, neither denied nor conditional ("I
+    """Whether the sentence at `start` is a plain statement, neither negated nor conditional ("I
     doubt whether …")."""
     return not _NOT_STATED.search(text[max(0, start - _NOT_STATED_LENGTH) : start])
 
@@ -118,8 +118,8 @@ _LEVELS: Final[Mapping[str, Verdict]] = {
 
 
 def _read_five_level(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the brackets after `Final Verdict is:`; if there are none, those before it on the same
-    line."""
+    """Read the brackets after `Final Verdict is:`; if none follow, the brackets before these words
+    on the same line."""
     marker = last_match(_FINAL_VERDICT, text.lower)
     if marker is None:
         return MarkerMatch()
@@ -185,8 +185,8 @@ _FACTUALITY: Final = re.compile(
 
 
 def _read_factuality(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read one score per response; a later line for the same response replaces an earlier one, even
-    if it is unreadable."""
+    """Read one score per response. A later line for the same response replaces an earlier line,
+    even if the later one is unreadable."""
     scores: dict[int, float | None] = {}
     spans: dict[int, tuple[int, int]] = {}
     for marker in _FACTUALITY.finditer(text.lower):
@@ -243,8 +243,8 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the last JSON object with a "winner"; the reply is unreadable if it has two different
-    winners."""
+    """Read the last JSON object with a "winner"; a reply with two different winners is
+    unreadable."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()

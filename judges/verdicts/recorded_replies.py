@@ -24,10 +24,10 @@ MARKED_FORMATS: Final = (
     "result-n",
     "grade-letter",
 )
-"""Formats with markers of their own, the stricter first. A bare label can stand in any reply, so
-the format `label` is read only if it is named."""
+"""Formats whose markers occur in no other format, the stricter first. A bare label can occur in any
+reply, so the format `label` is used only if the study names it."""
 MIN_DETECTED_SHARE: Final = 0.8
-"""Share of replies a format must read to be detected."""
+"""Share of replies that must be readable in a format for the format to be detected."""
 
 
 class RecordedReplyReader:

@@ -22,18 +22,18 @@ from studies.frames.arrangement import Arrangement, parse_arrangement
 
 READING_RULES: Final = ("default", "last", "gradelab")
 MIN_LABEL_MASS: Final = 0.5
-"""Minimum total probability of the labels. Below it the judge would most likely have written
-something else, so no verdict is read."""
+"""Minimum total probability of the labels. Below this value the judge would most likely have
+written something else, so no verdict is read."""
 
 
 _TOKEN_MARGIN: Final = " \t\r\n\u2581\u0120"
-"""Characters around a label in a token; tokenizers write a space as U+2581 or U+0120."""
+"""Characters that may surround a label in a token; tokenizers write a space as U+2581 or U+0120."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A verdict in label order (A, B, …), the rule that gave it, and the reason if there is no
-    verdict."""
+    """A verdict in label order (A, B, …), the rule by which it was read, and the reason if there is
+    no verdict."""
 
     verdict: Verdict | None
     rule: str
@@ -54,8 +54,8 @@ def parse_verdict(
     """Parse a reply. Choice and scores are in label order: index 0 is label A or 1, index 1 is B or
     2.
 
-    `scale`: the options of a prompt that judges one answer, from the lowest to the highest.
-    `labels`: the labels of its ask; without them, the options are in that order.
+    `scale` lists the options of a prompt that judges one answer, from the lowest to the highest.
+    `labels` are the labels of the ask; without labels, the options are in the order of `scale`.
     """
     found, truncated = _find_marker(format, reply, n_options, rule, scale, labels)
     reason = "" if found.verdict else found.reason
@@ -109,10 +109,11 @@ def read_option_probabilities(
     arrangement: Arrangement,
     token_probabilities: Mapping[str, float],
 ) -> ParsedVerdict:
-    """Take the most probable option as the score of one answer; none if two are equally probable.
+    """Take the most probable option as the score of one answer; no score if two options are equally
+    probable.
 
-    `options`: option -> score, from the lowest to the highest. The probabilities of the verdict are
-    in that order, so that they give an expected score.
+    `options` is option -> score, from the lowest to the highest. The probabilities of the verdict
+    are in the same order, so that an expected score can be computed from them.
     """
     named = dict(zip(arrangement.options, arrangement.names, strict=True))
     if arrangement.is_pass_fail and not arrangement.letters:
@@ -130,12 +131,12 @@ def read_level_probabilities(
     arrangement: Arrangement,
     by_criterion: Sequence[Mapping[str, float]],
 ) -> ParsedVerdict:
-    """Take the most probable level of each criterion of a rubric; none if one of them has no
-    level.
+    """Take the most probable level of each criterion of a rubric; no verdict if a criterion has no
+    most probable level.
 
-    `by_criterion`: the token probabilities at the level of each criterion, in the order listed. The
-    probabilities of the verdict are those of all levels, from the lowest to the highest, criterion
-    by criterion.
+    `by_criterion` has the token probabilities at the level of each criterion, in the order listed.
+    The probabilities of the verdict are those of all levels, from the lowest to the highest,
+    criterion by criterion.
     """
     read = [read_option_probabilities(options, arrangement, one) for one in by_criterion]
     masses = [one.mass for one in read if one.mass is not None]

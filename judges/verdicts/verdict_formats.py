@@ -34,14 +34,14 @@ class Format:
     name: str
     labels: Literal["letters", "numbers", "none"] = "none"
     ties: str | None = None
-    """Label for a tie; None if the format offers none."""
+    """Label for a tie; None if the format offers no tie."""
     closing: str = ""
     closing_prefilled: str = ""
     prefill: str | None = None
     """Reply text up to the label; None if labels are not single tokens."""
     low: float = 0.0
     high: float = 0.0
-    """Range of scores (`low` to `high`), for formats with scores."""
+    """Highest score, for formats with scores (`low` is the lowest)."""
     grammar: str | None = None
     """GBNF grammar that forces a readable verdict; `$labels` becomes `"A" | "B"`."""
     single_tokens: int = 26
@@ -68,8 +68,8 @@ class Format:
         return self.prefill if n_options <= self.single_tokens else None
 
     def gbnf(self, n_options: int = 2) -> str | None:
-        """Return a llama.cpp grammar, if the verdict cannot be a single token after a pre-filled
-        start."""
+        """Return a llama.cpp grammar; None if the format has no grammar, or if the verdict can be a
+        single token after a pre-filled start."""
         if self.grammar is None or self.prefill_for(n_options) is not None:
             return None
         quoted = " | ".join(f'"{label}"' for label in self.labels_for(n_options))

@@ -56,8 +56,8 @@ class JudgeAsAnnotator:
 def judges_as_annotators(
     frame: pd.DataFrame, rng: np.random.Generator, rounds: int = BOOTSTRAP_ROUNDS
 ) -> list[JudgeAsAnnotator]:
-    """Estimate each judge's agreement with people when it replaces one of them; largest advantage
-    first.
+    """Estimate, for each judge, the agreement with people if the judge replaces one person; the
+    largest advantage first.
 
     All readable verdicts of a judge on a case count, in all orders, with equal weight. A verdict's
     agreement is the share of people with the same choice, ties included.
@@ -101,10 +101,11 @@ def _people_agreement_share(counts: Ints) -> Floats:
 
 
 def _judge_agreement_share(counts: Ints, case: Ints, choice: Ints) -> Floats:
-    """Return, for each case, the share of the remaining voters who agree with the judge.
+    """Return, for each case, the share of the remaining voters who agree with the judge, averaged
+    over the voter who is left out.
 
-    It is the mean over the voter left out. As each voter is left out equally often, the mean equals
-    the share of all voters who agree with the judge.
+    As each voter is left out equally often, this mean equals the share of all voters who agree with
+    the judge.
     """
     n = counts.sum(axis=1)
     agreeing = safe_divide(counts[case, choice + 1], np.where(n > 1, n, 0)[case])
@@ -128,9 +129,10 @@ def _judge_as_annotator(name: str, own: Floats, person: Floats, item: Ints) -> J
 def _lead_shares(
     advantage: Floats, item: Ints, rng: np.random.Generator, rounds: int
 ) -> list[float | None]:
-    """Return, for each judge, the share of bootstrap rounds in which it has the largest advantage.
+    """Return, for each judge, the share of bootstrap rounds in which this judge has the largest
+    advantage.
 
-    Only cases that all judges have are used; None for each judge if there are none.
+    Only cases that all judges have are used; without such cases the share is None.
     """
     common = np.isfinite(advantage).all(axis=0)
     if not common.any():

@@ -39,9 +39,11 @@ Mask = row_selection.Mask
 PEOPLE: Final = "people"
 ASK_KEY: Final = (*CASE_KEY, "shown")
 _READ_COLUMNS: Final = (*row_selection.ORDER_KEY, "options", "status", "noise", "pick")
-"""Columns that are copied; the other columns of millions of rows would take most of the memory."""
+"""Columns of the frame that are copied. Copying the others would take most of the memory for
+millions of rows."""
 FEW_DISAGREEMENTS: Final = 12
-"""Below this number of disagreements κ and α are widened; from it on the jackknife covers 93 %."""
+"""Number of disagreements below which the intervals of κ and α are widened. From this number on the
+jackknife interval covers the true value in 93 % of samples."""
 NOTHING_COMMON_NOTE: Final = "no case judged by both"
 SINGLE_VOTES_NOTE: Final = "no case has votes of two people"
 CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α are undefined"
@@ -249,7 +251,7 @@ class PeopleAgreement:
     voters: int
     cases: int
     single_vote_cases: int
-    """Cases with a single vote, which cannot be compared."""
+    """Number of cases with a single vote, which cannot be compared with another vote."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,11 @@
-"""Exact test of a single baseline night against all nights since, for a change right after it.
+"""Exact test of a single baseline night against all nights since, for a change right after the
+baseline.
 
-A night that is compared with all others, later ones included, says little about a change that came
-at once: after a few nights most of the others have changed too. Here the baseline is compared
-instead. Without a change it is equally likely to be any of an item's nights, so that a sum over
-items has a known distribution, whatever weight an item gets from its nights as a whole. An item
-weighs most if all its nights but one agree: it was stable, and then changed. An item that varies
-from night to night weighs almost nothing.
+The other test compares the latest night with all other nights. It finds little if the judge changed
+right after the baseline: after a few nights most of the other nights have changed too. This test
+compares the baseline night instead. If nothing changed, each of an item's nights is equally likely
+to be the baseline, so the sum of weights over items has a known distribution. An item has the
+largest weight if all its nights but one agree, and almost none if it varies from night to night.
 """
 
 from __future__ import annotations
@@ -18,22 +18,27 @@ from typing import Final
 from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
-"""Nights after the baseline at which this test is made; they share its part of the alarm rate."""
+"""Numbers of nights after the baseline at which this test is made. The tests share the part `SHARE`
+of the alarm rate."""
 SHARE: Final = 1 / 3
-"""Part of the alarm rate that this test takes from the evidence over all nights."""
+"""Part of the alarm rate that this test uses; the rest is left to the test of each night against
+all others."""
 _SLIP: Final = 0.05
-"""Chance of a changed item to have one night that is not like its state, before and after."""
+"""Probability that an item which changed has, on one night, the outcome of its other state."""
 _CHANGED: Final = 0.5
-"""Share of changed items among those whose nights are not all alike, before they are seen."""
+"""Prior probability that an item whose nights differ has changed once, instead of varying from
+night to night."""
 _STEPS: Final = 20
-"""Steps of the weights in one unit of log-likelihood, so that sums lie on a grid."""
+"""Number of integer steps for one unit of log-likelihood. Weights are rounded to integers, so that
+their sums can be counted."""
 
 
 def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
-    """p-value of the baseline against the nights since: the probability, if no night differs, that
-    a random night of each item exceeds its other nights at least as clearly as the baseline does.
+    """Return the p-value of the baseline night against the nights since.
 
-    `bags[i]` has the scores of all nights of an item, `baseline[i]` its score on the first night.
+    It is the probability, if no night differs, that a night drawn at random for each item gives a
+    sum of weights at least as large as that of the baseline. `bags[i]` has the scores of all nights
+    of an item, `baseline[i]` the item's score on the baseline night.
     """
     weighted, observed = [], []
     for bag, score in zip(bags, baseline, strict=True):
@@ -48,13 +53,17 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
 
 
 def _joined(bag: Mapping[int, int], above: int, below: int) -> Mapping[int, int]:
-    """A bag for one draw; where both weights are equal the draw is certain."""
+    """Return the bag of weights for one random draw, with one entry if both weights are equal."""
     return bag if above != below else {-above: 1}
 
 
 @cache
 def item_weights(high: int, nights: int) -> tuple[int, int]:
-    """Weights of a high and of a low baseline: log-likelihood ratios of "changed" to "varies"."""
+    """Return the weights of an item whose baseline is high, and of one whose baseline is low.
+
+    A weight is the log-likelihood ratio of "the item changed after the baseline" to "the item
+    varies from night to night", in steps.
+    """
     chance = high / nights
     odds = ((1 - _SLIP) / _SLIP) ** 2 * high / (nights - high)
     if_changed = odds / (1 + odds)
@@ -66,7 +75,8 @@ def item_weights(high: int, nights: int) -> tuple[int, int]:
 
 
 def _bag_likelihood(high: int, nights: int) -> float:
-    """Probability of so many high nights, if an item was high before the change and low after."""
+    """Probability of `high` high scores in `nights` nights, for an item that was high on the
+    baseline night and low on all nights after."""
     later = nights - 1
     first_high = (1 - _SLIP) * _binomial(high - 1, later)
     return first_high + _SLIP * _binomial(high, later)
@@ -77,8 +87,11 @@ def _binomial(high: int, nights: int) -> float:
 
 
 def contrast_strength(night: int, p: float) -> float:
-    """Convert the p-value of a night to the scale of the sequential evidence, on which an alarm is
-    raised at 1/α; 0 on nights without this test."""
+    """Convert the p-value of a night to the scale of the e-value, on which an alarm is raised at
+    1/α.
+
+    The result is 0 on nights without this test (`LOOKS`).
+    """
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

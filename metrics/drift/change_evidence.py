@@ -1,9 +1,10 @@
 """Evidence for a change at an unknown night, which may be checked after every night.
 
-Each night bets against "no change" with its p-value; without a change the capital is not expected
-to grow, so that it reaches 1/α in at most a share α of all series, however many nights there are
-(Ville's inequality). The capital is spread over the possible nights of the change: otherwise a year
-without change would use it up before a drop comes.
+The evidence is an e-value, computed as the capital of a bettor: every night, the capital is bet
+against "no change" at odds that depend on the night's p-value. Without a change the expected
+capital does not grow, so it reaches 1/α in at most a share α of all series, however long they are
+(Ville's inequality). The capital is divided over the possible first nights of a change. If all of
+it were bet from the first night on, a year without change would use it up before a change comes.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import Final
 from scipy.special import ndtri
 
 HORIZON: Final = 365
-"""Nights over which the start of a change is spread. Later starts have no capital left: the
-evidence stays valid, but the baseline should be renewed."""
+"""Number of nights over which the start of a change is spread. For a change that starts later no
+capital is left: the evidence stays valid, but the baseline should be renewed."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
-"""Sizes of a change, in standard deviations of one night, that are bet on in equal parts."""
+"""Assumed sizes of a change, in standard deviations of one night. Equal parts of the capital are
+bet on each size."""
 UNSPENT: Final = 0.1
-"""Share of the capital that a night leaves out of its bet, so that one good night loses not all."""
+"""Share of the capital that is not bet on a night, so that one good night does not lose all of
+it."""
 _SMALLEST_P: Final = 1e-300
 _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
@@ -34,19 +37,22 @@ def start_weight(night: int) -> float:
 
 @cache
 def _waiting(nights: int) -> float:
-    """Share of the capital for changes that start after this many nights."""
+    """Share of the capital that is reserved for changes that start after this many nights."""
     return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeEvidence:
-    """Capital after some nights: `started` by size of the change, for all starts so far."""
+    """Capital after a number of nights.
+
+    `started` has, for each assumed size of a change, the capital of all possible starts so far.
+    """
 
     nights: int = 0
     started: tuple[float, ...] = (0.0,) * len(SHIFTS)
 
     def after(self, p: float) -> ChangeEvidence:
-        """The evidence after one more night with this p-value."""
+        """Return the evidence after one more night with this p-value."""
         night = self.nights + 1
         fresh = start_weight(night)
         bets = _bets(p)
@@ -57,12 +63,17 @@ class ChangeEvidence:
 
     @property
     def e_value(self) -> float:
-        """Factor by which the capital has grown; at least 1/α in at most a share α of series."""
+        """Factor by which the capital has grown. Without a change it reaches 1/α in at most a share
+        α of series."""
         return _waiting(self.nights) + sum(self.started) / len(self.started)
 
 
 def _bets(p: float) -> Sequence[float]:
-    """Pay-off of a bet on each size: the likelihood ratio of z for a shift of the normal mean."""
+    """Return, for each assumed size of a change, the factor by which a night multiplies the capital
+    bet on that size.
+
+    The factor is the likelihood ratio of the night's z for a normal mean shifted by this size.
+    """
     z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)
     return [UNSPENT + (1 - UNSPENT) * ratio for ratio in ratios]

@@ -1,9 +1,9 @@
 """Exact test of one night against the other nights of the same items.
 
-Without a change, the nights of an item are exchangeable: given all outcomes that an item has had so
-far, tonight's is equally likely to be any of them. So the sum over items has a known distribution,
-which needs no variance to be estimated, and which uses that every item is its own control. With one
-earlier night it is McNemar's exact test.
+Without a change, the nights of an item are exchangeable: given all outcomes of an item so far,
+tonight's outcome is equally likely to be any of them. So the sum over items has a known
+distribution, without an estimated variance, and each item is compared only with itself. With one
+earlier night this is McNemar's exact test.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 Bag = Mapping[int, int]
-"""Score of a night -> number of nights with it, tonight included."""
+"""Scores of one item: score -> number of nights with this score, tonight included."""
 
 
 def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
-    """Probability of a sum of scores at most as high as tonight's, if no night differs.
+    """Return the probability of a sum of scores at most as high as tonight's, if no night differs.
 
     `tonight[i]` is one of the scores in `bags[i]`. Low scores are bad. The p-value is conservative:
     sums equal to tonight's count in full.
@@ -41,7 +41,7 @@ def lower_tail(bags: Sequence[Bag], tonight: Sequence[int]) -> float:
 def _add_draw(
     weights: npt.NDArray[np.float64], bag: Bag, low: int, unit: int
 ) -> npt.NDArray[np.float64]:
-    """Distribution of a sum after one more independent draw from a bag."""
+    """Return the distribution of a sum after adding one independent draw from a bag."""
     nights = sum(bag.values())
     longest = (max(bag) - low) // unit
     found = np.zeros(len(weights) + longest)

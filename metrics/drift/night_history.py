@@ -21,7 +21,7 @@ Bags = dict[str, dict[str, int]]
 
 @dataclass(frozen=True)
 class NightComparison:
-    """Tonight against all earlier nights, item by item."""
+    """Result of comparing tonight with all earlier nights, item by item."""
 
     value: float | None
     """Mean score tonight, from 0 to 1."""
@@ -30,7 +30,8 @@ class NightComparison:
     p: float
     evidence: ChangeEvidence
     strength: float
-    """Evidence for a change: at least 1/α in at most a share α of series without one."""
+    """Evidence for a change. In series without a change it reaches 1/α in at most a share α of
+    them."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,23 @@ class StreamHistory:
     bags: Bags = field(default_factory=dict)
     evidence: ChangeEvidence = field(default_factory=ChangeEvidence)
     single: Mapping[str, str] = field(default_factory=dict)
-    """Outcomes of the baseline, if it was a single night when the first night was compared."""
+    """Outcomes of the baseline night by item; empty if the baseline has several nights."""
 
     @property
     def baseline_nights(self) -> int:
-        """Nights that were saved as good."""
+        """Number of nights in the baseline: nights that were saved as good and not tested."""
         return max((sum(bag.values()) for bag in self.bags.values()), default=0) - (
             self.evidence.nights
         )
 
     def with_baseline(self, tonight: Mapping[str, str]) -> StreamHistory:
-        """The history with one more night as part of the baseline: it is no test of a change."""
+        """Return the history with one more baseline night, which is not tested for a change."""
         single = self.single if self.evidence.nights else {} if self.bags else tonight
         return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
     def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
-        """Compare a night with the earlier ones; return the result and the longer history."""
+        """Compare a night with the earlier ones; return the comparison and the history with this
+        night added."""
         common = [item for item in tonight if item in self.bags]
         bags = _add_night(self.bags, tonight)
         scores = {item: outcome_scores(self.kind, bags[item]) for item in common}
@@ -77,7 +79,11 @@ class StreamHistory:
         return shown, StreamHistory(self.kind, bags, evidence, self.single)
 
     def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
-        """The stronger of two tests, which share the alarm rate after a single baseline night."""
+        """Return the evidence for a change: the stronger of two tests if the baseline is a single
+        night.
+
+        The two tests then share the alarm rate.
+        """
         if not self.single:
             return evidence.e_value
         strength = (1 - SHARE) * evidence.e_value
@@ -94,7 +100,7 @@ class StreamHistory:
         return max(strength, contrast_strength(evidence.nights, p))
 
     def to_data(self) -> dict[str, Any]:
-        """The history as plain data for a JSON file."""
+        """Return the history as plain data for a JSON file."""
         return {
             "kind": self.kind,
             "nights": self.evidence.nights,
@@ -105,7 +111,7 @@ class StreamHistory:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> StreamHistory:
-        """The history that `to_data` wrote."""
+        """Build the history from the data that `to_data` returned."""
         evidence = ChangeEvidence(int(data["nights"]), tuple(map(float, data["evidence"])))
         bags = {
             str(item): {str(outcome): int(count) for outcome, count in bag.items()}
@@ -135,7 +141,8 @@ def _mean_of_earlier(scores: Mapping[str, int], bag: Mapping[str, int]) -> float
 
 
 def _difference(ours: list[int], earlier: list[float]) -> Estimate:
-    """Mean over items of tonight − earlier nights, with the t interval of the items."""
+    """Estimate the mean over items of tonight's score minus the mean of earlier nights, with a t
+    interval."""
     if not ours:
         return unknown_estimate("no item in common with the baseline", "share")
     gap = (np.array(ours) - np.array(earlier)) / SCALE

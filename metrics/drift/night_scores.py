@@ -1,7 +1,7 @@
 """Scores of a night by item: quality, coverage and consistency of each judge with each prompt.
 
-A score is a whole number of sixtieths, so that means of up to six calls are exact and sums of
-scores lie on a grid. Higher is better.
+A score is a whole number of sixtieths, so that means of up to six calls are exact integers. Higher
+is better.
 """
 
 from __future__ import annotations
@@ -29,12 +29,16 @@ class Stream(NamedTuple):
 
 
 NightScores = Mapping[Stream, Mapping[str, str]]
-"""Stream -> item -> outcome: a score as text, or for agreement the verdicts of all its calls."""
+"""Stream -> item -> outcome. An outcome is a score written as text or, for the stream of agreement,
+the verdicts of all calls on the item."""
 
 
 def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
-    """Outcomes of one night. Quality is accuracy where better answers are known, else agreement
-    with the other nights. Consistency needs comparisons in several orders."""
+    """Return the outcomes of one night by stream and item.
+
+    Quality is accuracy where better answers are known, else agreement with the other nights.
+    Consistency is computed only for comparisons in several orders.
+    """
     machine = row_selection.select_rows(frame, ~row_selection.people_mask(frame))
     found: dict[Stream, dict[str, str]] = {}
     for judge, prompt in row_selection.observed_combinations(machine, ("judge", "prompt")):
@@ -57,13 +61,13 @@ def score_night(frame: pd.DataFrame) -> dict[Stream, dict[str, str]]:
 
 
 def _mean_scores(rows: pd.DataFrame, good: np.ndarray) -> dict[str, str]:
-    """Item -> mean over its rows, in sixtieths."""
+    """Return item -> mean score over the item's rows, in sixtieths."""
     values = pd.Series(np.asarray(good, float)).groupby(rows["item"].astype(str).to_numpy()).mean()
     return {str(item): str(round(SCALE * mean)) for item, mean in values.items()}
 
 
 def _verdict_texts(rows: pd.DataFrame) -> dict[str, str]:
-    """Item -> the verdict of each of its calls, by the order shown, as one text."""
+    """Return item -> verdicts of the item's calls, sorted by the order shown, as one text."""
     found: dict[str, list[str]] = {}
     columns = (rows[name].astype(str) for name in ("item", "shown", "labels"))
     for item, shown, labels, repeat, pick in zip(
@@ -81,10 +85,10 @@ def _verdict(shown: str, pick: int) -> str:
 
 
 def outcome_scores(kind: Kind, bag: Mapping[str, int]) -> dict[str, int]:
-    """Outcome -> its score among all outcomes of an item.
+    """Return outcome -> score, for all outcomes of one item.
 
-    For agreement it is the mean share of equal verdicts with all nights of the bag, itself
-    included, which treats all nights alike.
+    For agreement, the score of a night's outcome is the mean share of equal verdicts with all
+    nights of the item, that night included, so that all nights are treated alike.
     """
     if kind != "agreement":
         return {outcome: int(outcome) for outcome in bag}

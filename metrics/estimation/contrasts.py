@@ -1,6 +1,6 @@
 """Contrasts: paired differences between judges, prompts or settings on the same items.
 
-Each has a raw interval and one adjusted for the whole family of comparisons.
+Each contrast has a raw interval and one adjusted for the whole family of comparisons.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ from studies.domain import Estimate
 ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
-"""Largest family (pairs times measures) whose quantile is bootstrapped."""
+"""Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
+families use Bonferroni's."""
 MIN_DISCORDANT = 10
-"""Number of differing units from which the t interval of a difference of shares is reliable."""
+"""Number of units that differ between the two sides from which the t interval of a difference of
+shares is reliable."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Change of the share by one unit that differs; 1 for verdicts that are right or wrong."""
+    """Change of the share if one more unit differs between the sides; 1 for verdicts that are right
+    or wrong."""
 
     def statistic(self, totals: Floats) -> Floats:
         """Compute left − right; the first half of `totals` belongs to the left cell, the second to
@@ -181,8 +184,8 @@ def adjust_family(
     rounds: int = BOOTSTRAP_ROUNDS,
     least: float = 0.0,
 ) -> list[Contrast]:
-    """Estimate the differences of a family, each with a raw interval and one adjusted for the
-    family.
+    """Estimate the differences of a family, each with a raw interval and an interval adjusted for
+    the family.
 
     `least` is the smallest critical value that the adjustment may use.
     """
@@ -240,8 +243,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
     """Widen a t interval to Tango's score interval if few units differ between the two sides.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
-    The score interval uses the effective number of pairs (`_effective_pairs`); if nothing varies
-    between items, that is the number of items.
+    The score interval uses the effective number of pairs (`_effective_pairs`), or the number of
+    items if no item differs from another.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -271,7 +274,8 @@ def _discordant_share(one: PairedTotals) -> float:
 
 
 def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> float:
-    """Number of independent pairs that would give the observed standard error, at most `one.n`."""
+    """Return the number of independent pairs that would give the observed standard error, at most
+    the number of units."""
     error = jackknife_error(one.sums, one.statistic)
     variance = discordance * one.step - (raw.value or 0.0) ** 2
     if error < NO_SPREAD or variance < NO_SPREAD or one.n == raw.items:

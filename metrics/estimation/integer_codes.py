@@ -21,12 +21,9 @@ Codes = NDArray[np.integer[Any]]
 def categories_and_codes(column: pd.Series) -> tuple[list[Any], Codes]:
     """Return the distinct values of a column and the index of each row's value among them, -1 for a
     missing value; the codes of a categorical column are not copied."""
-    values = column.array if _is_categorical(column) else column.astype("category").array
+    known = isinstance(column.dtype, pd.CategoricalDtype)
+    values = column.array if known else column.astype("category").array
     return values.categories.tolist(), values.codes
-
-
-def _is_categorical(column: pd.Series) -> bool:
-    return isinstance(column.dtype, pd.CategoricalDtype)
 
 
 def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
@@ -36,8 +33,9 @@ def narrow_codes(column: pd.Series) -> tuple[Codes, int, int]:
     A missing value has a code of its own. The codes of a categorical column are not copied, as
     pandas already stores them in the smallest integer type.
     """
-    if _is_categorical(column):
-        return column.array.codes, 1, len(column.array.categories) + 1
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column.array.codes, 1, len(dtype.categories) + 1
     codes, values = pd.factorize(column, use_na_sentinel=False)
     return codes, 0, len(values)
 

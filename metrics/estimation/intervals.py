@@ -29,7 +29,7 @@ FEW_ITEMS_BELOW: Final = 5
 the page hatches such cells."""
 FEW_ITEMS_NOTE: Final = "few items"
 NO_SPREAD: Final = 1e-9
-"""Standard errors below this count as zero; they are rounding errors."""
+"""Standard errors below this value count as zero, because they come from rounding."""
 WILSON_METHOD: Final = "Wilson, effective n by items"
 CLUSTER_T_METHOD: Final = "mean, item-cluster t"
 JACKKNIFE_METHOD: Final = "item jackknife t"
@@ -231,7 +231,7 @@ def widen_by_rare_share(
     For κ and α the events are disagreements, and c is 1/(1 − expected agreement). With few events
     the standard error varies too much between samples, and the t interval is often too narrow;
     Wilson's interval at the effective n keeps 95 % coverage. `events` and `counts` are sums by
-    item. Nothing is widened from `fewer_than` events on.
+    item. With `fewer_than` events or more, the interval is not widened.
     """
     value, low, high = estimate.value, estimate.low, estimate.high
     if value is None or low is None or high is None or not 0 < events.sum() < fewer_than:

@@ -30,8 +30,8 @@ from studies.domain import Estimate
 _ORDER_COLUMNS: Final = ("status", "noise", "pick", "orders")
 """Columns that determine in which orders the verdicts of a cell were requested."""
 BLOCK_ROWS: Final = 500_000
-"""Rows counted at once. Totals are per item, so a larger frame is counted in blocks of items: the
-intermediate tables of all its rows would take ten times its memory."""
+"""Number of rows counted at once. A larger frame is counted in blocks of items, because counting
+all rows at once would take ten times the memory of the frame."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +64,10 @@ class MeasureCube:
         del self._flags  # frees memory: the flags are computed
 
     def coarser(self, frame: pd.DataFrame, by: Sequence[str]) -> MeasureCube:
-        """The cube of the same frame and measures in the coarser cells `by`.
+        """Return the cube of the same frame and measures in the coarser cells `by`.
 
-        A large frame is not counted again: the totals of an item add up over cells, if all cells
-        were judged in as many orders as the coarser cell that contains them.
+        A large frame is not counted again: the totals of its cells are added up, if every cell was
+        judged in as many orders as the coarser cell that contains it.
         """
         measures = [totals.measure for totals in self._totals.values()]
         if not exceeds_block(frame):
@@ -87,7 +87,8 @@ class MeasureCube:
         return made
 
     def _read_cells(self, frame: pd.DataFrame, by: Sequence[str]) -> GroupedFrame:
-        """Set the cells of a frame and their flags; return the frame grouped by cell."""
+        """Set the cells of a frame and the flags of each cell (one order, unknown order); return
+        the frame grouped by cell."""
         evidence = GroupedFrame(frame, by)
         self._flags = evidence
         if exceeds_block(frame):

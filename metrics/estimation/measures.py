@@ -186,16 +186,17 @@ class Measure:
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
     effect: Callable[[Floats], float] | None = None
-    """Change of the measure, from its totals, if every unit had another outcome; see `unit_effect`.
-    """
+    """Function from totals to the change of the measure if every unit had another outcome; see
+    `unit_effect`."""
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
-    """`interval` for all cells at once; returns None where the totals do not allow it."""
+    """`interval` for all cells at once; it returns None if the totals do not allow this."""
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Change of the measure if all units had another outcome; scales the interval when nothing
-        varies.
+        """Return the change of the measure if all units had another outcome; it sets the width of
+        the interval when nothing varies.
 
-        By default the distance from the value to the farther bound; 0 if a bound is infinite.
+        By default this is the distance from the value to the farther bound; 0 if a bound is
+        infinite.
         """
         if self.effect is not None:
             return self.effect(totals)
@@ -250,7 +251,8 @@ class Measure:
 
 
 def note_missing_order(estimate: Estimate) -> Estimate:
-    """Add to an estimate without data the note that the shown order is not recorded."""
+    """Return the estimate, if it has no data, with the note that the shown order is not
+    recorded."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 

@@ -18,7 +18,8 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""Name prefixes of the built-in prompts of each kind, which need no verdict to be recognised."""
+"""Name prefixes of the built-in prompts of each kind (scoring, five-level), which are recognised by
+name, without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:

@@ -34,8 +34,9 @@ def farthest_bound(value: float, bounds: tuple[float, float]) -> float:
 def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[float, float]:
     """Tango's score interval for a difference of paired shares, (more − less)/n.
 
-    `more` and `less` count the units with the event on the first side only, or on the second only;
-    counts and n may be fractional (an effective n). If both are 0 the interval is ±z²/(n + z²).
+    `more` is the number of units with the event on the first side only, `less` on the second side
+    only; both and n may be fractional (an effective n). If `more` and `less` are 0 the interval is
+    ±z²/(n + z²).
     """
     score = _tango_score(more, less, n)
     value = (more - less) / n
@@ -45,8 +46,8 @@ def tango_bounds(more: float, less: float, n: float, z: float = Z95) -> tuple[fl
 
 
 def _root(curve: Callable[[float], float], start: float, stop: float, limit: float) -> float:
-    """Find the zero of a falling curve between `start` and `stop`; return `limit` if there is
-    none."""
+    """Return the zero of a falling function between `start` and `stop`, or `limit` if there is no
+    zero."""
     if start >= stop or curve(start) * curve(stop) > 0:
         return limit
     return float(brentq(curve, start, stop))

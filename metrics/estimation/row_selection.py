@@ -24,8 +24,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
-"""Scoring of a verdict: as win, loss or tie, or as fractions by its label probabilities. Fractions
-have no binomial variance: their variance is always estimated from the items."""
+"""Way in which a verdict counts: as win, loss or tie, or as fractions by its label probabilities.
+
+Fractions have no binomial variance: their variance is always estimated from the items.
+"""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
@@ -125,8 +127,11 @@ def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
 
 
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """Verdicts of the given judges; by default of all language-model judges, or of people if there
-    are no others."""
+    """Return the verdicts of the given judges.
+
+    Without a list of judges: of all language-model judges, or of people if no language model
+    judged.
+    """
     if judges is not None:
         return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
     human = people_mask(frame)
@@ -162,8 +167,8 @@ def probability_points(frame: pd.DataFrame) -> Floats:
     """Points of each slot from the label probabilities of a verdict; a tie's probability is shared
     out evenly.
 
-    Shape (rows, largest number of slots); nan without label probabilities. The probabilities of all
-    labels sum to 1, so what the slots leave is the probability of a tie.
+    Shape (rows, largest number of slots); nan without label probabilities. The probability of a tie
+    is 1 minus the sum over the slots.
     """
     width = int(frame["options"].max()) if len(frame) else 0
     columns = [f"p_{slot}" for slot in range(width)]
@@ -221,8 +226,8 @@ def count_items_by(frame: pd.DataFrame, column: str) -> dict[str, int]:
 
 
 def resampling_unit(frame: pd.DataFrame) -> pd.Series:
-    """The column of the unit that intervals resample: `question` if several items share one, else
-    `item`."""
+    """Return the column of the unit that intervals resample: `question` if several items share a
+    question, else `item`."""
     return frame[QUESTION_COLUMN] if QUESTION_COLUMN in frame else frame["item"]
 
 
@@ -232,8 +237,8 @@ def item_codes(frame: pd.DataFrame) -> Ints:
 
 
 def modal_verdicts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Reduce repeats to one row per order with the most frequent verdict; a tie if there are
-    several."""
+    """Reduce repeats to one row per order with the most frequent verdict; a tie if several verdicts
+    are equally frequent."""
     group, groups = group_codes(frame, ORDER_KEY)
     if groups == len(frame):
         return frame

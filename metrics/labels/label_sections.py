@@ -26,9 +26,10 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""Columns by which the rates are also given, where there are several values."""
+"""Columns whose values (such as contestants) also get rates of their own, if there are several
+values."""
 MAX_ERRORS_P: Final = 0.05
-"""Below this p-value the error rates count as different between contestants."""
+"""p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
     "the judge's error rates differ between models, so one correction for all can reverse their "
     "ranking; label answers of each model"
@@ -128,8 +129,8 @@ def _part_values(rates: PassFailRates) -> Json:
 def scores_section(frame: pd.DataFrame) -> Json:
     """Build the section on agreement of scores with labels, as judge -> prompt -> estimates.
 
-    Judges and prompts without labelled answers are left out. `expected`: the same for the expected
-    score, where the judge gave probabilities of the options.
+    Judges and prompts without labelled answers are left out. The key `expected` has the same
+    estimates for the expected score, if the judge gave probabilities of the options.
     """
     nested: Json = {}
     for (judge, prompt), rows in score_cells(frame).items():

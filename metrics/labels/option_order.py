@@ -31,7 +31,8 @@ Cell = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PlaceShare:
-    """Share of verdicts for the option at one place, and the share expected without an effect."""
+    """Share of verdicts for the option listed at one place, and the share expected if the order has
+    no effect."""
 
     share: Estimate
     expected: Estimate
@@ -46,7 +47,8 @@ class OrderEffect:
     noise_floor: Estimate
     """Share of repeats in the same order whose score differs from the first verdict."""
     shift: Mapping[str, Estimate]
-    """Order -> its mean score − mean score in the other orders, on the same answers."""
+    """Order -> mean score in this order minus mean score in the other orders, on the same
+    answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,8 @@ def _rows_of(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
 
 
 def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
-    """Estimate the effect of the column `order` on answers that are equal in the column `same`."""
+    """Estimate the effect of the column `order` on the scores of answers that are equal in the
+    column `same`."""
     case = [*ANSWER, same]
     main = own[~own["noise"]]
     cells = main.groupby([*case, order])["score"].mean().reset_index()
@@ -138,7 +141,8 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estimate]:
-    """Return, for each order, its mean score minus that of the other orders, paired by answer."""
+    """Return order -> mean score in this order minus mean score in the other orders, paired by
+    answer."""
     wide = cells.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:
@@ -180,11 +184,11 @@ def _with_places(
 
 
 def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
-    """Estimate the share of verdicts for one option of each arrangement, and the expected share.
+    """Estimate the share of verdicts for one option of each arrangement, and the share expected if
+    the order has no effect.
 
-    `score_by_code`: score of that option by arrangement. The expected share assumes that an
-    answer's verdicts have the same distribution in every order: that of all verdicts on this answer
-    (and criterion) together.
+    `score_by_code` gives the score of that option in each arrangement. The expected share assumes
+    that the verdicts on an answer (and criterion) have the same distribution in every order.
     """
     offered = np.asarray(score_by_code, np.float64)[main["labels"].to_numpy()]
     known = np.isfinite(offered)
@@ -202,7 +206,8 @@ def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
 
 
 def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
-    """Return, for each row, the share of all verdicts in its case that equal the offered score."""
+    """Return, for each row, the share of all verdicts in the row's case that equal the score of the
+    option."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

@@ -67,7 +67,7 @@ class PassFailRates:
     youden: Estimate
     """Sensitivity + specificity − 1: 0 for a judge that ignores the answer, 1 without errors."""
     base_rate: Estimate
-    """Share of good answers among the labelled ones."""
+    """Share of good answers among the labelled answers."""
     observed_pass_rate: Estimate
     """Share of passes among all verdicts, labelled or not."""
     unusable: int
@@ -219,8 +219,8 @@ def errors_differ(tables: Sequence[Confusion]) -> float | None:
 
     Two tests are made, of passes among good and of fails among bad answers: Fisher's exact test for
     two contestants, likelihood-ratio tests for more. The smaller p-value is multiplied by the
-    number of tests; None if there is none. If the rates differ, one correction for all contestants
-    can reverse their order.
+    number of tests; None if no test is possible. If the rates differ, one correction for all
+    contestants can reverse their order.
     """
     by_label = [
         [(t.pass_good, t.fail_good) for t in tables if t.pass_good + t.fail_good],

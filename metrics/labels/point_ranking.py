@@ -1,7 +1,7 @@
 """Ranking of models by verdicts on single answers: pass rate (observed and true) or mean score.
 
-Differences of two models are paired by item. Ranks are the ranges that the intervals of all
-differences together allow (Bonferroni).
+Differences of two models are paired by item. The rank of a model is a range: all ranks that the
+intervals of all differences together allow (Bonferroni).
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class RankedModel:
     true_rate: Estimate | None
     """Pass rate corrected for the judge's errors; None for scores."""
     lead: Estimate | None
-    """The first model's value minus this one's, by the basis of the ranking; None for the first."""
+    """Value of the first model minus value of this model, by the basis of the ranking; None for the
+    first model."""
     ranks: tuple[int, int]
     """Best and worst rank that the intervals of all differences allow."""
 
@@ -64,7 +65,8 @@ class PointRanking:
     basis: Basis
     models: tuple[RankedModel, ...]
     may_reverse: bool = False
-    """Whether the judge's error rates differ between models, so that each needs its own labels."""
+    """Whether the judge's error rates differ between models, so that a correction needs labels of
+    each model."""
 
 
 def point_rankings(frame: pd.DataFrame) -> dict[Cell, PointRanking]:
@@ -123,7 +125,8 @@ def _shared_correction(
 
 
 def _corrected(own: PassFailRows, labelled: PassFailRows, reason: str) -> Estimate:
-    """True pass rate of one model: its labels, and its other verdicts corrected by all labels."""
+    """Estimate the true pass rate of one model from its labels, and from its unlabelled verdicts
+    corrected with the labels of all models."""
     unlabelled = own.usable.select(own.usable.label == UNKNOWN)
     rates = pass_fail_rates(own)
     if not len(unlabelled.verdict):
@@ -173,8 +176,10 @@ def _paired_gaps(own: pd.DataFrame, names: Sequence[str]) -> Gaps:
 
 def _independent_gap(one: Estimate, other: Estimate) -> Estimate:
     """Estimate the difference of two corrected rates; the squared distances to their limits add up
-    (Donner and Zou 2012). It ignores what the two have in common, so its interval is rather too
-    wide."""
+    (Donner and Zou 2012).
+
+    Items and labels that both rates share are ignored, so the interval is rather too wide.
+    """
     if one.value is None or other.value is None:
         return unknown_estimate("no corrected pass rate")
     value = one.value - other.value
@@ -194,7 +199,8 @@ def _ranked(
     gaps: Gaps,
     true: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Order the models by the estimates `by`, and add leads and ranges of ranks."""
+    """Sort the models by the estimates `by`, and add the lead and the range of ranks of each
+    model."""
     order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(
@@ -210,7 +216,7 @@ def _ranked(
 
 
 def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
-    """Difference of two models in either order."""
+    """Return the difference of two models, given in either order."""
     if (one, other) in gaps:
         return gaps[one, other]
     found = gaps[other, one]

@@ -1,8 +1,8 @@
 """Remedies for verdicts on single answers, computed from stored verdicts and labels.
 
-A rule combines the stored verdicts on one answer. Pass/fail verdicts earn credit (right 1,
-undecided ½, wrong 0); scores lose their distance to the label. Every rule is compared with one call
-on the same answers, paired by item.
+A rule combines the stored verdicts on one answer. A pass/fail verdict has a credit (right 1,
+undecided ½, wrong 0); a score has a loss, its distance to the label. Every rule is compared with
+one call on the same answers, paired by item.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from studies.domain import Estimate
 
 SEED: Final = 7
 MIN_REPEATS: Final = 3
-"""Fewest calls in one arrangement for a majority of repeats."""
+"""Smallest number of calls in one arrangement for which a majority of repeats is computed."""
 MIN_VALUES: Final = 3
-"""Fewest different pass probabilities for a threshold to be worth moving."""
+"""Smallest number of different pass probabilities for which another threshold is tried."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
 """Share of the labelled answers that must have all arrangements; else the rules over arrangements
@@ -40,14 +40,17 @@ MISSING: Final[Mapping[str, str]] = {
     "repeats": f"no answer was judged {MIN_REPEATS} times in the same order",
     "threshold": "needs probabilities of the options, or verdicts in three orders",
 }
-"""Reasons why a rule cannot be computed, by its id."""
+"""Id of a rule -> reason why the rule cannot be computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointRule:
-    """Estimates of one rule. `value` is the agreement with labels, or the mean distance of scores
-    to them; `gain` is the improvement over one call (positive is better), `adjusted` the same with
-    an interval that holds for all rules together. Both are None for one call."""
+    """Estimates of one rule.
+
+    `value` is the agreement with labels, or the mean distance of scores to the labels. `gain` is
+    the improvement over one call (positive is better); `adjusted` is the same gain with an interval
+    that holds for all rules together. `gain` and `adjusted` are None for the rule "one call".
+    """
 
     id: str
     calls: float
@@ -58,7 +61,8 @@ class PointRule:
 
 @dataclass(frozen=True, slots=True)
 class PointAdvice:
-    """Cheapest rule with a significant gain on items that were not used to choose it."""
+    """Recommended rule: the cheapest one with a significant gain on items that were not used to
+    choose it."""
 
     rule: str
     calls: float
@@ -67,12 +71,12 @@ class PointAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PointRemedies:
-    """Rules of one judge with one prompt on its labelled answers; the first is one call."""
+    """Rules of one judge with one prompt on labelled answers; the first rule is one call."""
 
     kind: Kind
     rules: tuple[PointRule, ...]
     missing: Mapping[str, str]
-    """Rule that cannot be computed -> reason."""
+    """Id of a rule that cannot be computed -> reason."""
     advice: PointAdvice | None
 
 
@@ -114,8 +118,11 @@ class _CellVerdicts:
         self.cells = self._complete(cells)
 
     def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
-        """Keep the answers with every arrangement, if there are enough; else arrangements cannot be
-        combined, and `orders` becomes 1."""
+        """Return only the answers that were judged in every arrangement, if there are enough of
+        them.
+
+        Otherwise arrangements cannot be combined, and `orders` becomes 1.
+        """
         sizes = cells.groupby(list(ANSWER))["score"].transform("size")
         whole = (sizes == self.orders).to_numpy()
         if self.orders == 1 or whole.all():
@@ -138,7 +145,7 @@ class _CellVerdicts:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """Means over the arrangements of each answer."""
+        """Return one row for each answer, with the means over its arrangements."""
         columns = ["score", "expected", "label", "loss", "expected_loss"]
         return self.cells.groupby(list(ANSWER))[columns].mean()
 
@@ -203,8 +210,11 @@ def _rule(
 
 
 def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
-    """Return calls, loss of the combined repeats, loss of one call, and items, on the answers that
-    were judged several times in one arrangement; None without such answers."""
+    """Return the number of calls, the loss of the combined repeats, the loss of one call, and the
+    items.
+
+    Only answers judged several times in one arrangement count; None without such answers.
+    """
     rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))
     grouped = rows.groupby([*ANSWER, "options", "criteria"])
     table = grouped.agg(
@@ -230,10 +240,11 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
 def _held_out_losses(
     verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
-    """Loss of a threshold (or, for scores, a shift) chosen on half of the items, on the other half.
+    """Return the mean loss of each answer with a threshold (for scores: a shift) chosen on other
+    items.
 
-    Both halves in turn, for several random halves; the mean loss of each answer is returned. None
-    without enough items or different values.
+    The threshold is chosen on one half of the items and applied to the other half, and vice versa,
+    for several random halves. None without enough items or different values.
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:
@@ -261,7 +272,7 @@ def _held_out_losses(
 
 
 def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
-    """Mean loss of each answer over the halves that did not contain it."""
+    """Return the mean loss of each answer over the random halves that did not contain it."""
     total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
     for half in halves:
         for fit in (half, ~half):
@@ -273,7 +284,7 @@ def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
 def _advice(
     losses: Mapping[str, tuple[float, Floats]], item: Ints, rules: list[PointRule]
 ) -> PointAdvice | None:
-    """Recommend the cheapest rule with a significant gain on held-out items, if any adjusted gain
+    """Return the cheapest rule with a significant gain on held-out items; None if no adjusted gain
     is significant."""
     helped = any(
         one.adjusted is not None and one.adjusted.low is not None and one.adjusted.low > 0

@@ -21,8 +21,8 @@ from studies.frames.point_columns import (
 )
 
 ANSWER: Final = ("item", "entry", "who")
-"""Columns that identify one answer: unit of resampling (the question that several items may share),
-item, contestant."""
+"""Columns that identify one answer: unit of resampling (the item, or the question that several
+items share), item, contestant."""
 NO_CRITERION: Final = ""
 
 

@@ -31,7 +31,8 @@ def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint
     """Return the reliability curve of each judge and prompt with labels.
 
     The probability of a pass comes from the probabilities of the options; without them it is the
-    share of passes over all arrangements and repeats of the answer. Scores are those given.
+    share of passes over all arrangements and repeats of the answer. For scores, the value is the
+    score that the judge gave.
     """
     if not (frame["options"] == 1).any():
         return {}

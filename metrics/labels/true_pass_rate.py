@@ -35,10 +35,12 @@ from metrics.labels.pass_fail import (
 from studies.domain import Estimate
 
 MIN_YOUDEN: Final = 0.2
-"""Smallest J with a correction; dividing by a smaller one makes the estimate unstable."""
+"""Smallest J for which verdicts are corrected; dividing by a smaller J makes the estimate
+unstable."""
 MIN_YOUDEN_LIMIT: Final = 0.06
-"""Smallest lower limit of J with a correction. A limit of 0 would correct up to 16 % of judges with
-J = 0.1; this one at most 10 % (docs/coverage.md)."""
+"""Smallest lower limit of J for which verdicts are corrected. With a limit of 0, up to 16 % of
+judges with a true J of 0.1 would be corrected; with this limit at most 10 % are
+(docs/coverage.md)."""
 CORRECTED_METHOD: Final = "Rogan–Gladen, Lang–Reiczigel limits"
 POOLED_METHOD: Final = "labels, and Rogan–Gladen on verdicts without a label"
 CLIPPED_NOTE: Final = "the corrected value lies outside 0 to 1 and is set to the limit"

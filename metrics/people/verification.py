@@ -31,7 +31,7 @@ from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
 
 FAULTS: Final = ("answer", "caption")
-"""Faults that the verification form offers; any other value counts as neither."""
+"""Kinds of fault that the verification form offers; any other value counts as no kind of fault."""
 NONE_FAIL_NOTE: Final = "every verified answer follows the instruction"
 NOT_SHARED_NOTE: Final = "no answer was verified by two people"
 CONSTANT_ANSWERS_NOTE: Final = "all verifiers give the same value: κ and α are undefined"

@@ -30,13 +30,13 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Minimum number of comparisons with at least three votes to compare a person with the others on
-these alone."""
+"""Smallest number of comparisons with at least three votes for which a person is compared with the
+others on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
-    """Agreement of each person with the others, and of these others with each other.
+    """Agreement of each person with the other people, and of the other people with each other.
 
     `own` is a sum of shares over `n` comparisons, `rest` a sum of shares over `m` comparisons.
     `pairs` is the number of disjoint pairs of others: the independent observations behind `rest`.
@@ -141,13 +141,13 @@ class VotesByPerson:
 
     @cached_property
     def votes(self) -> PeopleVotes:
-        """The first vote of each person on each case."""
+        """Votes as arrays, with only the first vote of each person on each case."""
         made = extract_case_votes(self.rows, np.ones(len(self.rows), bool), self.case, self.cases)
         return replace(made, voter=self.who[self.one_vote])
 
     @cached_property
     def one_vote(self) -> Ints:
-        """Row numbers, in `rows`, of the votes in `votes`."""
+        """Row numbers, in `rows`, of the first vote of each person on each case (`votes`)."""
         group, groups = row_selection.group_codes(self.rows, (*CASE_KEY, "judge"))
         return row_selection.first_rows(group, groups)
 
@@ -174,9 +174,9 @@ class VotesByPerson:
     def peer_agreement(self) -> PeerAgreement:
         """Agreement of each person with the others, and of the others with each other.
 
-        Both are taken on the same comparisons, so difficult comparisons lower both. If a person has
-        fewer than MIN_SAME_CASES comparisons with at least three votes, the others' agreement on
-        all other comparisons is added.
+        Both agreements are computed on the same comparisons, so that difficult comparisons lower
+        both. If a person has fewer than MIN_SAME_CASES comparisons with at least three votes, the
+        others' agreement on all other comparisons is added.
         """
         own, rest = self.side_shares
         votes, people = self.votes, len(self.names)
@@ -204,7 +204,8 @@ class VotesByPerson:
 
     @cached_property
     def rest(self) -> list[float | None]:
-        """Mean agreement among the other people, for each person; None without such comparisons."""
+        """Mean agreement of the other people with each other, for each person; None without
+        comparisons that two other people judged."""
         return [
             float(t / m) if m else None
             for t, m in zip(self.peer_agreement.rest, self.peer_agreement.m, strict=True)

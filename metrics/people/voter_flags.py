@@ -18,7 +18,8 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Minimum votes for a rule; the rule `unsteady` needs MIN_REPEATED comparisons seen twice."""
+"""Smallest number of votes for a rule to be applied; the rule `unsteady` needs MIN_REPEATED
+comparisons seen twice instead."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
 """Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
@@ -127,8 +128,8 @@ def _significant_flag(
 def _flag_one_sided(people: VotesByPerson) -> list[VoterFlag | None]:
     """Flag people who prefer a position: exact binomial test of their share of first picks.
 
-    The share is tested against the one expected from the others' votes, or against chance if chance
-    is nearer to the person's share.
+    The share is tested against the share expected from the others' votes, or against chance if
+    chance is nearer to the person's share.
     """
     hits, n = (
         people.count(people.decisive_known_order & (people.pick == 0)),

@@ -30,7 +30,8 @@ MIN_SHARED_COMPARISONS: Final = 10
 """Minimum number of comparisons that a person shares with others to get an estimate."""
 JACKKNIFE_GROUPS: Final = 20
 MAX_PEOPLE: Final = 400
-"""Maximum number of people for whom skills are computed: tables grow with the square of it."""
+"""Maximum number of people for whom skills are computed: the size of the tables grows with the
+square of this number."""
 MAX_STEPS: Final = 100
 MAX_SKILL: Final = 2.0
 """Bound of a fitted skill's absolute value. Above 1 (perfect accuracy), because sampling error can

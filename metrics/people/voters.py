@@ -35,9 +35,11 @@ class Voter:
     """Consistency: share of comparisons seen twice, positions swapped, with the same outcome."""
     ties: Estimate
     others: Estimate
-    """Mean share of the other people on the same answers who gave the same verdict."""
+    """Mean share of the other people who gave the same verdict on the same answers as this
+    person."""
     rest: float | None
-    """Mean agreement of those others with each other, the reference for `others`."""
+    """Mean agreement of the other people with each other on the same answers, the reference for
+    `others`."""
     skill: Estimate
     """Probability of a correct decisive vote, from pairwise agreement."""
     seconds: float | None

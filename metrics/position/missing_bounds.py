@@ -1,7 +1,7 @@
 """Bounds of position measures over all verdicts that unusable replies could have had.
 
-A reply may be unusable because of the verdict it would have given. The bounds hold for any such
-reason; they do not include sampling error.
+A reply may be unusable because of the verdict it would have given, such as a refusal to prefer one
+answer. The bounds hold for any such reason; they do not include sampling error.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def consistency_bounds(frame: pd.DataFrame, by: Sequence[str] = ()) -> dict[Cell
     """Bounds of consistency: from consistent/planned to (consistent + incomplete)/planned
     comparisons.
 
-    Only comparisons planned in several orders count; one is incomplete unless every order was read.
-    `value` is the consistency of the complete comparisons.
+    Only comparisons planned in several orders count; a comparison is incomplete unless every order
+    was read. `value` is the consistency of the complete comparisons.
     """
     evidence = GroupedFrame(frame, by)
     rows = evidence.frame

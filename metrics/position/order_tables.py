@@ -35,7 +35,7 @@ _READ_COLUMNS = (
     "first",
     "second",
 )
-"""Columns a table is built from."""
+"""Columns of the frame from which an order table is built."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,11 @@ class OrderTable:
 
     counts: Ints
     leans: Ints | None = None
-    """Flips toward first minus flips toward second of each item; None: each pair is an item."""
+    """For each item, flips toward first minus flips toward second; None if each pair is an item of
+    its own."""
     incomplete: Ints | None = None
-    """Pairs of each item without a verdict in both orders, in the order of `leans`; None: none."""
+    """For each item, in the order of `leans`, the number of pairs without a verdict in both orders;
+    None if there are no such pairs."""
 
     @property
     def item_leans(self) -> Ints:

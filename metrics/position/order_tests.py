@@ -26,10 +26,12 @@ MAX_EXACT_STATES: Final = 100_000
 random draws are used."""
 
 MAX_EXACT_FLIPS: Final = 10_000
-"""Maximum number of flips in the exact sign test by items; a normal approximation beyond."""
+"""Maximum number of flips for which the sign test by items is exact; with more, a normal
+approximation is used."""
 
 MAX_LISTED_ORDERS: Final = 6
-"""Maximum orders of an order set whose permutations (6!) are all listed; random ones beyond."""
+"""Maximum number of orders in an order set for which all permutations (6!) are listed; with more,
+random permutations are drawn."""
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,8 @@ def flip_tests(frame: pd.DataFrame) -> dict[str, OrderTest]:
 
 @dataclass(frozen=True)
 class OrderSetArrays:
-    """Choices in order sets of equally many options, as arrays.
-
-    They are the contestant chosen, and the slot of each contestant, in every order of every set.
-    """
+    """Choices in order sets of equally many options, as arrays: the chosen contestant, and the slot
+    of each contestant, in every order of every set."""
 
     choice: Ints
     """[set, order]: index of the chosen contestant within its set, or TIE."""

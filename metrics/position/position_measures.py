@@ -180,8 +180,8 @@ def noise_floor(frame: pd.DataFrame) -> Estimate:
 
 
 def accuracy(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of verdicts for the truly better answer, where one is known; a tie is
-    wrong."""
+    """Estimate the share of verdicts for the truly better answer, among comparisons whose better
+    answer is known; a tie is wrong."""
     return _estimate(ACCURACY, frame)
 
 

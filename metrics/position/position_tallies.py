@@ -89,8 +89,8 @@ def fairness_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of the truly better answer, out of verdicts where it is known; a tie is
-    wrong."""
+    """Count the picks of the truly better answer, out of verdicts on pairs whose better answer is
+    known; a tie is wrong."""
     rows = evidence.picks
     if RIGHT_COLUMN in rows:  # several options can be right
         rows = row_selection.select_rows(rows, rows[RIGHT_COLUMN] >= 0)
@@ -100,8 +100,8 @@ def accuracy_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _uniform_sets(evidence: GroupedFrame) -> pd.DataFrame:
-    """Complete order sets that show N options in N orders; in each cell only those of the smallest
-    N."""
+    """Select complete order sets that show N options in N orders; in each cell only sets of the
+    smallest N that occurs."""
     sets = evidence.order_sets
     sets = row_selection.select_rows(sets, sets["options"] == sets["orders"])
     cell, options = sets["cell"].to_numpy(), sets["options"].to_numpy()
@@ -133,7 +133,8 @@ def chance_consistency(totals: Floats) -> Floats:
 
 
 def expected_consistency_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Counts for the consistency expected by chance (`chance_consistency`)."""
+    """Return the counts from which the consistency expected by chance is computed
+    (`chance_consistency`)."""
     return replace(_consistency_tally(evidence), statistic=chance_consistency)
 
 
@@ -158,15 +159,13 @@ def kappa_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Esti
 
 
 def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Counts for the chance-corrected consistency κ."""
+    """Return the counts from which the chance-corrected consistency κ is computed."""
     return replace(_consistency_tally(evidence), statistic=_consistency_kappa)
 
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
-    """Return the rows of orders read at least twice, with two shares for each order.
-
-    They are the share of pairs of repeats that differ, and the share of the most frequent verdict.
-    """
+    """Return the rows of orders read at least twice, with two shares for each order: pairs of
+    repeats that differ, and repeats with the most frequent verdict."""
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare
@@ -183,14 +182,15 @@ def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame,
 
 
 def noise_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Share of pairs of repeats that differ, for each order; noise-floor repeats included."""
+    """Return, for each order, the share of pairs of repeats that differ; noise-floor repeats
+    included."""
     rows, differing, _ = _compare_repeats(evidence, noise=True)
     return build_tally(rows, differing, 1)
 
 
 def stability_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Share of the most frequent verdict among repeats, for each order; noise-floor repeats left
-    out."""
+    """Return, for each order, the share of repeats with the most frequent verdict; noise-floor
+    repeats left out."""
     rows, _, mode_share = _compare_repeats(evidence, noise=False)
     return build_tally(rows, mode_share, 1)
 
@@ -236,10 +236,10 @@ class PooledEntropy:
 def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
     """Estimate the slot entropy H with its interval.
 
-    For pairs it is the Wilson interval of the first-slot share, transformed to entropy. For more
-    slots it is a jackknife t interval over items on d = √(1 − H), the distance from uniform choice.
-    Its standard error is at least that of n independent uniform choices, √(1/(2·n·ln N)), as equal
-    counts do not prove that the judge chooses uniformly.
+    For pairs the interval is the Wilson interval of the first-slot share, transformed to entropy.
+    For more slots it is a jackknife t interval over items on d = √(1 − H), the distance from
+    uniform choice. The standard error is at least that of n independent uniform choices,
+    √(1/(2·n·ln N)), as equal counts do not prove that the judge chooses uniformly.
     """
     n, value = round(float(sums[:, -1].sum())), float(statistic(sums.sum(axis=0)))
     sizes = _option_counts(sums, statistic)
@@ -263,7 +263,7 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 
 
 def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
-    """Return the numbers of options behind the slot counts; slots that were never picked count
+    """Return the numbers of options of the comparisons counted; slots that were never picked count
     too."""
     if isinstance(statistic, PooledEntropy):
         return statistic.sizes_in_use(sums.sum(axis=0))

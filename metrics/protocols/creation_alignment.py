@@ -140,8 +140,8 @@ class SignedScores:
         return each, present, item[whole][first]
 
     def always_tie_gaps(self) -> ScoreGaps:
-        """Return the differences from people for a judge that answers "equal" on every case people
-        judged."""
+        """Return the differences from people for a judge that answers "equal" on every case that
+        people judged."""
         total, n = self.people
         gap = np.abs(safe_divide(total, n))
         item = self.item[row_selection.first_rows(self.case, self.cases)]

@@ -29,7 +29,7 @@ OVERALL: Final = "overall"
 PEOPLE: Final = "people"
 ALWAYS_TIE: Final = "always tie"
 VOTE_KEY: Final = ["item", "comparison", "judge", "shown", "repeat"]
-"""Columns that identify a person's vote, in however many frames it occurs."""
+"""Columns that identify a person's vote; the same vote can occur in several frames."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,8 @@ RANDOM_GRADE: Final[dict[int, float]] = {
     9: 0.421109,
     10: 0.3993,
 }
-"""Expected grade of a judge that chooses at random, by N: exact over all Nᴺ outcomes up to N = 9,
-simulated for N = 10."""
+"""Number of options N -> expected grade of a judge that chooses at random: exact over all Nᴺ
+outcomes up to N = 9, simulated for N = 10."""
 
 TRIAL_SET_KEY: Final = (*row_selection.COMPARISON_KEY, "repeat")
 """Columns that identify one set of trials: the rotations of one item, by one judge with one

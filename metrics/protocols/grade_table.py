@@ -26,7 +26,8 @@ UNRELATED_PRESENT: Final = "unrelated"
 NO_GRADES_NOTE: Final = "the prompt asks for no grades"
 NO_UNRELATED_NOTE: Final = "no unrelated option was shown"
 READING_KEY: Final = ("item", "judge", "prompt", "shown", "labels", "repeat", "noise")
-"""Columns that identify a call in two readings of the same replies."""
+"""Columns that identify a call, to match two readings of the same replies by different parsing
+rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _build_cell(
 
 
 def contradiction_share(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of choices whose option has a lower grade than another one in the same
+    """Estimate the share of choices whose option has a lower grade than another option in the same
     reply.
 
     Only readable choices with all options graded count; if several options share the top grade,

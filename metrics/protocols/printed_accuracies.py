@@ -34,7 +34,8 @@ _ONE_ORDER_NOTE: Final = "no pair was judged in both orders"
 
 
 def printed_accuracies(frame: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate these accuracies for one judge and prompt; empty if no better answer is known."""
+    """Estimate the accuracies in `PRINTED_BY` for one judge and prompt; empty if no better answer
+    is known."""
     rows = _known_pairs(frame)
     if rows.empty:
         return {}

@@ -119,8 +119,8 @@ def _outcomes_from_picks(pick: npt.NDArray[np.int8]) -> Floats:
 
 
 def observed_categories(*columns: pd.Series) -> tuple[str, ...]:
-    """List the categories that occur in the columns, sorted; unused ones of a filtered frame are
-    left out."""
+    """List the categories that occur in the columns, sorted; categories that a filtered frame no
+    longer uses are left out."""
     found: set[str] = set()
     for column in columns:
         codes = column.cat.codes.to_numpy(np.int64)
@@ -213,7 +213,7 @@ def count_pairs(data: Battles) -> PairCounts:
 
 
 def _is_identity_order(rows: Ints, count: int) -> bool:
-    """Whether `rows` selects all rows in their own order, so that no copy is needed."""
+    """Whether `rows` lists all rows in their original order, so that no copy is needed."""
     return len(rows) == count and bool((rows[1:] > rows[:-1]).all())
 
 
@@ -275,8 +275,8 @@ def group_identical_items(item: Ints, items: int, cell: Ints) -> tuple[Ints, Int
 
 
 def _distinct_codes(cell: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct cells among the rows, one row of each, and their counts, without
-    sorting."""
+    """Return the distinct codes of the rows, one row number for each code, and how often each code
+    occurs, without sorting."""
     if not len(rows):
         return rows, rows, rows
     counts = np.bincount(cell[rows])

@@ -278,7 +278,7 @@ class Leaderboard:
     def bootstrap(self, *, rng: np.random.Generator, rounds: int = 1000) -> BootstrapStrengths:
         """Draw strengths θ by the item bootstrap, columns in the order of `names`.
 
-        It is slower than the sandwich covariance, from which the intervals are computed.
+        The bootstrap is slower than the sandwich covariance, from which the intervals are computed.
         """
         if self.items < 2 or len(self.names) < 2:
             return BootstrapStrengths(np.zeros((0, len(self.names))), 0.0)

@@ -18,7 +18,7 @@ PSEUDO_COUNT: Final = 0.1
 
 _TOLERANCE: Final = 1e-11
 _CHORD_TOLERANCE: Final = 1e-6
-"""Convergence tolerance in logits; ratings of a bootstrap round are exact to 0.0002 Elo."""
+"""Convergence tolerance of bootstrap rounds, in logits; it keeps ratings exact to 0.0002 Elo."""
 _MIN_ITEMS_UNCORRECTED: Final = 200
 """Number of items from which the correction for leverage (CR3) changes a standard error by less
 than half a percent."""
@@ -236,10 +236,12 @@ def bootstrap_strengths(
 
 
 def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Floats:
-    """Arrange the wins (`won` or `lost`) as a matrix [pair, kind of item], to be multiplied by
-    draws of items.
+    """Return the wins of each pair of contestants in one item of each kind, as a matrix [pair,
+    kind].
 
-    The matrix is sparse unless a dense one is faster.
+    `wins` is `counts.won` (wins of the low contestant) or `counts.lost` (wins of the high one); a
+    kind is a group of items with the same battles. Multiplied by the number of draws of each kind,
+    the matrix gives the wins in a bootstrap round. It is sparse unless a dense matrix is faster.
     """
     shape = (len(counts.low), len(counts.multiplicity))
     if len(wins) < 0.05 * shape[0] * shape[1]:

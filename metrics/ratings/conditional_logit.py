@@ -182,8 +182,8 @@ def contrast_basis(size: int) -> Floats:
 
 
 def alternative_differences(problem: LogitProblem) -> Floats:
-    """Differences of the regressors between the alternatives of a judge's choice; only these are
-    identified."""
+    """Return the differences of the regressors between the alternatives of a choice; only
+    parameters of these differences are identified."""
     base = problem.available.argmax(axis=1)
     origin = problem.design[np.arange(len(base)), base]
     moved = problem.design - origin[:, None, :]
@@ -203,12 +203,13 @@ def unidentified_parameters(problem: LogitProblem) -> Mask:
 
 
 def finite_directions(problem: LogitProblem) -> Floats | None:
-    """Basis of the parameter combinations with a finite estimate; None if all have one.
+    """Return a basis of the parameter combinations with a finite estimate; None if all combinations
+    have one.
 
-    Maximum likelihood diverges along directions in which no alternative gains on one that was
-    chosen (Albert and Anderson 1984). A combination is finite if it is spanned by comparisons that
-    do not change along these directions. A comparison chosen both ways never changes along them; if
-    such comparisons span all parameters, all are finite.
+    Maximum likelihood diverges along directions in which no alternative gains on a chosen one
+    (Albert and Anderson 1984). A combination is finite if it is spanned by comparisons that do not
+    change along these directions. A comparison in which each side was chosen at least once never
+    changes along them; if such comparisons span all parameters, all combinations are finite.
     """
     width = problem.design.shape[2]
     rows, tied = _choice_differences(problem)
@@ -228,8 +229,8 @@ def _row_space(rows: Floats) -> Floats:
 def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
     """Find a direction b with rows·b ≥ 0 (= 0 for tied rows) and as many rows·b > 0 as possible.
 
-    Returns zero if there is none. Solved as a linear program: the largest sum of slacks t in [0, 1]
-    with t ≤ row·b.
+    Returns the zero vector if there is no such direction. Solved as a linear program: the largest
+    sum of slacks t in [0, 1] with t ≤ row·b.
     """
     width, free = rows.shape[1], int((~tied).sum())
     found = linprog(
@@ -244,8 +245,8 @@ def _unbounded_direction(rows: Floats, tied: Mask) -> Floats:
 
 
 def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
-    """Return the regressors of the chosen alternative minus those of another, for each ordered
-    pair.
+    """Return, for each ordered pair of alternatives, the regressors of the chosen alternative minus
+    those of the other, and a mask.
 
     The mask marks pairs of which each alternative was chosen at least once.
     """

@@ -23,10 +23,10 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Maximum number of battles for which every order is played from its beginning."""
+"""Maximum number of battles for which every order is played from its first battle."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
-"""Number of last battles per contestant that are played of a longer order; half of them already
-remove the influence of the start."""
+"""Number of last battles per contestant that are played if an order is longer than
+MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""
 MAX_END_DIFFERENCE: Final = 1e-9
 """Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
@@ -38,8 +38,8 @@ def ratings_from_last_battles(
 ) -> Floats | None:
     """Return the final ratings of plan order and of each item order, as [contestant, order].
 
-    Ratings are relative to the start. None if there are few battles, or if the last battles do not
-    determine the ratings because a contestant has none among them.
+    Ratings are relative to the start. None if all battles can be played, or if the last battles do
+    not determine the ratings, for example because a contestant has no battle among them.
     """
     models, tail = len(data.names), TAIL_BATTLES_PER_CONTESTANT * len(data.names)
     if int(data.weight.sum()) <= max(MAX_FULL_PASS_BATTLES, 5 * tail):
@@ -64,7 +64,7 @@ def ratings_from_last_battles(
 
 
 def _last_battles(battles: BattlesByItem, item_order: ItemOrder, tail: int) -> BattleCodes:
-    """Return the last `tail` battles of an item order, or all if it has fewer."""
+    """Return the last `tail` battles of an item order, or all battles if the order has fewer."""
     items = item_order[-tail:]  # every item has at least one battle
     length = battles.sizes[items]
     later = np.cumsum(length[::-1])[::-1] - length

@@ -19,7 +19,7 @@ _MAX_CELLS = 60_000_000
 """Maximum number of battle codes in memory at once: 1M battles in 60 orders stay within 1 GB."""
 
 _CHUNK_STEPS = 16 * _BLOCK_STEPS
-"""Steps in memory at a time where all of them are too many."""
+"""Number of steps in memory at a time, if all steps together do not fit."""
 
 ItemOrder = npt.NDArray[np.int32] | Ints
 """Item codes in the order in which the items are played."""
@@ -214,7 +214,8 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Split the steps into blocks of at most `_BLOCK_STEPS` that end at every snapshot."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS`, so that a block ends at every
+    snapshot."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -154,8 +154,12 @@ def _play_all(
 def _play_last_battles(
     data: Battles, rng: np.random.Generator, chosen: EloSettings, orders: int, rounds: int
 ) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Compute final ratings and first and last snapshot from the last battles; None if there are
-    too few."""
+    """Return the final ratings, computed from the last battles only, and two snapshots: the start
+    (all ratings 0) and the end.
+
+    Returns (None, None) if the last battles do not determine the ratings
+    (`ratings_from_last_battles`).
+    """
     before = rng.bit_generator.state
     item_orders = _draw_item_orders(data, rng, orders, rounds)
     final = ratings_from_last_battles(data, item_orders, k=chosen.k, slope=chosen.slope)
@@ -176,7 +180,7 @@ def elo_table(
     weighting: Weighting = "sign",
 ) -> dict[str, EloRating]:
     """Compute the ratings without the curve, best first; a contestant without verdicts has the
-    start value."""
+    rating at which all start."""
     settings = EloSettings(k=k)
     return compute_elo(
         frame,
@@ -264,7 +268,7 @@ def count_items_played(data: Battles) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EloState:
-    """State of a live rating, with all that is needed to continue with the next rows."""
+    """State of a live rating, from which the rating is continued with the next rows."""
 
     ratings: Mapping[str, float] = field(default_factory=dict)
     matches: Mapping[str, int] = field(default_factory=dict)

@@ -10,10 +10,10 @@ from metrics.ratings.bradley_terry import Leaderboard, fit_leaderboards
 
 
 def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Leaderboard | None]:
-    """Two leaderboards: from the order that the plan lists first for each pair, and from the other
-    order.
+    """Fit two leaderboards: from the order that the plan lists first for each pair, and from the
+    other order.
 
-    None for an order that was not judged.
+    The leaderboard of an order that was not judged is None.
     """
     columns = (*BATTLE_COLUMNS, "options", "comparison", "shown")
     pairs = row_selection.select_picks(pairs[row_selection.present_columns(pairs, columns)])
@@ -24,7 +24,7 @@ def leaderboards_by_order(pairs: pd.DataFrame) -> tuple[Leaderboard | None, Lead
 
 
 def largest_leaderboard(pairs: pd.DataFrame) -> Leaderboard | None:
-    """The leaderboard of the largest group of contestants connected by battles; None if
-    it has one contestant."""
+    """Return the leaderboard of the largest group of contestants connected by battles; None if that
+    group has one contestant."""
     boards = fit_leaderboards(pairs) if len(pairs) else []
     return boards[0] if boards and len(boards[0].names) > 1 else None

@@ -215,7 +215,8 @@ def _fit_rao_kupper(data: Battles) -> LogitFit:
 
 
 def _finite_rao_kupper(data: Battles) -> Floats | None:
-    """Basis of the parameter combinations with a finite estimate; None if all have one.
+    """Return a basis of the parameter combinations with a finite estimate; None if all combinations
+    have one.
 
     The likelihood of Rao–Kupper diverges along the same directions as Davidson's with ln ν = η/2:
     in the limit a win requires d ≥ η, a tie η ≥ |d|, with d = θ_i − θ_j. So the basis is computed

@@ -60,8 +60,8 @@ class GapLimits:
         return _best_log_likelihood(self.counts)
 
     def lower_limit(self, above: int, below: int) -> float | None:
-        """Lower limit, in logits, of a gap that has no upper limit; None if it has no lower limit
-        either.
+        """Return the lower limit, in logits, of a gap that has no upper limit; None if the gap has
+        no lower limit either.
 
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
         that gap as under the best fit with any gap. For two contestants and n wins this is the
@@ -96,8 +96,8 @@ class GapLimits:
 
 
 def _battles_per_item(counts: PairCounts, lower: Mask) -> float:
-    """Mean battles per item between the contestants in `lower` and the others; `lower` lost all of
-    them."""
+    """Mean number of battles per item between the contestants in `lower`, who lost all these
+    battles, and the other contestants."""
     across = lower[counts.low] != lower[counts.high]
     entries = across[counts.pair]
     times = counts.multiplicity[counts.kind]

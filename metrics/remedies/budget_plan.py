@@ -1,10 +1,11 @@
-"""Plan for a budget: the best rule of any judge by number of comparisons that it must pay for.
+"""Plan for a budget: the best rule of any judge, depending on how many comparisons the budget must
+pay for.
 
 With few comparisons the budget pays for an expensive rule, with many only for a cheap one. The plan
-starts with one call of a judge. Another rule enters only if its judge's recommendation finds that a
-remedy helps, and if it agrees significantly more often than the step before it, so that plan and
-recommendation never contradict each other. All agreements are measured on items that were not used
-to choose the rule.
+starts with one call of a judge. Another rule enters the plan only if its judge's recommendation
+finds that a remedy helps, and if the rule agrees significantly more often than the step before it,
+so that plan and recommendation never contradict each other. All agreements are measured on items
+that were not used to choose the rule.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ Currency = Literal["dollars", "calls"]
 class PlanStep:
     """A rule, its cost per comparison, and its agreement on items not used to choose it.
 
-    `gain` is the agreement minus that of the step before it, on the same items; None for the
-    cheapest.
+    `gain` is the agreement minus that of the step before, on the same items; None for the cheapest
+    step.
     """
 
     rule: Rule
@@ -78,8 +79,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
     """Compute the plan over all judges of a study; None without comparisons with a known better
     answer.
 
-    `prices`: dollars per call. A judge of unknown price is never free: it is left out, and without
-    any known price costs are counted in calls.
+    `prices` has the dollars per call. A judge of unknown price is left out, because its calls may
+    not be free. If no price is known, costs are counted in calls.
     """
     if not study.grid.size:
         return None
@@ -92,8 +93,11 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
 
 
 def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
-    """List one call of the best judge at each cost, and the rules of every judge that a remedy
-    helps, cheapest first."""
+    """List the rules that may enter the plan, cheapest first.
+
+    They are one call of the judge that is best up to each cost, and the rules of every judge for
+    whom a remedy helps.
+    """
     cells = [k for k, cell in enumerate(study.cells) if cell in costs]
     singles = [single_rule(study.grid, cell) for cell in cells]
     options = list(_best_by_cost(study, singles, costs))
@@ -105,8 +109,11 @@ def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Opti
 def _best_by_cost(
     study: RemedyStudy, rules: Sequence[Rule], costs: Mapping[Cell, float]
 ) -> Iterator[_Option]:
-    """Yield the best rule up to each cost, chosen on half of the items and measured on the other
-    half. Rules with the same cost are tried in the order of their calls."""
+    """Yield, for each cost, the best rule that costs at most as much.
+
+    A rule is chosen on half of the items and measured on the other half. Rules with the same cost
+    are tried in the order of their number of calls.
+    """
     keys = [_Option(rule, _cost(rule, costs), np.empty(0)).order[:2] for rule in rules]
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
     totals = credit_totals(study.grid, rules)
@@ -116,10 +123,11 @@ def _best_by_cost(
 
 
 def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> Iterator[_Option]:
-    """Yield the rules of a judge that a remedy helps, the recommended rule marked; nothing for
-    another judge.
+    """Yield the rules of a judge and prompt, the recommended rule marked; nothing if no remedy
+    helps.
 
-    The judge's other prompts are cells of their own and are not listed again.
+    Rules with the judge's other prompts are left out, because these prompts have rules of their
+    own.
     """
     advice = study.advice(cell)
     if advice.chosen is None:
@@ -138,10 +146,11 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
 
 
 def _choose_steps(study: RemedyStudy, options: Sequence[_Option]) -> list[_Option]:
-    """Walk from the cheapest option to the most expensive and keep those that gain significantly.
+    """Choose the steps of the plan: from the cheapest option to the most expensive, those that gain
+    significantly.
 
     The recommended rule of a judge replaces one call of that judge, as its gain over one call is
-    significant. A rule also replaces the steps that cost no less.
+    significant. A rule also replaces earlier steps that cost at least as much as the rule.
     """
     advised = {one.advised: one for one in options if one.advised is not None}
     steps: list[_Option] = []
@@ -166,7 +175,7 @@ def _follows(study: RemedyStudy, option: _Option, last: _Option) -> bool:
 
 
 def _single_cell(study: RemedyStudy, option: _Option) -> int | None:
-    """The cell of an option that is one call; None for another rule."""
+    """Return the judge and prompt (cell) of an option that is one call; None for any other rule."""
     rule = option.rule
     return study.cells.index(rule.members[0]) if rule.id == SINGLE else None
 

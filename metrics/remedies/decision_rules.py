@@ -175,8 +175,8 @@ def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
 
 
 def alternating_calls(verdicts: Sequence[Values], start: int) -> list[Values]:
-    """Select one call of each judge: the first judge in the order `start`, the next in the other,
-    and so on."""
+    """Select one call of each judge: the first judge's in the order `start`, the next judge's in
+    the other order, and so on."""
     return [one[(place + start) % 2] for place, one in enumerate(verdicts)]
 
 

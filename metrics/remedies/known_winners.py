@@ -20,10 +20,10 @@ DESIGN: Final[TruthSource] = "known answers"
 
 
 def default_truth_source(frame: pd.DataFrame) -> TruthSource:
-    """Choose the source of the better answers if the caller does not name it.
+    """Return the source of the better answers if the caller does not name one.
 
-    People's votes, unless a better answer is recorded where no person voted, which means that it is
-    known by design.
+    The source is people's votes, unless a better answer is recorded for a comparison on which no
+    person voted: such an answer is known by design.
     """
     people = row_selection.people_mask(frame)
     if not people.any():

@@ -278,7 +278,7 @@ def _repeat_grid(
     repeats.
 
     Noise-floor repeats are included. Calls with other labels are different calls, so only calls
-    with the labels of the first one count.
+    with the same labels as the first call count.
     """
     labels = _label_grid(shape, where, frame, judged, plain)
     mine = frame["labels"].astype("category").cat.codes.to_numpy()[judged]

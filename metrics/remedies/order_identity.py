@@ -35,7 +35,8 @@ class OrderPatterns:
 
     @property
     def gain(self) -> float:
-        """Credit of `pool` minus `single`; that of `agree` minus `single` has the opposite sign."""
+        """Credit of the rule `pool` minus credit of `single`; for the rule `agree` the difference
+        has the opposite sign."""
         return (self.tie_once_right - self.tie_once_wrong) / 4 / max(self.comparisons, 1)
 
 

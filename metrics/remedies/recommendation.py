@@ -1,8 +1,8 @@
 """Recommended remedy of a judge, with a gain corrected for choosing the best of many rules.
 
-The best rule up to each price is chosen on half of the items and its gain over one call is measured
-on the other half; both halves in turn, for several random halves. The price of a rule is its number
-of judge calls per comparison.
+The best rule up to each price is chosen on half of the items and the gain of that rule over one
+call is measured on the other half. This is done for several random halves, with the two halves also
+exchanged. The price of a rule is its number of judge calls per comparison.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SAME_PRICE: Final = 1e-9
 class PriceGain:
     """The best rule up to a price, and its gain on items that were not used to choose it.
 
-    `credits` is the credit of each item by the rule that was best on other items.
+    `credits` has the credit of each item, by the rule that was best on the other items.
     """
 
     price: float
@@ -141,10 +141,11 @@ def gains_by_price(
     unit: str = "share",
     bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> list[tuple[float, int, Estimate, Floats]]:
-    """Return, for each price with a choice of rules, the column of the best rule up to it, its gain
-    on held-out items over column 0, and the held-out credit of each item.
+    """Return, for each price at which several rules can be chosen: the price, the column of the
+    best rule up to this price, its held-out gain over column 0, and the held-out credit of each
+    item.
 
-    `credits`: [item, rule], sums over the cases of an item, whose number is `count`.
+    `credits` is [item, rule], sums over the cases of an item; `count` is the number of these cases.
     """
     found = []
     for price, place, held in held_out_credits(credits, prices, rng):
@@ -159,8 +160,8 @@ def gains_by_price(
 def held_out_credits(
     credits: Floats, prices: Sequence[float], rng: np.random.Generator
 ) -> list[tuple[float, int, Floats]]:
-    """Return, for each price, the column of the best rule up to it, and the credit of each item by
-    the rule that was best on other items (mean over random halves)."""
+    """Return, for each price: the price, the column of the best rule up to this price, and the
+    credit of each item by the rule that was best on other items (mean over random halves)."""
     credit = np.asfortranarray(credits)
     halves = random_halves(len(credit), rng)
     chosen_on = np.concatenate([halves @ credit, (1 - halves) @ credit])

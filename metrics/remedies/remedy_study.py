@@ -28,21 +28,22 @@ from metrics.remedies.rule_table import RuleEstimate, credit_totals, estimate_ru
 
 SEED: Final = 7
 MIN_COMPLETE: Final = 0.5
-"""Share of the comparisons with a known better answer that a judge must have in both orders; a
-judge with fewer would reduce the common comparisons of all others and is left out."""
+"""Share of the comparisons with a known better answer that a judge must have judged in both orders.
+A judge with a smaller share is left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""Share of comparisons with graded replies from which the table is restricted to them."""
+"""Share of comparisons with graded replies from which on the table uses only these comparisons."""
 MAX_PANEL: Final = 6
-"""Maximum number of partners for which juries of every two and three judges are candidates."""
+"""Largest number of possible partners for which all juries of two and of three judges are tried."""
 
 MAX_SELECTED: Final = 100_000
-"""Maximum number of comparisons for these juries; with more, the best partner is known well."""
+"""Largest number of comparisons for which all juries of two and of three judges are tried; with
+more comparisons, the best partner is known well."""
 
 
 @dataclass(frozen=True, eq=False)
 class RemedyStudy:
-    """Verdicts on the comparisons that all judges have in both orders, and the number of others by
-    reason."""
+    """Verdicts on the comparisons that all judges have in both orders, and the number of left-out
+    comparisons by reason."""
 
     grid: OrderGrid
     left_out: Mapping[str, int]
@@ -64,8 +65,8 @@ class RemedyStudy:
         )
 
     def best_cells(self, among: Iterable[int]) -> list[int]:
-        """Sort cells by decreasing agreement with both orders added up; equal ones in study
-        order."""
+        """Return the cells by decreasing agreement with both orders added up; cells of equal
+        agreement are in study order."""
         return sorted(among, key=lambda cell: -self.pool_agreement[cell])
 
     def panel(self, prompt: str) -> list[int]:
@@ -85,8 +86,8 @@ class RemedyStudy:
         )
 
     def judge_rules(self, cell: int) -> list[Rule]:
-        """List the rules shown for one cell: over its own verdicts, its judge's other prompts, and
-        juries."""
+        """List the rules shown for one cell (judge and prompt): over the cell's own verdicts, with
+        the judge's other prompts, and with juries."""
         return [
             *own_rules(self.grid, cell),
             *prompt_rules(self.grid, cell),
@@ -120,7 +121,8 @@ class RemedyStudy:
         return bool(graded_curve(self.grid, cell))
 
     def curve_panel(self, cell: int) -> list[int]:
-        """The cell and its two best partners, whose votes give the curve without graded scores."""
+        """List the cell and its two best partners, whose votes give the risk-coverage curve if
+        there are no graded scores."""
         return [cell, *self.partners(cell)[:2]]
 
     def risk_curve(self, cell: int) -> list[CoveragePoint]:
@@ -137,7 +139,7 @@ class RemedyStudy:
         return got.low is not None and got.low > 0
 
     def other_judges(self, cell: int) -> list[RuleEstimate]:
-        """Estimate one call of this judge, then one call of each other judge with the same
+        """Estimate one call of the judge of a cell, then one call of each other judge with the same
         prompt."""
         panel = self.panel(self.cells[cell][1])
         order = [cell, *(k for k in panel if k != cell)]
@@ -181,7 +183,7 @@ class RemedyStudy:
     def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
         """Return the recommendation for one judge and prompt, computed once.
 
-        `table`: the judge's table, if it is already there.
+        `table` is the judge's table, if it was already computed.
         """
         if cell not in self._advice:
             lines = self.judge_table(cell) if table is None else table
@@ -253,9 +255,10 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 
 def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
-    """Mask of the comparisons with graded replies from every cell that nearly always has them.
+    """Mask of the comparisons with graded replies from every cell whose replies are nearly all
+    graded.
 
-    Cells with graded replies on a share below MIN_AVAILABLE are ignored.
+    Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored.
     """
     keep = np.ones(grid.size, bool)
     if grid.graded is None:

@@ -20,7 +20,8 @@ from metrics.agreement.pairwise_agreement import (
 from metrics.estimation import row_selection
 
 SEED: Final = 20_24
-"""Seed that the page uses too, so that both print the same share of bootstrap rounds."""
+"""Seed of the bootstrap, the same as on the page, so that summary and page have the same shares of
+bootstrap rounds."""
 MAX_RATERS: Final = 40
 """Maximum number of raters, or of voters, for which all pairs are printed."""
 

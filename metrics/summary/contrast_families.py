@@ -1,7 +1,8 @@
-"""Families of paired differences between judges, and between prompts: those of the Contrasts view.
+"""Paired differences between judges, and between prompts, by family of measures, as in the
+Contrasts view.
 
-Section `contrast_families` of the summary. Each family is adjusted for all its measures and all
-pairs of judges (or prompts) at once, as a reader may select any pair.
+They form the section `contrast_families` of the summary. Each family is adjusted for all its
+measures and all pairs of judges (or prompts) at once, as a reader may select any pair.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def _tally_lean(evidence: GroupedFrame) -> MeasureTally:
 LEAN: Final = Measure(
     "lean", "share", _tally_lean, "mean", (-1, 1), position_measures.NO_PAIRS_NOTE
 )
-"""Flips toward the first minus flips toward the second: preference fairness times −1."""
+"""Measure: flips toward the first slot minus flips toward the second, which is preference fairness
+times −1."""
 AGREEMENT: Final = people_agreement_measure()
 DECISIVE_AGREEMENT: Final = people_agreement_measure("drop")
 KAPPA: Final = people_kappa_measure()
@@ -72,11 +74,13 @@ FAMILIES: Final[dict[str, tuple[Measure, ...]]] = {
     ),
     WIN_RATES: (),
 }
-"""The measures of each family. "Win rates" has one measure for each contestant."""
+"""Name of a family -> its measures. "Win rates" is empty here: it has one measure for each
+contestant."""
 
 
 def contrast_families(frame: pd.DataFrame) -> dict[str, dict[str, list[Contrast]]]:
-    """judge or prompt -> family -> differences of every two judges or prompts, where known."""
+    """Return "judge" or "prompt" -> family -> differences of every two judges or prompts; unknown
+    differences are left out."""
     found: dict[str, dict[str, list[Contrast]]] = {}
     if len(frame) > MAX_ROWS:
         return found

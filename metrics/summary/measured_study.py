@@ -28,7 +28,7 @@ SQLITE_HEADER: Final = b"SQLite format 3\x00"
 
 @dataclass(frozen=True)
 class MeasuredStudy:
-    """The frame of a study and the facts about it that its frame does not hold."""
+    """The frame of a study, and facts about the study that are not in its frame."""
 
     frame: pd.DataFrame
     name: str = ""
@@ -76,7 +76,7 @@ def is_store(path: Path) -> bool:
 def read_stored_study(
     path: Path, study: str | None, juries: Sequence[tuple[str, ...]] = ()
 ) -> MeasuredStudy:
-    """Read a study from its store; without a name, the only one in it."""
+    """Read a study from its store; without a name, the only study in the store."""
     from metrics.summary.study_inputs import remedy_inputs
     from studies.errors import EvenhandError
     from studies.people.verifications import current_checks
@@ -108,8 +108,8 @@ def read_stored_study(
 
 
 def _holds_labels(path: Path) -> bool:
-    """Whether a file's header names `verdict` and `label` but not `winner` (a column of
-    battles)."""
+    """Whether the header of a file has the columns `verdict` and `label` but not `winner` (a column
+    of battles)."""
     with path.open("rb") as file:
         first = file.readline(HEADER_BYTES).decode("utf-8-sig", "replace").casefold()
     names = {name.strip(" \t\r\n\"'") for name in re.split(r"[,;\t:{]", first)}
@@ -117,7 +117,8 @@ def _holds_labels(path: Path) -> bool:
 
 
 def _read_labels(path: Path) -> MeasuredStudy:
-    """Read a table of verdicts beside labels, imported into a store that is deleted again."""
+    """Read a table of verdicts beside labels, through a temporary store that is deleted
+    afterwards."""
     from studies.errors import EvenhandError
     from studies.exchange.recorded_studies import import_verdicts
     from studies.sources.detection.option_names import use_option_names

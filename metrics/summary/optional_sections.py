@@ -80,7 +80,7 @@ def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Compute grade, entropy and choice as the code of the Grade Score's authors (gradelab) does.
 
     That code also counts items with an unreadable rotation. Without such items the result is empty,
-    because it would be the same as ours.
+    because its numbers would equal those of the section `grade`.
     """
     if not grade_score.grade_table(rows).attrs["left_out"]:
         return {}
@@ -273,10 +273,10 @@ def _jury(frame: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def _precision(frame: pd.DataFrame) -> Json:
-    """Return contestant -> variance components of its points, and the gain from doubling each
-    facet.
+    """Return contestant -> variance components of the contestant's points, and the gain from
+    doubling the items, judges, prompts or repeats.
 
-    Above MAX_PRECISION contestants, only for the one with the highest win rate.
+    With more than MAX_PRECISION contestants, only the one with the highest win rate is included.
     """
     found = {}
     names = list(win_rates.win_rate(row_selection.select_pairs(frame)))

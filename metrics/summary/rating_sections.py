@@ -20,7 +20,8 @@ from metrics.win_rates import counting_rules
 from studies.frames.frame import TIE
 
 MAX_GAP_MATRIX: Final = 20
-"""Maximum number of contestants for the full matrix of differences; beyond: neighbours only."""
+"""Maximum number of contestants for the full matrix of differences; with more, only neighbours in
+the ranking are compared."""
 
 Json = dict[str, Any]
 
@@ -54,13 +55,13 @@ def tie_model_table(frame: pd.DataFrame) -> Json:
 
 
 def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
-    """Compute, for neighbours on a leaderboard, the sample size that separates them and the present
-    precision.
+    """Compute, for contestants next to each other in the ranking, the sample size that separates
+    them and the present precision.
 
-    For each two neighbours: the battles between them needed to distinguish their observed
-    difference from none with 80 % power, given their tie rate and design effect; the half-width of
-    their gap now and after as many verdicts again; the e-value of one vote per item, which may be
-    checked at any time (stop at 20).
+    For each such pair: the number of battles needed to distinguish their observed difference from
+    none with 80 % power, given their tie rate and design effect; the half-width of their gap now
+    and after as many verdicts again; the e-value of one vote per item, which may be checked at any
+    time (stop at 20).
     """
     pairs = row_selection.select_pairs(frame)
     return {
@@ -72,8 +73,11 @@ def planning_table(frame: pd.DataFrame, boards: list[Leaderboard]) -> Json:
 
 @dataclass(frozen=True)
 class NeighbourEvidence:
-    """Votes of the items on two neighbours of a leaderboard, one vote an item, and their e-value
-    against equal strength, which may be checked at any time."""
+    """Votes of the items on two contestants next to each other in a ranking (one vote per item),
+    and the e-value of these votes against equal strength.
+
+    The e-value may be checked at any time.
+    """
 
     above: str
     below: str
@@ -90,7 +94,8 @@ class NeighbourEvidence:
 def neighbour_evidence(
     frame: pd.DataFrame, names: Sequence[str], most: int
 ) -> list[NeighbourEvidence]:
-    """Evidence on the first `most` neighbours of a ranking that met on at least one item."""
+    """Return the evidence on the first `most` pairs of neighbours in a ranking, without pairs that
+    no item decides."""
     pairs = row_selection.select_pairs(frame)
     found = []
     for above, below in list(pairwise(names))[:most]:
@@ -154,8 +159,8 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
 
 def order_table(frame: pd.DataFrame) -> Json:
-    """Return first and second -> contestant -> rating from this order of the answers alone; empty
-    unless both orders were judged."""
+    """Return "first" or "second" -> contestant -> rating from this order of the answers alone;
+    empty unless both orders were judged."""
     one, two = leaderboards_by_order(row_selection.select_pairs(frame))
     if one is None or two is None:
         return {}

@@ -28,9 +28,9 @@ Json = dict[str, Any]
 class RemedyInputs:
     """Facts about a study that its frame does not contain.
 
-    `judges` is the order of the judges, `source` the source of the better answers, `juries` lists
-    panels to compute besides the default ones; `prices` has dollars and `tokens` has tokens per
-    call by judge and prompt.
+    `judges` is the order of the judges, `source` the source of the better answers. `juries` lists
+    juries to compute besides the default ones. `prices` has dollars and `tokens` has tokens per
+    call, by judge and prompt.
     """
 
     judges: tuple[str, ...] = ()
@@ -119,7 +119,8 @@ def _line(one: RuleEstimate, inputs: RemedyInputs) -> Json:
 
 
 def rule_cost(one: RuleEstimate, costs: Mapping[Cell, float]) -> float | None:
-    """Dollars or tokens per comparison of a rule; None if those of a judge are unknown."""
+    """Return the dollars or tokens that a rule costs per comparison; None if the costs of one of
+    its judges are unknown."""
     if not all(cell in costs for cell in one.rule.calls):
         return None
     return sum(costs[cell] * calls for cell, calls in one.rule.calls.items())
@@ -190,8 +191,8 @@ def _jury(study: RemedyStudy, cells: Sequence[int], picked: bool, inputs: Remedy
 
 
 def _recommendations(study: RemedyStudy) -> tuple[Json, Json]:
-    """Compute the recommendations by judge and prompt, and the one for the judge that is best with
-    one call."""
+    """Compute the recommendations by judge and prompt, and which of them belongs to the judge that
+    is best with one call."""
     found: Json = {}
     best = study.best_judge()
     chosen: Json = {}

@@ -44,7 +44,8 @@ def render_remedies(section: Json) -> Iterator[str]:
 
 
 def _plan_lines(plan: Json) -> Iterator[str]:
-    """Yield the best rule of any judge by its cost per comparison, the cheapest first."""
+    """Yield the lines of the plan for a budget: the best rule of any judge at each cost per
+    comparison, the cheapest first."""
     yield f"\nbest rule by {plan['currency']} per comparison, on items not used to choose it"
     for step in plan["steps"]:
         title = words_of_id(step["rule"], step["judges"]).title

@@ -17,7 +17,7 @@ from studies.store.queries.judge_spending import (
 from studies.store.store import Store
 
 TOKENS_PER_PRICE: Final = 1e6
-"""Prices are per million tokens."""
+"""Number of tokens that a price refers to (one million)."""
 
 
 def remedy_inputs(store: Store, name: str, juries: Sequence[tuple[str, ...]] = ()) -> RemedyInputs:

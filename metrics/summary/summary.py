@@ -46,7 +46,8 @@ ELO_ROUNDS: Final = ((20_000, 200), (math.inf, 100))
 so large frames have half the rounds; the `method` of each rating states the number."""
 
 MAX_CONTRASTS: Final = 60
-"""Largest family of contrasts that is printed; on the page, readers select from larger ones."""
+"""Largest family of contrasts that is in the summary; on the page, readers can select contrasts
+from larger families."""
 
 WITHOUT_SUSPECTS: Final = "without_suspects"
 QUICK_NOTE: Final = "quick: one pass in plan order, no band and no interval"
@@ -106,7 +107,8 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures, and also those by the study's own counting rule if it has one."""
+    """Compute all measures; if the study has its own counting rule, also the measures by that
+    rule."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -189,8 +191,8 @@ def _leaderboard_section(
 ) -> Json:
     """Return, for each model, Elo, matches, wins, losses, ties and win share against the reference.
 
-    If there are other pairwise verdicts, five-level ones are left out, as they have their own
-    table.
+    Five-level verdicts have a table of their own; they are left out here if there are other
+    verdicts on pairs.
     """
     others = row_selection.select_rows(frame, ~(five_level_mask(frame) | scoring_mask(frame)))
     frame = others if len(row_selection.select_pairs(others)) else frame

@@ -26,7 +26,7 @@ REMEDY_NAMES: Final[dict[str, CombineRule]] = {
     "agree": "strict",
     "pool": "majority",
 }
-"""Remedies (metrics/remedies) -> the counting rule of the same meaning."""
+"""Name of a remedy (metrics/remedies) -> the counting rule with the same meaning."""
 UnreadableRule = Literal["exclude", "tie"]
 NO_VERDICT_STATUSES: Final = ("unreadable", "empty", "refusal", "filtered", "truncated")
 """Statuses of replies without a verdict. Only these can be counted as ties: a call that failed
@@ -118,7 +118,8 @@ def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
 
 
 ZERO_SCORE: Final = 1e-6
-"""A mean score closer to zero is a tie: probabilities are stored as 32-bit floats."""
+"""A mean score closer to zero than this is a tie: probabilities are stored as 32-bit floats, which
+are not exact."""
 _COMBINE_NOTES: Final = {
     "pooled": "each order counts separately",
     "strict": "both orders merged, a win needs both orders",
@@ -137,7 +138,7 @@ def rule_note(combine: CombineRule, unreadable: UnreadableRule) -> str:
 
 
 def remedy_text(combine: CombineRule) -> str:
-    """A remedy as `combine` names it, in words for the middle of a sentence."""
+    """Describe a remedy, named as in `combine`, in words for the middle of a sentence."""
     remedy = parse_remedy(combine)
     assert remedy is not None, combine
     words = words_of_id(remedy.id, remedy.judges)

@@ -39,7 +39,7 @@ class LengthEffect:
 
 
 def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
-    """Length effect of the verdicts in a frame; None if lengths are not recorded.
+    """Estimate the length effect of the verdicts in a frame; None if lengths are not recorded.
 
     Every verdict counts for both of its answers, so the bins are symmetric. The model is logit
     P(win) = β·log2(ratio) without intercept: answers of equal length have equal chances.
@@ -58,7 +58,7 @@ def length_effect(frame: pd.DataFrame) -> LengthEffect | None:
 
 
 def _length_bins(ratio: np.ndarray, won: np.ndarray, item: np.ndarray) -> tuple[LengthBin, ...]:
-    """The bins, computed one at a time so that millions of verdicts need not be stored twice."""
+    """Compute the bins one at a time, so that millions of verdicts need not be stored twice."""
     own, other = (
         np.digitize(side, LENGTH_BIN_EDGES[1:-1]).astype(np.int8) for side in (ratio, -ratio)
     )

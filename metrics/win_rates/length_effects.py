@@ -32,8 +32,8 @@ DESCRIPTIVE_NOTE = "descriptive, not causal: longer answers may also be better"
 NO_LENGTHS_NOTE = "no answer lengths"
 MAX_STEPS = 100
 LENGTH_RIDGE = 1e-3
-"""Small ridge penalty on the length term, so that it stays finite where it separates the verdicts.
-"""
+"""Small ridge penalty that keeps the coefficient of length finite if length alone predicts every
+verdict."""
 
 
 def _pairs_with_lengths(rows: pd.DataFrame) -> pd.DataFrame:

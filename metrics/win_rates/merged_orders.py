@@ -22,7 +22,7 @@ def merge_both_orders(machines: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement_of_merged_orders(merged: pd.DataFrame, people: pd.DataFrame) -> dict[str, Estimate]:
-    """For each judge, the share of merged verdicts equal to the people's majority."""
+    """Estimate, for each judge, the share of merged verdicts equal to the people's majority."""
     if people.empty or merged.empty:
         return {}
     frame = stack_frames({"merged": merged, "people": people}, "merging")

@@ -50,7 +50,8 @@ class OwnFamilyExcess:
     excess: Estimate
     bounds: Estimate
     people_excess: Estimate
-    """Excess over outsiders of P(picks own | people do) − P(picks other | people do)."""
+    """Difference P(judge picks own family | people do) − P(judge picks other | people do), minus
+    the same difference for outsiders."""
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
@@ -158,7 +159,8 @@ def _points_for_own(
 def _sums_by_seat(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
-    """Sum points, verdicts and missing verdicts of each judge by item, in adjacent columns."""
+    """Return, by item, the points, verdicts and missing verdicts of each judge, in adjacent
+    columns."""
     line = np.arange(len(points))
     columns = np.zeros((len(points), 3 * seats))
     columns[line, seat] = points

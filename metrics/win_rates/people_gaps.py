@@ -26,8 +26,8 @@ ALL_CATEGORIES: Final = "All"
 
 
 def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
-    """For each (model, category or "All"), the win rate by judges minus that by people, on the
-    cases both judged.
+    """Estimate, for each (model, category or "All"), the win rate by judges minus the win rate by
+    people, on the cases that both judged.
 
     A case is one pair of answers to one item; judges and people each count with the mean of their
     verdicts.
@@ -44,7 +44,7 @@ def win_rate_gaps(frame: pd.DataFrame) -> dict[tuple[str, str], Estimate]:
     row, who, points = appearance_points(rows, names)
 
     def mean_points(selected: Mask) -> Floats:
-        """Mean points of each model in each case, as an array (cases, models)."""
+        """Return the mean points of each model in each case, as an array (cases, models)."""
         chosen = selected[row]
         cell: Ints = case[row[chosen]] * len(names) + who[chosen]
         total = np.bincount(cell, points[chosen], minlength=cases * len(names))

@@ -1,4 +1,5 @@
-"""Expected interval of a win rate for a planned study, and the part of each source in its variance.
+"""Expected interval of a win rate for a planned study, and the share of its variance due to items,
+orders, judges, prompts and repeats.
 
 The variance components come from stored verdicts (`precision_plan`) or, before the first run, from
 an assumed correlation of the verdicts on one item.
@@ -19,7 +20,7 @@ from metrics.estimation.planning.variance_components import (
 
 JUDGE, PROMPT, ORDER = "judge", "prompt", "order"
 VERDICT_VARIANCE: Final = 0.25
-"""Variance of a single verdict at a win rate of 50 %, where it is largest."""
+"""Variance of a single verdict at a win rate of 50 %, where this variance is largest."""
 _NORMAL_95: Final = 1.96
 _POWER_80: Final = 0.84
 
@@ -36,7 +37,11 @@ class StudySize:
     opponents: int = 1
 
     def levels(self) -> dict[str, float]:
-        """Levels of each facet; the replies in a cell are those of all opponents and repeats."""
+        """Return the numbers of items, judges, prompts, orders and replies per cell, by name of the
+        source of variance.
+
+        Replies per cell are repeats times opponents.
+        """
         return {
             ITEM: self.items,
             JUDGE: self.judges,
@@ -48,16 +53,19 @@ class StudySize:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWidth:
-    """Half-width of a 95 % interval; `at_best` if the plan has a facet whose variance is unknown,
-    so that the interval may be wider."""
+    """Half-width of a 95 % interval.
+
+    `at_best` is true if the variance of a part of the plan (such as several judges) is unknown, so
+    that the interval may be wider.
+    """
 
     half: float
     at_best: bool = False
 
 
 def assumed_components(size: StudySize, correlation: float) -> VarianceComponents:
-    """Components of verdicts on one item that correlate by `correlation` and differ in nothing
-    else that is known."""
+    """Return the variance components of a study whose verdicts on one item correlate by
+    `correlation`; all other variance is assumed to be noise."""
     finest = frozenset((ITEM, JUDGE, PROMPT, ORDER))
     return VarianceComponents(
         {ITEM: 1, JUDGE: 1, PROMPT: 1, ORDER: 1},
@@ -71,11 +79,11 @@ def assumed_components(size: StudySize, correlation: float) -> VarianceComponent
 
 
 def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWidth:
-    """Expected half-width of a study of this size.
+    """Return the expected half-width for a study of this size.
 
-    Judges, prompts or orders of which the components have only one level enter as if their verdicts
-    were independent, and unmeasured repeats as if all variance of single cells were noise: both
-    give the narrowest interval that is possible.
+    If several judges, prompts or orders are planned but the components come from one only, their
+    verdicts are taken as independent. If repeats were not measured, all variance of single cells is
+    taken as noise. Both assumptions give the narrowest possible interval.
     """
     known, at_best, shrink = components, False, 1.0
     levels = size.levels()
@@ -92,16 +100,17 @@ def planned_width(components: VarianceComponents, size: StudySize) -> PlannedWid
 
 
 def detectable_win_rate(half: float) -> float:
-    """Win rate above 50 % that an interval of this half-width excludes 50 % from, with 80 %
-    power."""
+    """Return the smallest win rate above 50 % that an interval of this half-width separates from 50
+    % with 80 % power."""
     return min(0.5 + half * (1 + _POWER_80 / _NORMAL_95), 1.0)
 
 
 def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
-    """Share of items, orders, judges, prompts and repeats in the variance of the win rate.
+    """Return the share of items, orders, judges, prompts and repeats in the variance of the win
+    rate.
 
-    The effect of an item together with one facet counts for that facet; effects of more facets
-    count for single replies, as more repeats would reduce them.
+    The interaction of items with one of the others (such as items × judges) counts for that one.
+    Interactions of more than two count for repeats, as more repeats would reduce them.
     """
     levels = size.levels()
     found: dict[str, float] = {}

@@ -30,16 +30,17 @@ MIN_GRID_ITEMS: Final = 5
 
 @dataclass(frozen=True)
 class PrecisionPlan:
-    """Variance components of one contestant's points, and the gain in precision from doubling each
-    facet."""
+    """Variance components of one contestant's points, and the gain in precision from twice as many
+    items, judges, prompts or repeats."""
 
     contestant: str
     items: int
     components: VarianceComponents
     narrowing: Mapping[str, float]
-    """Facet -> share by which the interval narrows with twice as many levels."""
+    """Items, judges, prompts or repeats -> share by which the interval narrows with twice as many
+    of them."""
     repeat_known: bool
-    """Whether repeats were measured; else `narrowing` of repeats is an upper limit."""
+    """Whether repeats were measured; if not, `narrowing` of repeats is an upper limit."""
 
 
 def precision_plan(frame: pd.DataFrame, contestant: str) -> PrecisionPlan | None:

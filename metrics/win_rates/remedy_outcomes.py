@@ -1,8 +1,9 @@
 """Outcomes of comparisons under a remedy (metrics/remedies), as rows that a win rate counts.
 
-A remedy that leaves the order to chance has one row for each equally probable call, so that all of
-them count equally. Comparisons that lack a reply of the rule are decided by the stored ones: fewer
-repeats, fewer judges, the verdict where it is not graded.
+If a remedy uses one order chosen at random, a comparison has one row for each order, and both rows
+count equally. If some of the replies that the remedy needs are missing, the comparison is decided
+by the replies that are stored: by fewer repeats, by fewer judges, or by a plain verdict in place of
+a graded one.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from studies.frames.frame import TIE
 from studies.spec.combine_rules import RemedyName, parse_remedy
 
 _ALONE: Final = {"jury-both": "majority"}
-"""Rule of a jury -> the counting rule of its judges one by one; pooled where none is given."""
+"""Rule of a jury -> counting rule for single judges, used if fewer than two judges of the jury have
+verdicts; "pooled" for other rules."""
 
 
 def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
-    """The rule that these rows allow: without the judges of a jury, that of each judge alone.
+    """Return the rule that can be applied to these rows: `combine`, or a simpler rule if judges or
+    a prompt are missing.
 
-    Without the prompt of a `prompt:` rule, the same rule over the prompts that there are.
+    With fewer than two judges of a jury, each judge is counted alone. Without the prompt of a
+    `prompt:` rule, the same rule is applied to the prompts in the rows.
     """
     remedy = parse_remedy(combine)
     if remedy is None:
@@ -42,7 +46,8 @@ def rule_in_force(combine: str, frame: pd.DataFrame) -> str:
 
 
 def remedy_outcomes(frame: pd.DataFrame, remedy: RemedyName) -> pd.DataFrame:
-    """One row for each equally probable outcome of each comparison, `pick` in the row's slots."""
+    """Return one row for each equally probable outcome of each comparison; `pick` refers to the
+    slots of that row."""
     pair, _ = pair_orders(frame)
     rows = row_selection.select_rows(frame, pair & row_selection.evidence_mask(frame))
     rows = row_selection.select_known_order(rows)
@@ -65,7 +70,8 @@ def _own_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]
 
 
 def _own_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
-    """Scores by comparison, one array for each equally probable outcome."""
+    """Return the scores of the comparisons by a remedy over one judge, one array for each equally
+    probable outcome."""
     verdicts = grid.verdicts[0]
     if id == "calibrated":
         return _calibrated(grid)
@@ -93,14 +99,15 @@ def _with_margin(grid: OrderGrid, margin: float) -> Floats:
 
 
 def _both(verdicts: Values) -> Floats:
-    """Sum of both orders; if no comparison has both, the verdict of the one that it has."""
+    """Return the sum of the verdicts in both orders; if no comparison has both orders, the verdict
+    in its only order."""
     if not np.isfinite(verdicts).all(axis=0).any():
         return _sum_known(verdicts, axis=0)
     return np.asarray(verdicts[0] + verdicts[1], np.float64)
 
 
 def _sum_known(values: Values, axis: int | tuple[int, ...]) -> Floats:
-    """Sum of the known values; nan where there is none."""
+    """Return the sum of the known values; nan if no value is known."""
     known = np.isfinite(values)
     return np.where(known.any(axis=axis), np.where(known, values, 0.0).sum(axis=axis), np.nan)
 
@@ -118,7 +125,8 @@ def _present(rows: pd.DataFrame, column: str) -> set[str]:
 
 
 def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
-    """Outcomes of a jury, for each prompt and, where rows have one, for each cell of a table."""
+    """Yield the outcomes of a jury, for each prompt and, if the rows have a column `cell`, for each
+    cell."""
     members = _members(rows, remedy)
     rows = row_selection.select_judges(rows, members)
     if remedy.id == "round-robin":
@@ -150,9 +158,11 @@ def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
 
 
 def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
-    """Rows with the pick of each score: the k-th score in a row of the k-th order if there is one.
+    """Yield, for each array of scores, rows whose `pick` is the decision of the score.
 
-    A score is positive for the contestant that is first by name; nan has no row.
+    The rows for the k-th array are in the k-th order, if the comparison has a row in that order. A
+    score is positive for the contestant that is first by name; comparisons with the score nan have
+    no row.
     """
     place = _rows_by_order(rows)
     turned = pair_orders(rows)[1]
@@ -165,9 +175,9 @@ def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.
 
 
 def _rows_by_order(rows: pd.DataFrame) -> Ints:
-    """Position of a row of each comparison in each order, [order, comparison].
+    """Return the position of one row of each comparison in each order, [order, comparison].
 
-    Without a row in an order, that of the other order.
+    If a comparison has no row in an order, the position is that of its row in the other order.
     """
     case, cases = row_selection.group_codes(rows, COMPARISON)
     place = np.full((2, cases), -1, np.int64)

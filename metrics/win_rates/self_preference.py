@@ -33,7 +33,8 @@ RIDGE = 1e-6
 
 
 def _own_family_masks(rows: pd.DataFrame) -> tuple[row_selection.Mask, row_selection.Mask]:
-    """Masks of the rows whose first, and whose second, answer is of the judge's own family."""
+    """Return two masks of rows: the first answer is of the judge's own family; the second answer
+    is."""
     if not {"family", "family_0", "family_1"} <= set(rows.columns):
         none = np.zeros(len(rows), bool)
         return none, none
@@ -52,7 +53,7 @@ class VerdictsBesidePeople:
     winner: Ints
     agrees: row_selection.Mask
     placed: Ints
-    """Contestant in each slot, coded as in `winner`."""
+    """Contestant in each slot, with the same codes as `winner`."""
 
     def for_family(
         self, family: str

@@ -132,7 +132,8 @@ def _share_by_cell(
 
 
 GroupFunction = Callable[[pd.DataFrame, Ints, Ints], Ints]
-"""Function (rows, row of each appearance, contestant of each) -> group of each appearance."""
+"""Function that returns the group of each answer shown, from the rows, the row of each answer, and
+its contestant."""
 
 
 def _item_points(

@@ -1,9 +1,9 @@
 """Export of a study's judgements, in Evenhand's lossless formats and in formats of other tools.
 
 Lossless: `jsonl`, `parquet` (read back by studies.exchange.recorded_studies), `votes`, `items`,
-`yaml`. The others contain what their format can represent, such as the order, and only readable
-verdicts. Evenhand's rows also record whether the judge saw an injection suspect, and which rule
-found it.
+`yaml`. The formats of other tools contain only readable verdicts, with the fields that the format
+has. Evenhand's rows also record whether the judge saw an injection suspect, and which rule found
+it.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def _write_yaml(store: Store, study: str, path: Path) -> int:
 
 
 def _local_source_note(source: str) -> str:
-    """Return a comment for readers on other machines if the source is a local file, else an empty
-    text."""
+    """Return a comment that the data source is a local file, for users on other machines; an empty
+    text for other sources."""
     if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
         return ""
     return (
@@ -256,7 +256,8 @@ def _game_winner(judgement: Judgement | None, pair: tuple[str, ...]) -> str:
 
 
 def _write_llm_comparator(store: Store, study: str, path: Path) -> int:
-    """Write the pair that was compared most often, because an LLM Comparator file has one pair."""
+    """Write only the pair that was compared most often, because an LLM Comparator file contains one
+    pair."""
     met = Counter(tuple(sorted(j.ask.shown)) for j in _pair_verdicts(store, study))
     if not met:
         raise StudyError(

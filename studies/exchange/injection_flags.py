@@ -1,7 +1,7 @@
 """Injection flags for exported judgements: the suspect texts and the rules that found them.
 
 Flags are computed from the texts shown and can be recomputed from the items, perhaps with better
-rules. Therefore they are exported for readers of the file and ignored by an import.
+rules. Therefore the flags are in an exported file for its readers, and an import ignores them.
 """
 
 from __future__ import annotations

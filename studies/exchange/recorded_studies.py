@@ -108,11 +108,8 @@ def recorded_beside_asks(
     recorded: Sequence[Judgement],
     asks: Sequence[Ask],
 ) -> list[Judgement]:
-    """Return the recorded judgements of a study that also calls judges.
-
-    They are the verdicts of its file, stored verdicts from the same source, and the votes of its
-    items.
-    """
+    """Return the recorded judgements of a study that also calls judges: the verdicts of its file,
+    stored verdicts from the same source, and the votes of its items."""
     found = {j.ask.key: j for j in _stored_verdicts(store, study, {item.id for item in items})}
     found |= {j.ask.key: j for j in assign_recorded_keys(study.name, recorded)}
     compared = [*asks, *(j.ask for j in found.values())]

@@ -1,7 +1,7 @@
 """Bulk import of result files (shards): columns from Arrow to SQLite, without an object per row.
 
 An existing answer is kept, so a shard may be imported twice, late, or from a worker that was
-assumed to be dead. Only an `error` is replaced by an answer.
+assumed to be dead. Only a result with the status `error` is replaced by an answer.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class ShardImport:
     stored: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     already_answered: int = 0
-    """Rows of asks that already had an answer."""
+    """Number of rows whose ask already had an answer in the store."""
     unknown: int = 0
-    """Rows of asks that are in no plan of this store."""
+    """Number of rows whose ask is in no plan of this store."""
     attempts: int = 0
-    """Number of calls added to the attempts."""
+    """Number of attempts (calls) that the import added to the store."""
     dollars: float = 0.0
 
     def add(self, other: ShardImport) -> None:
@@ -77,8 +77,8 @@ def save_shards(
     """Save the shards of a folder as a recorded study, completely or not at all.
 
     Rows are first collected in a temporary table and then written in one transaction, each table
-    sorted by its key; in the order of the shards, nearly every row would change another page of the
-    file.
+    sorted by its key; written in the order of the shards, nearly every row would change a different
+    page of the file.
     """
     positions = count(2**40)  # rows without a position come after all others
     with _IMPORT_LOCK:
@@ -106,9 +106,10 @@ def _import_batch(connection: sqlite3.Connection, batch: pa.RecordBatch, path: P
 
 
 def _record_attempts(connection: sqlite3.Connection, batch: pa.RecordBatch) -> tuple[int, float]:
-    """Add the attempts of a batch, each only once even if its shard is imported again.
+    """Add the attempts of a batch to the store; an attempt that is already stored is not added
+    again.
 
-    Returns the number and the dollars added.
+    Returns the number of attempts added and their dollars.
     """
     attempts = batch.column("attempts")
     if attempts.null_count == len(attempts):
@@ -168,7 +169,8 @@ class RecordedKeyMaker:
 
 
 _IMPORT_LOCK: Final = threading.Lock()
-"""Allows one folder at a time, because all imports share the writer's temporary table."""
+"""Lock that allows the import of one folder at a time, because all imports share the writer's
+temporary table."""
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:

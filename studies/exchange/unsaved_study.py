@@ -1,7 +1,7 @@
 """The judgement frame of recorded verdicts that are not saved in a store.
 
-A store needs the study file of each study, and with it the packages that read YAML. A frame needs
-only numpy and pandas, so that a table or a log can be measured with these alone.
+Saving a study needs its study file, and so the packages that read YAML. A frame needs only numpy
+and pandas, so that a table or a log can be measured without these packages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def has_designed_answers(items: Iterable[Item]) -> bool:
 
 
 def _frame_rows(judgements: Sequence[Judgement]) -> Iterator[tuple[Any, ...]]:
-    """Yield the columns of `Store.frame_rows`."""
+    """Yield rows with the same columns as `Store.frame_rows`."""
     for position, one in enumerate(judgements):
         ask, verdict = one.ask, one.verdict
         pick = verdict.pick if verdict else None

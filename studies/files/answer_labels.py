@@ -13,8 +13,10 @@ _FIELDS: Final = {"contestant", "value", "source", "time", "policy"}
 
 
 def parse_label(value: Any, where: str, contestants: Set[str] | None = None) -> AnswerLabel:
-    """Parse one label; `contestants` are the names allowed, or None for items stored without
-    answers."""
+    """Parse one label.
+
+    `contestants` are the names allowed; None allows any name, for items stored without answers.
+    """
     if not isinstance(value, dict):
         raise SourceError(f"{where}: expected a list of objects, found {value!r}"[:400])
     if unknown := sorted(set(value) - _FIELDS):

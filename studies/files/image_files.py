@@ -17,7 +17,8 @@ from studies.files.read_limits import current_limits
 from studies.settings import is_public
 
 HEADER_BYTES: Final = 1 << 18
-"""Bytes read to find the size; in a JPEG it comes after the camera's metadata."""
+"""Number of bytes read to find width and height; in a JPEG they come after the camera's
+metadata."""
 
 
 class ImageSize(NamedTuple):
@@ -72,7 +73,8 @@ def _jpeg_size(head: bytes) -> ImageSize | None:
 def why_image_refused(head: bytes, length: int) -> str:
     """Return the reason why an image is neither shown nor sent; empty if it is accepted.
 
-    Unknown kinds are refused only in public mode: a local judge may support others.
+    Unknown kinds of image are refused only in public mode; elsewhere a local judge may support
+    them.
     """
     limits = current_limits()
     size = image_size(head)

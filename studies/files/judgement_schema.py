@@ -70,4 +70,4 @@ FLAGGED_SCHEMA: Final = pa.schema(
         (SUSPECTS_FIELD, pa.list_(pa.struct([("where", pa.string()), ("rules", _TEXT_LIST)]))),
     ]
 )
-"""Judgements with injection flags; shards of an unfinished run have none."""
+"""Schema of judgements with injection flags; shards of an unfinished run have no flags."""

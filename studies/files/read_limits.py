@@ -1,4 +1,4 @@
-"""Limits on reading files: generous ones for a local machine, strict ones for public mode.
+"""Limits on reading files, which are generous on a local machine and strict in public mode.
 
 Each limit is checked before the data that it limits is in memory: the file size before the first
 byte, rows and values of a Parquet file from its footer, lines while they are read, columns after
@@ -25,7 +25,7 @@ class ReadLimits:
     """Maximum sizes and counts of data that is read."""
 
     file_bytes: int
-    """Size of a file, checked before it is read; EVENHAND_MAX_FILE_MB sets it."""
+    """Maximum size of a file, checked before the file is read; EVENHAND_MAX_FILE_MB sets it."""
     unpacked_bytes: int
     """Size of a compressed file once it is unpacked."""
     ratio: int
@@ -36,10 +36,11 @@ class ReadLimits:
     values: int
     """Number of values of a Parquet file; each element of a list counts."""
     nested_texts: int
-    """Texts inside lists in one row group of a Parquet file, if their size is unknown before
-    reading."""
+    """Maximum number of texts inside lists in one row group of a Parquet file, checked if the size
+    of the texts is unknown before reading."""
     archive_bytes: int
-    """Size of all entries of a zip archive once unpacked; they are read one at a time."""
+    """Maximum size of all entries of a zip archive once unpacked; the entries are read one at a
+    time."""
     entry_bytes: int
     """Size of one entry of a zip archive once unpacked."""
     line_bytes: int
@@ -50,9 +51,11 @@ class ReadLimits:
     """Width times height of an image."""
     picture_bytes: int
     contestants: int
-    """Contestants of one study; the head-to-head table grows with their square."""
+    """Maximum number of contestants of one study; the head-to-head table grows with the square of
+    this number."""
     judges: int
-    """Pairs of judge and prompt, without people; the agreement table grows with their square."""
+    """Maximum number of pairs of judge and prompt, without people; the agreement table grows with
+    the square of this number."""
     categories: int
     """Categories of one study; each is a column of the tables by judge."""
 

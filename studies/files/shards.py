@@ -23,7 +23,8 @@ from studies.errors import SourceError
 from studies.files.judgement_schema import JUDGEMENT_SCHEMA, parquet_row
 
 ITEMS_FILE: Final = "items.jsonl"
-"""File with the items of the shards in the same folder; may be missing."""
+"""Name of the file with the items that the shards in the same folder refer to; the file may be
+missing."""
 ROWS_PER_BATCH: Final = 20_000
 _REQUIRED_COLUMNS: Final = frozenset({"ask", "status", "reply", "verdict", "usage"})
 _ATTEMPT_TYPE: Final = pa.struct(
@@ -62,7 +63,8 @@ class AskOutcome:
     judgement: Judgement
     attempts: tuple[CallAttempt, ...] = ()
     settled: bool = True
-    """False if the judge was stopped: the ask stays pending, and only the cost counts."""
+    """Whether the result is final. False if the judge was stopped: the ask stays pending, and only
+    the cost of its attempts counts."""
     position: int | None = None
     """Index of the ask in its plan."""
 

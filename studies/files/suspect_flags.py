@@ -1,4 +1,5 @@
-"""Names of the injection flags in exported judgements, which an import computes again."""
+"""Names of the columns with injection flags in exported judgements; an import ignores them and
+computes the flags again."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from studies.frames.frame import SUSPECT_COLUMN
 
 SUSPECTS_FIELD: Final = "suspects"
 FLAG_FIELDS: Final = frozenset({SUSPECT_COLUMN, SUSPECTS_FIELD})
-"""Columns that are not part of the judgement; an import computes them again."""
+"""Columns with injection flags, which are not part of the judgement itself."""
 
 
 def without_flags(row: Mapping[str, Any]) -> dict[str, Any]:

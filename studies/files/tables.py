@@ -34,7 +34,7 @@ KIND_BY_SUFFIX: Final = {
     ".xlsx": "xlsx",
 }
 _PACKED_KINDS: Final = ("parquet", "xlsx")
-"""Kinds that are compressed already and are not read from a gzip."""
+"""File types that are already compressed and therefore not accepted inside a gzip file."""
 Row = dict[str, Any]
 
 
@@ -244,8 +244,8 @@ def _read_delimited(path: Path, limits: ReadLimits, delimiter: str) -> SourceTab
 
 
 class _CountedLines:
-    """Iterator over lines with their numbers; a row of several lines is reported by its first
-    line."""
+    """Iterator over lines with their numbers; if a row has several lines, the number is that of its
+    first line."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines

@@ -13,7 +13,7 @@ _HASHED_FILE: Final = re.compile(r"(?<![\w/.-])[0-9a-f]{8}-(?=[\w+-][\w.+-]*\.[a
 
 
 def original_name(path: str | PurePath) -> str:
-    """File name of a source; of an uploaded file, the name before it was stored."""
+    """Return the file name of a source; for an uploaded file, its name before the upload."""
     found = PurePath(path)
     if UPLOADS_FOLDER not in found.parts[:-1]:
         return found.name

@@ -3,8 +3,8 @@
 `Ask.labels` lists the options of the verdict in the order offered, then the criteria of a rubric in
 the order listed. An option with a letter is stored as "B=4", a criterion as "criterion:Clarity";
 options and criteria contain neither sign. In a frame an option that is no number also has its rank
-on the prompt's scale, such as "good:3" (`with_ranks`), because its place in a request does not give
-it.
+on the prompt's scale, such as "good:3" (`with_ranks`), because the rank cannot be derived from the
+option's place in the request.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Arrangement:
 
     options: tuple[str, ...]
     letters: tuple[str, ...] = ()
-    """Letter of each option; empty if a reply names the options themselves."""
+    """Letter of each option; empty if replies name the options themselves instead of letters."""
     criteria: tuple[str, ...] = ()
     ranks: tuple[float, ...] = ()
-    """Rank of each named option on the scale, from 1 for the lowest; empty if it is unknown or the
-    options are numbers."""
+    """Rank of each named option on the scale, from 1 for the lowest; empty if the ranks are unknown
+    or the options are numbers."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,8 +58,11 @@ class Arrangement:
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """Score of each option in the order offered: 1 for pass and 0 for fail, or the number it
-        states, or its rank; empty for named levels of unknown rank."""
+        """Score of each option in the order offered: 1 for pass and 0 for fail, the number that the
+        option states, or its rank.
+
+        Empty for named options of unknown rank.
+        """
         if self.ranks:
             return self.ranks
         if self.is_pass_fail:

@@ -63,7 +63,7 @@ def imported(source: bytes) -> Iterator[str]:
 
 
 def _submodules(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the full names of those names, imported from a package, that are modules."""
+    """Yield, of the names imported from a package, the full names of those that are modules."""
     if (spec := _spec(module)) is None or spec.submodule_search_locations is None:
         return
     yield from (whole for name in names if _spec(whole := f"{module}.{name}") is not None)

@@ -35,7 +35,7 @@ GROUP_COLUMNS: Final = (
 )  # fmt: skip
 """Columns with few combinations of values, which the store returns as one JSON text per row."""
 GROUPED_ORDER: Final = ("item", "group", "scores", "probabilities", "seq")
-"""Order of the columns of rows with such a text."""
+"""Order of the columns in rows whose GROUP_COLUMNS are joined as one JSON text."""
 
 
 class TextColumn:
@@ -80,7 +80,7 @@ class NumberListColumn:
 
     def table(self, width: int) -> np.ndarray | None:
         """Return an array with one column per slot, NaN where a row has no number; None if no row
-        has any."""
+        has a number."""
         if not self._any:
             return None
         whole = np.full((sum(map(len, self._parts)), width), np.nan, np.float32)
@@ -169,7 +169,8 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array, and replace the parts in the list by it."""
+    """Join the parts of a column into one array; the list of parts then contains only this
+    array."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]

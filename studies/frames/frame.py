@@ -36,13 +36,15 @@ SUSPECT_COLUMN: Final = "injection_suspect"
 frame has this column only if an item of the study has a suspect text."""
 
 QUESTION_COLUMN: Final = "question"
-"""Column: the question of an item. The frame has it only if several items share a question: the
-turns of a conversation, or different answers of one model. Intervals then resample questions."""
+"""Column: the question of an item. The frame has this column only if several items share a
+question, such as the turns of a conversation or different answers of one model. Intervals then
+resample questions."""
 
 RIGHT_COLUMN: Final = "right"
-"""1 or 0: the pick is one of the right answers or not, −1 if unknown; for three options or more."""
+"""Column, for three options or more: 1 if the pick is one of the right answers, 0 if not, −1 if
+unknown."""
 RIGHT_OPTIONS_COLUMN: Final = "right_options"
-"""Number of right answers among the options, −1 if unknown; with three options or more."""
+"""Column, for three options or more: number of right answers among the options, −1 if unknown."""
 FRAME_ROW_FIELDS: Final = 15
 """Number of columns of `Store.frame_rows`."""
 
@@ -60,8 +62,8 @@ def frame_from_rows(
     `Store.item_facts`.
 
     This function alone converts slots to contestants and back (columns `first`, `second`, `truth`).
-    `scale_of`: prompt -> its options from the lowest to the highest, which gives named levels their
-    ranks; empty if unknown.
+    `scale_of` returns the options of a prompt from the lowest to the highest, from which named
+    levels get their ranks; empty if unknown.
     """
     columns = rows if isinstance(rows, JudgementColumns) else JudgementColumns(rows, NO_PICK)
     shown_codes, arrangements = columns.codes("shown"), columns.names("shown")
@@ -120,10 +122,11 @@ def frame_from_rows(
 def _add_right(
     frame: pd.DataFrame, item_codes: np.ndarray, narrow: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add whether a pick is one of the right answers, and how many of the options are.
+    """Add two columns: whether a pick is one of the right answers, and the number of right answers
+    among the options.
 
-    Among three options or more several can be equally good, so `truth` names none of them. Both are
-    −1 where no right answer is known.
+    Among three options or more several can be equally good, so `truth` names none of them. Both
+    columns are −1 where no right answer is known.
     """
     comparisons = frame["comparison"].cat
     options = [tuple(str(name).split(SEP)) for name in comparisons.categories]
@@ -168,8 +171,8 @@ def _status_column(columns: JudgementColumns) -> pd.Categorical[str]:
 
 
 class _SlotTable:
-    """Contestant code in each slot of each arrangement (order of answers); -1 for a slot it does
-    not have."""
+    """Contestant code in each slot of each arrangement (order of answers); -1 if the arrangement
+    has fewer slots."""
 
     def __init__(self, parts: Sequence[tuple[str, ...]]) -> None:
         self.known = sorted({name for part in parts for name in part})
@@ -208,8 +211,8 @@ def _sorted_categorical(codes: np.ndarray, names: Sequence[str]) -> pd.Categoric
 
 
 def _add_numbers(frame: pd.DataFrame, prefix: str, numbers: NumberListColumn, width: int) -> None:
-    """Add scores or probabilities to the frame, one column per slot shown; no column if no row has
-    any."""
+    """Add scores or probabilities to the frame, one column per slot shown; no column is added if no
+    row has such numbers."""
     table = numbers.table(width)
     if table is not None:
         for slot in range(width):
@@ -223,8 +226,8 @@ def _add_lengths(
     narrow: Sequence[Mapping[str, Any]],
     slots: _SlotTable,
 ) -> None:
-    """Add the length in characters of each answer shown, -1 if unknown; no column if all are
-    unknown."""
+    """Add the length in characters of each answer shown, -1 if unknown; no column is added if all
+    lengths are unknown."""
     lengths = np.full(
         (len(narrow), len(slots.known) + 1), -1, np.int32
     )  # the last column is for empty slots

@@ -13,8 +13,8 @@ from studies.frames.arrangement import LEVEL_PREFIX, Arrangement, parse_arrangem
 from studies.frames.columns import SEP, JudgementColumns
 
 GOLD_COLUMN: Final = "gold"
-"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if it has no
-label. The frame has this column only if an answer of the study has a label or a vote."""
+"""Column: the right verdict on the one answer shown, as a score (pass 1, fail 0); NaN if the answer
+has no label. The frame has this column only if an answer of the study has a label or a vote."""
 
 EXPECTED_COLUMN: Final = "expected"
 """Column: expected score of the one answer shown, from the probabilities of the options. The frame
@@ -35,7 +35,8 @@ or the mean of people's levels; NaN without either. The frame has them only if a
 or was filled in by a person."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
-"""Prompt -> its options from the lowest to the highest; empty if they are unknown."""
+"""Function from a prompt's name to the prompt's options, from the lowest to the highest; empty if
+they are unknown."""
 
 
 def ranked_labels(
@@ -139,7 +140,8 @@ def pass_fail_rows(frame: pd.DataFrame) -> np.ndarray:
 
 
 def gold_column(frame: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
-    """Return the right verdict on the single answer shown, as a number; None if no answer has one.
+    """Return the right verdict on the single answer shown in each row, as a number; None if no
+    answer has a right verdict.
 
     `labels`: contestant -> label of each item, by item code. An answer without a label gets the
     verdict of people: the majority of pass and fail, or the mean score. Pass/fail labels apply to

@@ -1,6 +1,6 @@
 """Truth that verdicts are compared with: the true winner of a comparison, the label of an answer.
 
-It is given by the design of the data (gold), else by the majority of people.
+The truth is given by the design of the data (gold), else by the majority of people.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
     """Return the option that beats all others, even if pairs among the others are unknown.
 
     If there is no such option: None if a pair is unknown, else the only unbeaten option, or "tie"
-    if there is not exactly one.
+    if there is not exactly one unbeaten option.
     """
     if len(options) == 2:
         return better_answer(preferences, options[0], options[1])
@@ -57,10 +57,12 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> tuple[str, ...]:
-    """Return the options that no other beats, if one is beaten; else none.
+    """Return the right choices: the options that no other option beats, if at least one option is
+    beaten.
 
-    Each of them is a right choice: two answers can be equally good and better than all others. None
-    if a pair of an unbeaten and another option is unknown.
+    Two answers can be equally good and better than all others; each of them is then a right choice.
+    The result is empty if no option is beaten, or if it is unknown which answer of a pair with an
+    unbeaten option is better.
     """
     single = best_answer(preferences, options)
     if single is None or single != "tie":
@@ -94,7 +96,7 @@ def _compare_ranks(rank_x: int | None, rank_y: int | None, x: str, y: str) -> st
 def right_levels(labels: Sequence[AnswerLabel]) -> dict[str, dict[str, float]]:
     """Return contestant -> criterion -> right level, for answers with a labelled rubric.
 
-    Gold labels take precedence over people's; of several levels the mean counts.
+    Gold labels take precedence over people's; if a criterion has several levels, their mean counts.
     """
     found: dict[str, dict[str, float]] = {}
     for contestant in dict.fromkeys(label.contestant for label in labels if label.levels):
@@ -109,11 +111,11 @@ def right_levels(labels: Sequence[AnswerLabel]) -> dict[str, dict[str, float]]:
 
 
 def right_verdicts(labels: Sequence[AnswerLabel]) -> dict[str, float | str]:
-    """Return contestant -> right verdict on its answer, for all labelled answers.
+    """Return contestant -> right verdict on the contestant's answer, for all labelled answers.
 
-    Gold labels take precedence over people's. Of several pass/fail labels the majority counts (no
-    verdict if even), of several scores the mean. An answer with labels of both kinds has no
-    verdict.
+    Gold labels take precedence over people's. If an answer has several pass/fail labels the
+    majority counts (no verdict if even), if it has several scores their mean. An answer with labels
+    of both kinds has no verdict.
     """
     found: dict[str, float | str] = {}
     for contestant in dict.fromkeys(label.contestant for label in labels):

@@ -158,10 +158,10 @@ def _link_file(partial: Path, wanted: Path) -> bool:
 
 
 def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Create an empty file of this name and replace it by the finished one; False if the name is
-    taken.
+    """Create an empty file of this name and replace it by the finished file; return False if the
+    name is taken.
 
-    For disks without hard links.
+    This is used on disks without hard links.
     """
     try:
         wanted.open("x").close()

@@ -37,8 +37,8 @@ def votes_as_judgements(
     With `asks`, only votes that can be compared with a judge are converted: votes on exactly the
     answers of an ask, and choices among these answers that follow from a ranking or from a pick out
     of more answers (an answer to another question is worse than any). Without `asks` each vote is
-    converted as given, and a ranking as a pick of its best answer. Votes of a person on an item are
-    left out if `besides` contains a judgement of this person on the item.
+    converted as given, and a ranking as a pick of its best answer. A person's vote on an item is
+    left out if `besides` already contains a judgement of this person on the item.
     """
     compared = _comparisons_by_item(asks)
     present = {(j.ask.item, j.ask.judge) for j in besides}
@@ -87,8 +87,8 @@ def _judgements_of_vote(
 def _judgement_on(
     item: Item, preference: Preference, judge: str, shown: tuple[str, ...], known: bool
 ) -> Iterator[Judgement]:
-    """Yield the judgement that a vote implies for the answers shown; nothing if it implies no
-    choice.
+    """Yield the judgement that a vote implies for the answers shown; nothing if the vote implies no
+    choice among them.
 
     For example, a pick out of three answers does not rank the other two.
     """

@@ -25,7 +25,8 @@ from studies.people.item_versions import (
 
 MAX_INSTRUCTION_CHARS: Final = 200
 MAX_CAPTION_CHARS: Final = 2_000
-"""Limit in characters, as in VisIT-Bench's forms; instructions without an image may be longer."""
+"""Maximum characters of a caption, as in VisIT-Bench's forms; instructions without an image may be
+longer."""
 MAX_TEXT_CHARS: Final = 20_000
 MAX_IMAGES: Final = 10
 LICENCES: Final = (
@@ -43,9 +44,10 @@ class NewItem:
 
     instruction: str
     images: Sequence[Path] = ()
-    """Uploaded files."""
+    """Paths of the uploaded image files."""
     addresses: Sequence[str] = ()
-    """https:// addresses, passed on to judges with vision and never fetched here."""
+    """https:// addresses of images, which are passed on to judges with vision and never fetched
+    here."""
     licence: str = ""
     category: str = ""
     reference: str = ""

@@ -24,7 +24,8 @@ from studies.store.ballot_queries import (
 )
 
 MIN_REPEAT_GAP: Final = 5
-"""Minimum distance, in ballots, of a repeated comparison, so that voters do not remember it."""
+"""Minimum number of ballots between a comparison and its repeat, so that voters do not remember
+their vote."""
 OPEN_BALLOT_SECONDS: Final = 30 * 60.0
 """Seconds for which an open ballot counts like a vote when comparisons are assigned to voters."""
 
@@ -48,7 +49,7 @@ class BallotPicker:
     pool: Sequence[VotableComparison]
     """Comparisons selected by the voting rules."""
     votable: frozenset[ComparisonKey]
-    """All comparisons that can be voted on in this mode."""
+    """All comparisons that can be voted on in the study's voting mode."""
     ballots: Sequence[Ballot]
     """Ballots of all voters."""
     voted_elsewhere: set[ComparisonKey]
@@ -64,15 +65,16 @@ class BallotPicker:
         return [ballot for ballot in self.own_ballots if ballot.chosen != "repeat"]
 
     def outdated_ballots(self) -> list[Ballot]:
-        """List the open ballots whose comparison the study no longer has in this mode."""
+        """List the open ballots whose comparison is no longer in the study in its present voting
+        mode."""
         opened = [ballot for ballot in self.own_ballots if ballot.state == "open"]
         return [
             b for b in opened if b.mode != self.mode or ballot_comparison(b) not in self.votable
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """Return the open ballot, else a repeat if one is due, else a new ballot; None if none is
-        left."""
+        """Return the voter's open ballot, else a repeat if a repeat is due, else a new ballot; None
+        if no ballot is left."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._repeat() or self._new()
         return replace(ballot, seen=self.now) if ballot else None
@@ -102,8 +104,8 @@ class BallotPicker:
     def _available(self) -> list[VotableComparison]:
         """List the comparisons that this voter has not seen and that need more votes.
 
-        Of these `_new` takes the one with the fewest votes, then the highest weight, then the
-        smallest hash.
+        The method `_new` takes the comparison with the fewest votes; of several, the one with the
+        highest weight, then the one with the smallest hash.
         """
         seen = {ballot_comparison(ballot) for ballot in self.own_ballots} | self.voted_elsewhere
         counts = self._vote_counts()
@@ -123,16 +125,16 @@ class BallotPicker:
         )
 
     def _tie_break(self, unit: VotableComparison) -> bytes:
-        """Return a seeded hash that orders comparisons at random; faster than thousands of random
-        generators."""
+        """Return a seeded hash by which comparisons are sorted in random order; this is faster than
+        a random generator for each comparison."""
         return hashlib.sha256(self._seed(unit.item, *unit.names).encode()).digest()
 
     def _order(self, unit: VotableComparison) -> tuple[str, ...]:
         """Choose a balanced order among the rotations of a seeded shuffle.
 
-        First criterion: the order this voter has seen least often; then the one whose contestants
-        this voter has seen least often in these positions; then the one that all voters have seen
-        least often for this item; then the first rotation of the shuffle.
+        The criteria, one after the other: the order this voter has seen least often; the order
+        whose contestants this voter has seen least often in these positions; the order that all
+        voters together have seen least often for this item; the first rotation of the shuffle.
         """
         shuffled = self._rng("order", unit.item, *unit.names).sample(unit.names, len(unit.names))
         rotations = [tuple(shuffled[k:] + shuffled[:k]) for k in range(len(shuffled))]
@@ -150,8 +152,8 @@ class BallotPicker:
     # ---- repeats in another order --------------------------------------------------------------
 
     def _repeat(self) -> Ballot | None:
-        """Return an earlier comparison of this voter, if a repeat is due and the comparison is long
-        enough ago."""
+        """Return an earlier comparison of this voter to be shown again; None if no repeat is due or
+        the comparison was shown too recently."""
         if self.mode in SINGLE_MODES:
             return None
         repeated = {
@@ -187,7 +189,8 @@ class BallotPicker:
 
 
 def rotate_order(shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Move every answer to another position: swap two answers, rotate more by one."""
+    """Return the order with every answer moved to another position: two answers swapped, more than
+    two rotated by one."""
     return shown[1:] + shown[:1]
 
 

@@ -10,7 +10,8 @@ from studies.store.queries.item_queries import checks_in_items, item_ids
 from studies.store.store import Store
 
 ChecksByItem = dict[str, tuple[AnswerCheck, ...]]
-"""Checks by item: the last one per person and answer, with persons' names without prefix."""
+"""Item -> its checks: the last check of each person on each answer, with persons' names without
+prefix."""
 
 
 def current_checks(store: Store, study: str) -> ChecksByItem:

@@ -27,8 +27,8 @@ class VotableComparison:
     item: str
     names: tuple[str, ...]
     weight: int = 0
-    """Number of raters (pairs of judge and prompt) that flip on the comparison, or that are
-    outvoted by the others."""
+    """Number of raters (pairs of judge and prompt) whose pick changes with the order, or who are
+    outvoted by the other raters."""
 
     @property
     def comparison(self) -> ComparisonKey:
@@ -99,7 +99,8 @@ def _verifiable_answers(answered: Mapping[str, set[str]], whom: str) -> Iterable
 def _single_answers(
     answered: Mapping[str, set[str]], contestants: set[str]
 ) -> Iterable[VotableComparison]:
-    """Yield the answers to pass, fail or score: those of the study's contestants, or all."""
+    """Yield the answers that voters pass, fail or score: those of the study's contestants, or of
+    all contestants if the study names none."""
     for item, names in answered.items():
         for name in sorted(names - {REFERENCE}):
             if not contestants or name in contestants:

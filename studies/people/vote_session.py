@@ -64,13 +64,14 @@ class VoteSession:
     pool: Sequence[VotableComparison]
     """Comparisons selected by the voting rules."""
     votable: frozenset[ComparisonKey]
-    """All comparisons that can be voted on in this mode."""
+    """All comparisons that can be voted on in the study's voting mode."""
     clock: Callable[[], float] = time.time
 
     # ---- next ballot ---------------------------------------------------------------------------
 
     def next(self) -> Ballot | None:
-        """Return the open ballot, or a repeat, or a new one; None if none is left."""
+        """Return the voter's open ballot, else a repeat or a new ballot; None if no ballot is
+        left."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             for outdated in self._ballot_picker(connection).outdated_ballots():
@@ -110,10 +111,11 @@ class VoteSession:
         comment: str = "",
         criteria: tuple[str, ...] = (),
     ) -> Ballot:
-        """Store a new or changed vote; `criteria`: those of a rubric, in the order of its levels.
+        """Store a new or changed vote; `criteria` are those of a rubric, in the order of its
+        levels.
 
-        `stamp` is the ballot's time `done` when it was shown. If the ballot was voted on in another
-        window since then, StaleBallot is raised.
+        `stamp` is the value of the ballot's time `done` when the ballot was shown. If the ballot
+        was voted on in another window since then, StaleBallot is raised.
         """
 
         def work(connection: sqlite3.Connection) -> Ballot:
@@ -204,7 +206,7 @@ class VoteSession:
     def following_ballot(self, position: int) -> Ballot | None:
         """Return the voter's next voted or skipped ballot after a position.
 
-        None if the ballot of `next` is to be shown instead.
+        None if there is no such ballot; then the ballot that `next` returns is to be shown.
         """
         mine = [
             b
@@ -267,7 +269,7 @@ class VoteSession:
 
 
 def open_vote_session(store: Store, study: str, voter: str, mode: BallotMode) -> VoteSession:
-    """Open a voter's session; `mode` applies unless the study's voting rules set another one."""
+    """Open a voter's session; `mode` applies unless the study's voting rules set another mode."""
     rules = read_voting_rules(store.read_connection, study)
     mode = rules.mode or mode
     known = votable_comparisons(store, study, mode, replace(rules, choose="random"))

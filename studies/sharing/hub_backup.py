@@ -45,7 +45,8 @@ def hub_api(token: str | None) -> HfApi:
 
 
 def restore_snapshot(path: Path, repo: str, token: str | None) -> bool:
-    """Download the last snapshot to `path`; False if there is none or if a store exists there.
+    """Download the last snapshot to `path`; return False if there is no snapshot or if a store
+    already exists at `path`.
 
     An unreachable Hub is an error, because with an empty store all judgements would be paid for
     again.

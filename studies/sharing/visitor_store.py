@@ -1,10 +1,10 @@
 """A store restricted to the rows that the current visitor may see and change.
 
-Reads: on its connections the names `studies`, `runs`, `requests` and `replies` are views of the
-rows that the visitor may see, so every query is restricted, also future ones. Writes: triggers on
-the writer's connection refuse changes to studies of other owners. Judgements are stored once per
-ask for all studies; the keys of asks to an endpoint are salted by owner, so that no visitor reads
-replies that another one paid for. Only runs write rows that several studies use.
+Reads: on the connections of this store the names `studies`, `runs`, `requests` and `replies` are
+views of the rows that the visitor may see, so every query is restricted, also future ones. Writes:
+triggers on the writer's connection refuse changes to studies of other owners. Judgements are stored
+once per ask for all studies; the keys of asks to an endpoint are salted by owner, so that no
+visitor reads replies that another one paid for. Only runs write rows that several studies use.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class VisitorStore(Store):
 
     @property
     def folder(self) -> Path:
-        """Folder of the visitor's uploads and prompts; studies of other visitors cannot refer to
-        it."""
+        """Folder of the visitor's uploads and prompts; studies of other visitors cannot use files
+        in this folder."""
         return visitor_folder(self.path, current_visitor().owner)
 
     def folder_of(self, name: str) -> Path:
@@ -98,7 +98,8 @@ class VisitorStore(Store):
     def name_for_owner(self, name: str) -> str:
         """Return the name under which this visitor saves a study.
 
-        If another visitor's study has the name, this visitor's fixed suffix is added.
+        If another visitor's study already has the name, a suffix is added that is always the same
+        for this visitor.
         """
         mark = current_visitor().owner[:6]
         marked = f"{name} ({mark})"
@@ -169,8 +170,8 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(StoreWriter):
-    """Writer that runs each write as the visitor who queued it, because its thread has no
-    visitor."""
+    """Writer that runs each write as the visitor who queued it, because the writer's thread itself
+    has no visitor."""
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()

@@ -21,17 +21,17 @@ class CatalogueEntry:
     format: str
     licence: str
     holds: str
-    """Description of the content."""
+    """Description of the content of the data set."""
     rows: int
     megabytes: int
     hub: str = ""
-    """Address on the Hub, without the prefix `hub:`; empty if the set is not on the Hub."""
+    """Address on the Hub, without the prefix `hub:`; empty if the data set is not on the Hub."""
     home: str = ""
     split: str = ""
     splits: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    """Columns to fetch if the others are large; empty for all."""
+    """Columns to download if the other columns are large; empty for all columns."""
 
     @property
     def summary(self) -> str:
@@ -76,8 +76,8 @@ def hub_sets() -> tuple[CatalogueEntry, ...]:
 
 
 def find_hub_set(repo: str, config: str = "") -> CatalogueEntry | None:
-    """Find the entry of a Hub dataset by repository and config or file, else by repository
-    alone."""
+    """Return the catalogue entry of a Hub dataset, matched by repository and config or file, else
+    by repository alone."""
     wanted = (f"{repo}:{config}", repo) if config else (repo,)
     for hub in wanted:
         for entry in hub_sets():

@@ -105,7 +105,7 @@ def add_verdict(
     pick: Pick,
     **more: Any,
 ) -> None:
-    """Add a verdict; if its judge is a person, add it as a vote too."""
+    """Add a verdict; if the judge is a person, add it as a vote of the item too."""
     name = judge.removeprefix(HUMAN_PREFIX)
     if judge.startswith(HUMAN_PREFIX) or is_person(judge):
         facts = {key: more[key] for key in ("known", "margin", "reply", "time") if key in more}

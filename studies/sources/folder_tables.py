@@ -16,14 +16,15 @@ FOLDER_FORMATS: Final = {
     "arena-hard": arena_hard.matches_table,
     "judgebench": judgebench.matches_table,
 }
-"""Formats that are read from a folder; of AlpacaEval the annotations, which contain the outputs."""
+"""Formats whose files are read from a folder. For AlpacaEval these are the annotations, which
+contain the outputs."""
 _PLACES: Final = ("*", "*/*", "*/*/*")
 MAX_FILES: Final = 5_000
 
 
 def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable] | None:
-    """Return the format and the joined rows of the files in a folder; None if there are no such
-    files."""
+    """Return the format and the joined rows of the files in a folder; None if the folder has no
+    files of these formats."""
     found: dict[str, list[SourceTable]] = {}
     other: list[str] = []
     for path in _table_files(folder):

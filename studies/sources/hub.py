@@ -27,7 +27,8 @@ from studies.spec.study import DataSpec
 
 HUB_PREFIX: Final = "hub:"
 MAX_DEFAULT_ROWS: Final = 20_000
-"""Rows read if the study sets no range; `split: test[:50000]` reads more."""
+"""Maximum rows read if the study sets no range; a range such as `split: test[:50000]` can be
+larger."""
 
 _SOURCE_PATTERN: Final = re.compile(
     r"hub:(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<config>[^@]+))?(?:@(?P<revision>[^@]+))?"
@@ -45,7 +46,7 @@ class HubAddress:
 
     @property
     def file(self) -> str:
-        """Path of the file that the config names; empty if it names none."""
+        """Path of the file that the config names; empty if the config names no file."""
         return self.config if self.config and is_table_file(Path(self.config)) else ""
 
 
@@ -77,7 +78,8 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 
 def _own_token() -> str:
-    """Return the token from the environment; empty in public mode, where users enter their own."""
+    """Return the Hub token from the environment; empty in public mode, where each user enters a
+    token on the page."""
     return "" if is_public() else HUB_TOKEN.read()
 
 

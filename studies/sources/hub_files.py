@@ -1,8 +1,8 @@
 """Checks on the files of a Hub dataset: only tables inside its own repository are read.
 
-The dataset card names the data files and is untrusted text. The library refuses files outside the
-repository only after it has requested them from the address in the card. Therefore the card is
-checked before the library reads it, and the resulting list of files before any row is read.
+The dataset card names the data files and is untrusted text. The library `datasets` refuses files
+outside the repository only after it has requested them from the address in the card. Therefore the
+card is checked before the library reads it, and the resulting list of files before any row is read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ARCHIVE_SUFFIXES: Final = frozenset(
 """Suffixes of files that are refused: archives and serialised objects."""
 
 BLOCK_BYTES: Final = 1 << 20
-"""Bytes per request."""
+"""Number of bytes that one request downloads."""
 
 
 def check_cards(repo: str, commit: str, token: str | bool) -> None:
@@ -79,7 +79,8 @@ def card_data_files(card: str) -> Iterator[str]:
 
 
 def front_of(card: str) -> str | None:
-    """Return the YAML front matter of a card, between two lines of three dashes; None without one.
+    """Return the YAML front matter of a card, between two lines of three dashes; None if the card
+    has none.
 
     Start and end are searched separately, because one pattern for both would take quadratic time on
     a card of empty lines.
@@ -128,8 +129,8 @@ def stream_parquet(
 ) -> Iterator[dict[str, Any]]:
     """Yield rows, and download only the row groups that are consumed.
 
-    The library's own reader downloads 32 MB or more at a time, and its threads continue after a
-    slice has ended.
+    The reader of the library `datasets` downloads 32 MB or more at a time, and its threads continue
+    after a slice has ended.
     """
     import pyarrow.parquet as parquet
     from huggingface_hub import HfFileSystem

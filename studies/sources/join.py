@@ -15,8 +15,8 @@ MAX_EXAMPLES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class FileJoin:
-    """Counts of matched, missing, duplicate and other rows of an answer file joined with the
-    questions."""
+    """Counts for one answer file that was joined with the questions: matched, missing, duplicate
+    and unknown rows."""
 
     contestant: str
     file: str
@@ -24,15 +24,15 @@ class FileJoin:
     """Column with the answers."""
     matched: int = 0
     missing: int = 0
-    """Questions without a row in this file."""
+    """Number of questions without a row in this file."""
     unknown: int = 0
-    """Rows of this file without a matching question."""
+    """Number of rows in this file without a matching question."""
     duplicate: int = 0
-    """Rows with the same join key as an earlier row."""
+    """Number of rows in this file with the same join key as an earlier row."""
     empty: int = 0
     conflicting: int = 0
-    """Join keys for which a file has different answers: assigned in order if there are as many
-    questions, else the first answer is used."""
+    """Number of join keys for which the file has different answers. If there are as many questions
+    as answers they are assigned in order, else all questions get the first answer."""
     examples: Mapping[str, tuple[str, ...]] | None = None
 
 
@@ -44,7 +44,8 @@ class JoinReport:
     questions: int
     files: tuple[FileJoin, ...]
     duplicate_questions: int = 0
-    """Questions with the join key of an earlier one: the k-th takes the k-th answer of a file."""
+    """Number of questions with the same join key as an earlier question; the k-th of them gets the
+    k-th answer of a file."""
 
     def total(self, field: str) -> int:
         return sum(getattr(file, field) for file in self.files)
@@ -98,8 +99,8 @@ def join_answers(
     """Return the answers to each question by contestant, and the report of the join.
 
     If several questions have the same join key and a file has as many rows for it, the k-th
-    question takes the k-th row; otherwise all take the first row. Empty answers are left out and
-    counted.
+    question takes the k-th row; otherwise all these questions take the first row. Empty answers are
+    left out and counted.
     """
     positions: dict[JoinKey, list[int]] = defaultdict(list)
     for position, key in enumerate(questions):
@@ -181,8 +182,8 @@ ANSWER_WORDS: Final = ("prediction", "response", "output", "answer", "completion
 def answer_column(table: SourceTable, contestant: str) -> str:
     """Return the column with a contestant's answers.
 
-    It is the only column with a matching name, else the only one that is not part of the join key.
-    Several candidates are an error, because a guess could take another model's answers.
+    It is the only column with a matching name, else the only column that is not part of the join
+    key. Several candidates are an error, because a guess could take another model's answers.
     """
     others = [name for name in table.columns if name not in _KEY_COLUMNS]
     exact = [name for name in others if name.casefold() in (contestant.casefold(), *ANSWER_WORDS)]

@@ -129,7 +129,7 @@ def load_all_items(spec: DataSpec, folder: Path) -> list[Item]:
 def load_source(spec: DataSpec, folder: Path, token: str | None = None) -> LoadedSource:
     """Load all items and recorded verdicts of a source, without selecting the slice.
 
-    `token` is the user's own, for a private Hub dataset; on a local machine HF_TOKEN is the
+    `token` is the user's own Hub token, for a private dataset; on a local machine HF_TOKEN is the
     default.
     """
     if spec.source.startswith(HUB_PREFIX):
@@ -275,7 +275,7 @@ def _find_format(spec: DataSpec, table: SourceTable | None, path: Path) -> tuple
 
 
 def _limit_notes(notes: list[str]) -> tuple[str, ...]:
-    """Keep the first MAX_NOTES notes; a last note gives the number of the others."""
+    """Return the first MAX_NOTES notes, and a last note with the number of notes left out."""
     if len(notes) <= MAX_NOTES:
         return tuple(notes)
     return (*notes[:MAX_NOTES], f"and {len(notes) - MAX_NOTES:,} more notes")

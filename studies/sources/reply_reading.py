@@ -1,6 +1,6 @@
 """Read verdicts from the replies in a file, for files that contain replies instead of verdicts.
 
-The readers are in the judges package, which imports this one and registers them here
+The reading functions are in the judges package, which imports this module and registers them here
 (judges/verdicts/recorded_replies.py).
 """
 
@@ -19,7 +19,8 @@ AUTO_READ: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class RecordedReading:
-    """Verdict of a recorded reply, in the order of the labels, or the reason why there is none."""
+    """Verdict read from a recorded reply, in the order of the labels, or the reason why no verdict
+    was read."""
 
     verdict: Verdict | None
     rule: str
@@ -35,8 +36,8 @@ class VerdictReader(Protocol):
     def read(self, format: str, reply: str, options: int) -> RecordedReading: ...
 
     def detect(self, replies: Sequence[tuple[str, int]]) -> str:
-        """Return the format of the replies, given with their numbers of options; empty if none is
-        clear."""
+        """Return the format of the replies, which are given with their numbers of options; empty if
+        no format is clear."""
 
 
 _registered: list[VerdictReader] = []

@@ -98,8 +98,8 @@ _FILTER_FIELDS: Final[dict[str, Callable[[Item], str]]] = {
 
 
 def _combine_checks(item: Item, field: str) -> str:
-    """Combine the checks of an item: it follows if all checks say so, and is harmful if any
-    does."""
+    """Combine the checks of an item: `follows` is true if all checks say so, `harmful` if any check
+    says so."""
     if field not in ("follows", "harmful"):
         raise StudyError(
             f"data.where/per: no field 'checks.{field}'; known: checks.follows, checks.harmful"

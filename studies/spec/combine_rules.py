@@ -24,13 +24,13 @@ REMEDY_PATTERN: Final = re.compile(
     r"^(calibrated|margin\((0(\.\d+)?|1)\)|repeats\([2-9]\)(-both)?|prompt:[^|]+"
     rf"|({'|'.join(JURY_RULES)})(\|[^|]+){{2,}})$"
 )
-"""Remedies with a number, a prompt or judges in their name."""
+"""Pattern of remedies whose name contains a number, a prompt or judges."""
 REMEDY_EXAMPLES: Final = "calibrated, margin(0.25), repeats(3)-both, prompt:name, jury-both|a|b"
 
 
 @dataclass(frozen=True)
 class RemedyName:
-    """A remedy as `combine` names it: its id, and the judges of a jury."""
+    """A remedy as written in `combine`: its id, and the judges of a jury."""
 
     id: str
     judges: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def is_combine_rule(value: str) -> bool:
 
 
 def parse_remedy(value: str) -> RemedyName | None:
-    """The remedy that a value of `combine` names; None for a counting rule."""
+    """Return the remedy that a value of `combine` names; None if the value is a counting rule."""
     if value in COMBINE_RULES | REMEDY_RULES or not is_combine_rule(value):
         return None
     id, *judges = value.split(JUDGE_SEPARATOR)

@@ -65,8 +65,8 @@ class FieldReader:
         )
 
     def choice(self, key: str, default: str, options: Iterable[str]) -> str:
-        """Return a field that must be one of the given words; the error suggests the closest
-        one."""
+        """Return a field that must be one of the given words; the error for another word suggests
+        the closest one."""
         known = list(options)
         value = self.text(key, default)
         if value not in known:

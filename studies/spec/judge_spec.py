@@ -46,8 +46,8 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Fill in address, key variable and price from the provider's preset where the file does not
-    set them."""
+    """Return the judge with address, key variable and price from the provider's preset, where the
+    file does not set them."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(
@@ -71,7 +71,7 @@ def _given(values: Mapping[str, object]) -> dict[str, object]:
 
 def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
     """Return the first key of a judge whose value cannot be used, with the reason; None if all
-    can."""
+    values can be used."""
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing

@@ -138,6 +138,6 @@ def default_values() -> dict[str, Any]:
 
 
 def find_key(field: str) -> StudyKey | None:
-    """Return the key of study or data with a dotted name such as `data.count`; None if there is
-    none."""
+    """Return the key of study or data with a dotted name such as `data.count`; None if no key has
+    this name."""
     return next((key for key in (*STUDY, *DATA) if str(key) == field), None)

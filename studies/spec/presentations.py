@@ -30,7 +30,8 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """Return the contestants of a study; raise StudyError if one has no answer in the data."""
+    """Return the contestants of a study; raise StudyError if a contestant has no answer in the
+    data."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:
@@ -199,7 +200,7 @@ class _UnrelatedItems:
             )
 
     def draw(self, item: Item) -> Item:
-        """Draw one of the other items, without building a list of them."""
+        """Draw an item other than the given one, without building a list of all others."""
         index = _seeded_rng(self._study, item.id, "unrelated").randrange(len(self._items) - 1)
         return self._items[index + (index >= self._place[item.id])]
 
@@ -215,9 +216,11 @@ def _add_unrelated(study: Study, item: Item, options: tuple[str, ...]) -> tuple[
 
 
 def unrelated_answer(item: Item, other: Item) -> str:
-    """Draw the answer to another item that is shown as @unrelated.
+    """Return the answer to the item `other` that is shown as @unrelated beside the answers to
+    `item`.
 
-    The draw depends only on the two ids, so that a stored ask can be rendered without its study.
+    The contestant whose answer is shown is drawn at random, seeded by the ids of the two items
+    only, so that a stored ask can be rendered without its study.
     """
     name = random.Random(f"{item.id}\x1f{other.id}").choice(_answering_contestants(other))
     return other.responses[name]
@@ -228,8 +231,8 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the answer that loses most pairs by people's votes or by design; of several, the last
-    one."""
+    """Return the answer that loses most pairs by people's votes or by design; if several lose
+    equally many, the last of them."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)

@@ -25,7 +25,8 @@ PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
 """Descriptions of the result panels by name, after the tables and figures of the papers."""
 
 PROBE_SOURCE: Final = "probe"
-"""Built-in items: four answers each, no human checks, criteria only for visual items."""
+"""Name of the built-in items, which have four answers each, no human checks, and criteria for
+visual items only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Preset:
     notes: tuple[str, ...]
     """Differences between paper and code, and the settings that the user has to choose."""
     probe_values: Mapping[str, Any] = field(default_factory=dict)
-    """Values that replace others on the built-in items, which were not made for the protocol."""
+    """Values that replace the preset's own values for the built-in items, which were not made for
+    the protocol."""
 
     def values_for(self, source: str) -> dict[str, Any]:
         """Return the values of the preset for a data source, as a new mapping."""

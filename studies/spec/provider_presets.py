@@ -14,12 +14,14 @@ PRESETS_FILE: Final = Path(__file__).with_name("provider_presets.yaml")
 DEFAULT_TIMEOUT_SECONDS: Final = 180.0
 
 RateHeaders = Literal["requests", "plain", "none"]
-"""Headers with the remaining requests: `x-ratelimit-*-requests`, `x-ratelimit-*`, or none."""
+"""Kind of headers that state the remaining requests: `x-ratelimit-*-requests`, `x-ratelimit-*`, or
+none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRule:
-    """Deviations of some models of a provider: refused parameters, log-probabilities."""
+    """Rule for some models of a provider: parameters they refuse, and whether they return
+    log-probabilities."""
 
     match: tuple[str, ...]
     without: tuple[str, ...] = ()
@@ -36,13 +38,15 @@ class ProviderPreset:
     base_url: str
     api_key_env: str = ""
     host: str = ""
-    """Further hosts of the provider; a leading `*.` stands for one label or more."""
+    """Pattern of further hosts of the provider, besides that of `base_url`; a leading `*.` stands
+    for one label or more."""
     token_limit: str = "max_tokens"
     rate_headers: RateHeaders = "requests"
     logprobs: bool = True
     prefill: bool = True
     prompt_cache: int | None = None
-    """Minimum tokens of a repeated prompt prefix that is billed at a discount; None: none known."""
+    """Minimum tokens of a repeated prompt prefix that is billed at a discount; None if no discount
+    is known."""
     local: bool = False
     models: tuple[ModelRule, ...] = ()
 
@@ -56,7 +60,7 @@ class ProviderPreset:
         return any(pattern and fnmatchcase(host, pattern) for pattern in own)
 
     def rule_for(self, model: str) -> ModelRule:
-        """Return the first rule that matches a model; an empty rule if none does."""
+        """Return the first rule that matches a model; an empty rule if no rule matches."""
         found = (
             rule
             for rule in self.models
@@ -70,7 +74,7 @@ class ProviderPreset:
     def refused_parameters(self, model: str) -> frozenset[str]:
         """Return the parameters that must not be sent to a model.
 
-        `max_tokens` is among them if the provider has another name for it.
+        They include `max_tokens` if the provider has another name for this parameter.
         """
         renamed = () if self.token_limit == "max_tokens" else ("max_tokens",)
         return frozenset((*self.rule_for(model).without, *renamed))

@@ -15,13 +15,15 @@ from studies.settings import RECORDS
 
 RECORDS_VARIABLE: Final = RECORDS.name
 _VARIABLE_PATTERN: Final = re.compile(r"\$\{([^}]*)(\}?)")
-"""Pattern of a variable. It also matches an unclosed `${` up to the end, because otherwise a text
-of many unclosed ones would take quadratic time."""
+"""Pattern of a variable. It also matches an unclosed `${` up to the end of the text, because
+otherwise a text with many unclosed `${` would take quadratic time."""
 
 
 def expand_source(source: str) -> str:
-    """Replace ${EVENHAND_RECORDS} in a data source by its value; if it is unset, and for any other
-    variable, the text stays as written."""
+    """Replace ${EVENHAND_RECORDS} in a data source by the value of this variable.
+
+    The text stays as written if the variable is unset, and for any other variable.
+    """
     folder = RECORDS.read()
     return _VARIABLE_PATTERN.sub(
         lambda m: folder if m[1] == RECORDS_VARIABLE and m[2] and folder else m[0], source
@@ -29,7 +31,8 @@ def expand_source(source: str) -> str:
 
 
 def check_source_variable(source: str) -> None:
-    """Raise an error if a source uses an unset variable, or one that is not supported."""
+    """Raise an error if a source uses an unset variable, or a variable other than
+    EVENHAND_RECORDS."""
     for name in (name for name, closed in _VARIABLE_PATTERN.findall(source) if closed):
         if name != RECORDS_VARIABLE:
             raise SourceError(

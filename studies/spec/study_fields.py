@@ -35,7 +35,8 @@ PROTOCOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Parameters of a simulated judge, which define its true bias; None: not set."""
+    """Parameters of a simulated judge, which define its true bias; None for a parameter that is not
+    set."""
 
     first_bias: Annotated[
         float | None,

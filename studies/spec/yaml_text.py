@@ -74,7 +74,7 @@ def load_yaml(text: str) -> object:
 def find_line(text: str, place: str) -> int:
     """Return the line of a key such as `judges[0].price.input` in a valid YAML text.
 
-    If the key is absent, the line of its block; 0 at the top level.
+    If the key is absent, the result is the line of its block, or 0 for a key at the top level.
     """
     node, line = yaml.compose(text, yaml.SafeLoader), 0
     for part in place.replace("[", ".[").split("."):

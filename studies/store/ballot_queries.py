@@ -29,7 +29,8 @@ SelectionReason = Literal["random", "flipped", "split", "repeat"]
 BallotState = Literal["open", "voted", "skipped"]
 BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
 SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score", "rubric")
-"""Modes in which a ballot shows one answer: nothing is compared, and no order can be repeated."""
+"""Voting modes in which a ballot shows one answer: nothing is compared, and there is no other order
+to repeat."""
 SCORE_LABELS: Final = ("score",)
 """`Ask.labels` of a vote that scores one answer; its score is on the scale of the study. A rubric
 adds its criteria."""
@@ -39,11 +40,13 @@ BALLOT_COLUMNS: Final = (
     "voter, position, item, shown, mode, chosen, state, key, answer, comment, seen, done"
 )
 CRITERIA_KEY: Final = "criteria"
-"""Key in the column `answer` of a filled-in rubric; the column holds an answer check otherwise."""
+"""Key in the column `answer` of a ballot with a filled-in rubric; in other ballots the column
+contains an answer check."""
 REASON_PREFIX: Final = "chosen: "
 """Prefix of the selection reason in the detail of a vote."""
 RULES_ROW_VOTER: Final = ""
-"""Voter of the row that stores a study's voting rules; a person's name is never empty."""
+"""Value of the column `voter` in the row with a study's voting rules: empty, which no person's name
+is."""
 _ITEMS_PER_QUERY: Final = 500
 
 
@@ -83,14 +86,14 @@ class VotingRules:
     """Voting rules of a study, which are the same for all its voters."""
 
     mode: BallotMode | Literal[""] = ""
-    """Empty: the mode of the study's protocol."""
+    """Voting mode; empty for the mode of the study's protocol."""
     choose: SelectionRule = "random"
     votes: int = 3
     """Target number of voters per comparison."""
     repeats: float = 0.1
     """Share of a voter's comparisons that are shown a second time in another order."""
     each: int = 0
-    """Number of different comparisons per voter; 0: all that still need votes."""
+    """Number of different comparisons per voter; 0 for all comparisons that still need votes."""
     timed: bool = True
     reveal: bool = False
     """Whether to show the contestants' names after each vote."""
@@ -170,7 +173,8 @@ def selection_reasons(connection: sqlite3.Connection, study: str) -> dict[str, s
 
 
 def count_non_random_votes(connection: sqlite3.Connection, study: str) -> tuple[int, int]:
-    """Count the votes cast on the page: on comparisons not chosen at random, and all."""
+    """Return two numbers of votes cast on the page: on comparisons not chosen at random, and on all
+    comparisons."""
     why = selection_reasons(connection, study)
     return sum(chosen != "random" for chosen in why.values()), len(why)
 
@@ -200,7 +204,8 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Return the reason why a comparison was chosen; for a repeat, the reason of the first time."""
+    """Return the reason why a comparison was chosen; for a repeat, the reason why it was first
+    chosen."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))
@@ -288,7 +293,8 @@ def _vote_labels(ballot: Ballot) -> tuple[str, ...]:
 
 
 def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
-    """Return the keys of all votes cast on the page, also of votes no longer in the plan."""
+    """Return the keys of all votes cast on the page, including votes that are no longer in the
+    plan."""
     rows = connection.execute(
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL", (study,)
     )
@@ -296,8 +302,8 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def restore_votes(connection: sqlite3.Connection, study: str) -> None:
-    """Append the votes cast on the page to the plan of a saved study, if it still has their
-    comparisons."""
+    """Append the votes cast on the page to the plan of a saved study, if the study still has the
+    comparisons they are about."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
     orders = orders_seen(cast)

@@ -92,7 +92,8 @@ MIGRATIONS: Final[list[Migration]] = [
     _add_voter_links,
     _add_adapted_requests,
 ]
-"""MIGRATIONS[k] updates a store from schema version k+1 to k+2; append, never edit."""
+"""List of migrations: MIGRATIONS[k] updates a store from schema version k+1 to k+2. New migrations
+are appended; existing ones are never changed."""
 
 SCHEMA_VERSION: Final = 1 + len(MIGRATIONS)
 CHECKPOINT_PAGES: Final = 8000
@@ -137,7 +138,8 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def prepare_store(path: Path) -> None:
-    """Create a missing store, migrate an older one, and raise an error for a newer one."""
+    """Create a missing store, migrate a store of an older version, and raise an error for a store
+    of a newer version."""
     check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,8 +186,10 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _add_identity(connection: sqlite3.Connection) -> None:
-    """Give a store of an earlier release its identity; a store that cannot be written stays as it
-    is, and its first write reports why."""
+    """Add an identity to a store of an earlier release.
+
+    A store that cannot be written stays as it is; the first write to it reports the reason.
+    """
     if connection.execute("PRAGMA application_id").fetchone()[0]:
         return
     with contextlib.suppress(sqlite3.OperationalError):
@@ -301,7 +305,7 @@ def file_stamp(path: Path) -> FileStamp:
 
 
 def restore_database(connection: sqlite3.Connection, path: Path) -> None:
-    """Write the data of an open connection back to its path, unless a file exists there meanwhile.
+    """Write the data of an open connection back to its path, unless a new file exists at the path.
 
     The old write-ahead log is deleted first, because SQLite would apply it to the new file.
     """

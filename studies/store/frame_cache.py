@@ -1,8 +1,8 @@
 """Disk cache, beside the store, of large frames and of values that took long to compute.
 
 With it a study of millions of judgements opens in about a second. Frames are stored as Arrow files:
-Parquet drops unused categories and reorders the others, so the frame read would differ from the one
-written. Entries of another version of the study or of the code are ignored.
+Parquet drops unused categories and reorders the others, so a frame read back would differ from the
+frame written. Entries of another version of the study or of the code are ignored.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ import pandas as pd
 from studies.frames.code_fingerprint import CodeMissing, fingerprint
 
 MIN_CACHED_ROWS: Final = 300_000
-"""Minimum rows of a cached frame; smaller frames are rebuilt as fast as read."""
+"""Minimum rows of a cached frame; a smaller frame can be built as fast as it can be read from
+disk."""
 _METADATA_KEY: Final = b"evenhand"
 
 
 def read_cached_frame(
     store: Path, study: str, holds: Callable[[tuple[str, int]], bool]
 ) -> pd.DataFrame | None:
-    """Return the cached frame of a study if `holds` accepts the version it was made from, else
-    None."""
+    """Return the cached frame of a study, if `holds` returns true for the version of the study that
+    the frame was made from; else None."""
     path = _cache_path(store, study)
     if not path.is_file():
         return None  # without cached frames pyarrow is not needed
@@ -78,8 +79,8 @@ def cache_frame(store: Path, study: str, version: tuple[str, int], frame: pd.Dat
 def read_cached_value(
     store: Path, study: str, what: str, holds: Callable[[tuple[str, int]], bool]
 ) -> Any:
-    """Return the cached value named `what` if `holds` accepts the version it was made from, else
-    None."""
+    """Return the cached value named `what`, if `holds` returns true for the version of the study
+    that the value was made from; else None."""
     try:
         code, stamp, last, value = _read_cached_values(store, study)[what]
         return value if code == _code_fingerprint() and holds((stamp, last)) else None
@@ -130,8 +131,8 @@ _MAKERS: Final[list[ModuleType]] = []
 def register_maker(module: ModuleType) -> None:
     """Register a module whose code, with all its imports, produces the cached data.
 
-    The store registers itself, because it imports this module, which therefore cannot import the
-    store.
+    The module of the store registers itself: it imports this module, so this module cannot import
+    it.
     """
     if module not in _MAKERS:
         _MAKERS.append(module)

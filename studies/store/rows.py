@@ -43,7 +43,7 @@ JUDGEMENT_COLUMNS: Final = (
     "completion_tokens, cached_tokens, cache_write, cost, seconds, model, time"
 )
 REPLY_COLUMNS: Final = "reply, reasoning, detail, top"
-"""Columns of texts, which queries for frames do not read."""
+"""Columns of a judgement that contain long texts; queries for frames do not read them."""
 STUDY_ID: Final = "(SELECT id FROM studies WHERE name=?)"
 SELECT_JUDGEMENTS: Final = (
     f"SELECT {PLAN_COLUMNS}, {JUDGEMENT_COLUMNS}, {REPLY_COLUMNS} FROM plan p "
@@ -96,7 +96,7 @@ def put_items(connection: sqlite3.Connection, study_id: int, items: Sequence[Ite
 
 
 def item_facts(item: Item) -> dict[str, Any]:
-    """Facts of an item that its frame needs, without its texts."""
+    """Return the facts of an item that a frame needs, without the item's texts."""
     lengths = {name: len(text) for name, text in item.responses.items()}
     if item.reference:
         lengths["@reference"] = len(item.reference)

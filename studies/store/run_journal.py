@@ -24,13 +24,14 @@ from studies.store.store import Store
 from studies.store.writer import WriteFunction
 
 NotStarted = Literal["elsewhere", "answered", "too dear"]
-"""Why a call does not start. `elsewhere`: another live run holds the lease and will store the
-result. `answered`: a result was stored meanwhile. `too dear`: the call does not fit into what other
-runs left of the budget."""
+"""Reason why a call does not start. `elsewhere`: another live run holds the lease and will store
+the result. `answered`: a result was stored in the meantime. `too dear`: the call costs more than
+other runs left of the budget."""
 
 
 class RunJournal:
-    """Writes of one run to the store; every await returns after the commit.
+    """Writes of one run to the store; every `await` of a write returns after the write is
+    committed.
 
     `again` are the statuses of judgements that this run replaces, unless they were stored after the
     run began.
@@ -53,10 +54,11 @@ class RunJournal:
         self.attempts_in_flight: set[int] = set()
         """Attempts whose call has started and whose outcome is not stored yet."""
         self.wait_for_repair: Callable[[StoreUnusable, float], Awaitable[bool]] | None = None
-        """Called after a failed write, with the error and the time of submission; returns whether
-        to try again."""
+        """Function that is called after a failed write, with the error and the time at which the
+        write was submitted; returns whether to try again."""
         self.fits_budget: Callable[[sqlite3.Connection], bool] = lambda connection: True
-        """Whether one more call fits into the study's budget, by the stored calls of all runs."""
+        """Function that returns whether one more call fits into the study's budget, given the
+        stored calls of all runs."""
         self.retry_statuses = tuple(sorted(again))
         self.start_seq = store.last_seq()
         self._store, self._wall = store, wall
@@ -85,8 +87,8 @@ class RunJournal:
         """Store lease and start record of a call in one commit.
 
         Returns the attempt's id, or the reason why the call must not start. The attempt counts as
-        in flight until its outcome is stored or it is withdrawn. `leased`: the caller already has
-        the lease from an earlier attempt.
+        in flight until its outcome is stored or it is withdrawn. `leased` means that the caller
+        already has the lease from an earlier attempt.
         """
         begun: int | NotStarted = await self.write(lambda c: self._begin_attempt(c, key, leased))
         if isinstance(begun, int):
@@ -97,7 +99,8 @@ class RunJournal:
         """Delete an attempt whose call was not sent, because the run paused or the endpoint needs a
         pause.
 
-        `keep_lease`: another call for the same ask is still in progress.
+        `keep_lease` means that another call for the same ask is still in progress, so that the
+        lease is not released.
         """
 
         def work(connection: sqlite3.Connection) -> None:
@@ -119,7 +122,7 @@ class RunJournal:
         await self.write(lambda c: self._release_lease(c, key))
 
     def find_in_progress(self, keys: Collection[str]) -> set[str]:
-        """Return those of the keys whose asks a live run has leased at this moment."""
+        """Return, of the given keys, those whose asks a live run has leased at this moment."""
         marks = ",".join("?" * len(keys))
         rows = self._store.read(
             f"SELECT key, owner FROM leases WHERE key IN ({marks})", list(keys)
@@ -166,9 +169,10 @@ class RunJournal:
         usage: Usage,
         cost: float | None,
     ) -> None:
-        """Store an extraction and, if it found a verdict, the judgement whose reply it read.
+        """Store an extraction and, if a verdict was extracted, the judgement whose reply was read.
 
-        `stamps` are request and prompt of the extraction, which is in no plan.
+        `stamps` are the request and the prompt of the extraction; they are stored because an
+        extraction is in no plan.
         """
         ask, now = extraction.ask, self._wall()
 
@@ -236,10 +240,7 @@ class RunJournal:
 
     async def write(self, work: WriteFunction) -> Any:
         """Run a write, and repeat it as long as `wait_for_repair` returns true (for example after a
-        full disk).
-
-        This way no paid reply is lost.
-        """
+        full disk), so that no paid reply is lost."""
         while True:
             submitted = time.monotonic()
             try:
@@ -282,14 +283,15 @@ ATTEMPTS_OF_STUDY = (
     "OR EXISTS (SELECT 1 FROM extractions e JOIN plan p ON p.key=e.reads WHERE e.key=attempts.key "
     "AND p.study=(SELECT id FROM studies WHERE name=?)))"
 )
-"""SQL condition for attempts of a study: of its asks and of extractions from their replies."""
+"""SQL condition for the attempts of a study: those at its asks, and those at extractions from the
+replies to its asks."""
 
 
 def _put_judgement_if_better(connection: sqlite3.Connection, judgement: Judgement) -> None:
     """Store a judgement, unless it would replace a paid reply by an empty one.
 
     An error replaces only an error. A judgement without text (such as an endpoint's refusal) does
-    not replace one with text.
+    not replace a judgement with text.
     """
     row = connection.execute(
         "SELECT status, reply!='' OR reasoning!='' FROM judgements JOIN replies USING(key) "

@@ -1,8 +1,8 @@
 """Owners of leases: runs that have reserved asks.
 
-An owner is alive as long as its process holds a lock file. The kernel releases the lock when the
-process ends, also after kill -9. Leases of a dead owner can be taken over at once, and a change of
-the system clock does not release any lease.
+An owner is alive as long as its process has locked the owner's lock file. The kernel releases the
+lock when the process ends, also after kill -9. Leases of a dead owner can be taken over at once,
+and a change of the system clock does not release any lease.
 """
 
 from __future__ import annotations

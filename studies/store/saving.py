@@ -25,8 +25,8 @@ from studies.store.rows import (
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """Numbers of live asks (asks for judge calls) kept, dropped and added when a study was saved
-    again."""
+    """Numbers of live asks (asks for judge calls) that were kept, dropped and added when a study
+    was saved again."""
 
     kept: int
     dropped: int

@@ -18,13 +18,13 @@ from studies.store.study_versions import StudyVersion, StudyVersions
 from studies.store.writer import StoreWriter
 
 MIN_CACHED_SECONDS: Final = 1.0
-"""Computations longer than this (seconds) are cached on disk."""
+"""Seconds from which on the result of a computation is also cached on disk."""
 Value = TypeVar("Value")
 
 
 class StoreFile:
-    """A store's file; each thread reads through its own connection, and one writer makes all
-    writes."""
+    """The file of a store; each thread reads through a connection of its own, and one writer makes
+    all writes."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_store_path()
@@ -109,9 +109,9 @@ class StoreFile:
         """Return the result of `work`, computed once per version of a study and kept in the store's
         cache.
 
-        `what` is the name and arguments of the computation. `version` replaces the study's version
-        for results that depend on less or on more than the study. Callers share the result and must
-        not change it.
+        `what` is the name and arguments of the computation. `version` is used in place of the
+        study's version, for results that depend on only a part of the study or on more than the
+        study. Callers share the result and must not change it.
         """
         current = self.version(name) if version is None else version
         return self._cache.compute_once((name, *what), current, work)

@@ -20,13 +20,13 @@ class _VersionRecord(NamedTuple):
     stamp: str
     """Value that changes when the study is saved."""
     last: int
-    """The store's last sequence number (seq) at the last check."""
+    """Highest sequence number (seq) of the whole store at the last check."""
     own: int
-    """The last seq of a judgement that may belong to the study."""
+    """Highest seq of a judgement that may belong to the study."""
 
 
 class StudyVersions:
-    """Computes and remembers the versions of a store's studies."""
+    """Computes and stores the versions of a store's studies."""
 
     def __init__(self) -> None:
         self._records: dict[str, _VersionRecord] = {}
@@ -36,8 +36,8 @@ class StudyVersions:
         """Return the version of a study, which changes with its plan and with any of its
         judgements.
 
-        A lock is held during the computation, because of two parallel reads the older one could
-        finish last and be stored.
+        A lock is held during the computation. Without it, the older of two parallel reads could
+        finish last, and its result would be stored.
         """
         with self._version_lock:
             return self._read_version(name, read)
@@ -59,8 +59,8 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a version of a study is still current: plan unchanged, and no judgement of it
-        stored since."""
+        """Whether a version of a study is still current: its plan is unchanged, and no judgement of
+        the study was stored since."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:
@@ -73,7 +73,8 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """Return the last sequence number (seq) of the study's own judgements, new ones included."""
+    """Return the highest sequence number (seq) of the judgements in the study's plan, including
+    judgements stored after the check `before`."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

@@ -36,7 +36,7 @@ class _WriteJob(NamedTuple):
     work: WriteFunction
     waiting: Future[Any] | asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop | None
-    """Event loop of the future; None if a thread waits for it."""
+    """Event loop of the future that receives the result; None if a thread waits for the result."""
 
 
 class _WriteResult(NamedTuple):
@@ -52,21 +52,22 @@ class StoreWriter:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
         self.current_file: Callable[[], object] = lambda: None
-        """Returns a stamp of the store's file; when it changes, the file is opened again."""
+        """Function that returns a stamp of the store's file; when the stamp changes, the file is
+        opened again."""
         self._file: object = None
         self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed = False
         self._submit_lock = threading.Lock()
-        """Lock that prevents a write from being queued after the thread has ended; its caller would
-        wait forever."""
+        """Lock that prevents a write from being queued after the thread has ended; the caller of
+        such a write would wait forever."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; after its commit, the future `waiting` receives the result in its own
-        event loop."""
+        """Queue a write; after its commit, the future `waiting` receives the result in the event
+        loop of the future."""
         self._put(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:
@@ -172,10 +173,8 @@ def _resolve_future(done: _WriteResult) -> None:
 
 
 def _explain_error(error: Exception) -> Exception:
-    """Convert errors of the file or its disk, which the user can correct, to StoreUnusable.
-
-    Errors of the write itself are returned unchanged.
-    """
+    """Return the error to report: StoreUnusable for errors of the file or its disk, which the user
+    can correct; other errors unchanged."""
     malformed = type(error) is sqlite3.DatabaseError  # damaged, or not a database
     if not (malformed or isinstance(error, (sqlite3.OperationalError, OSError))):
         return error

@@ -16,11 +16,13 @@ from studies.domain import REFERENCE, REPEATED_META, Item
 from studies.texts.injection_rules import INJECTION_RULES
 
 INSTRUCTION: Final = "@instruction"
-"""Location of a suspect in the question; it affects every comparison of the item."""
+"""Location name of a suspect in the question; such a suspect affects every comparison of the
+item."""
 MAX_SPANS: Final = 20
-"""Spans reported per text; the first one flags the text, the others are only marked."""
+"""Maximum number of spans reported per text. The first span flags the text; further spans are only
+highlighted."""
 _MIN_ECHO_CHARS: Final = 12
-"""Minimum length of a line whose repetition counts as an echo."""
+"""Minimum length of a suspicious line for its repetition in a reply to count as an echo."""
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
@@ -53,7 +55,8 @@ class InjectionSuspect:
 
 
 REPEATED_RULE: Final = "repeated"
-"""Rule of an answer given to different questions (studies/texts/repeated_answers.py)."""
+"""Name of the rule for an answer that a contestant gives to several different questions
+(studies/texts/repeated_answers.py)."""
 
 RULE_DESCRIPTIONS: Final[Mapping[str, str]] = {
     **{rule.name: rule.description for rule in INJECTION_RULES},
@@ -110,7 +113,10 @@ def find_suspects(item: Item) -> list[InjectionSuspect]:
 
 
 def _repeated_answers(item: Item) -> frozenset[str]:
-    """Return the contestants whose answer was marked as repeated when the source was read."""
+    """Return the contestants that give the same answer, word for word, to several questions.
+
+    They were recorded in the item when its source was read (studies/texts/repeated_answers.py).
+    """
     return frozenset(item.meta.get(REPEATED_META, "").split("\n")) & item.responses.keys()
 
 

@@ -29,7 +29,8 @@ _WORD: Final = r"\b"
 def _make_rule(name: str, description: str, words: str, *patterns: str) -> InjectionRule:
     """Compile a rule; `words` are separated by two spaces or a line break.
 
-    Patterns that begin with a word are joined, so that one check finds where a word begins.
+    Patterns that begin with a word are joined into one, so that the start of a word is checked once
+    for all of them.
     """
     at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
     others = [f"(?:{pattern})" for pattern in patterns if not pattern.startswith(_WORD)]
@@ -56,7 +57,7 @@ _ORDER_START: Final = (
     r"(?:(?:^|[.!?:;\n\u201c\"'(\[>*#-])[ \t*>#-]{0,4}|\b(?:please|always|simply|just|now|"
     r"must|should|have to|to only|therefore|and)\s)"
 )
-"""Beginning of an order; "I choose this answer" is not one."""
+"""Pattern of the beginning of an order to the judge; "I choose this answer" is not an order."""
 
 INJECTION_RULES: Final[tuple[InjectionRule, ...]] = (
     _make_rule(

@@ -121,8 +121,10 @@ def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def parse_opening(instruction: str) -> tuple[str, str]:
-    """Return the verb and object with which an instruction opens, such as ("write", "poem");
-    ("question", "") for a question, else ("", "")."""
+    """Return the verb and object with which an instruction opens, such as ("write", "poem").
+
+    Returns ("question", "") for a question, and ("", "") for any other text.
+    """
     text = instruction.strip().lstrip("#*-•>\"'“ \t\n")
     start = 0
     while match := _POLITE_OPENING.match(text, start):  # without copying the text

@@ -1,8 +1,8 @@
 """Find answers that a contestant gives, word for word, to several different questions.
 
 Such a contestant does not answer the question: it may be a null model, whose constant text is
-written to win the comparison, or a failed run. It is flagged like a suspected injection; nothing is
-excluded.
+written to win the comparison, or a failed run. The answer is flagged like a suspected injection;
+nothing is excluded.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class LengthSummary:
 
 @dataclass(frozen=True, slots=True)
 class ContestantCoverage:
-    """Number of items for which a contestant has an answer, no answer, or an empty one."""
+    """Numbers of items for which a contestant has an answer, no answer, or an empty answer."""
 
     name: str
     found: int
@@ -40,10 +40,12 @@ class ContestantCoverage:
 class SliceProfile:
     items: int
     categories: tuple[tuple[str, int], ...]
-    """Categories with their items, the largest first; '' for items without one."""
+    """Categories with their numbers of items, the largest first; '' for items without a
+    category."""
     instructions: LengthSummary | None
     answers: tuple[LengthSummary, ...]
-    """By contestant, the longest median first; includes the reference if there is one."""
+    """Length summary of the answers of each contestant, the longest median first; includes the
+    reference if there is one."""
     coverage: tuple[ContestantCoverage, ...]
     openings: InstructionOpenings
     images: tuple[tuple[int, int], ...]
@@ -57,7 +59,8 @@ class SliceProfile:
 
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
-    """Compute the statistics of a slice; without `contestants`, for all that answered."""
+    """Compute the statistics of a slice; without `contestants`, for all contestants with an
+    answer."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)
@@ -97,7 +100,8 @@ def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage
 
 
 def summarise_lengths(name: str, texts: Sequence[str | None]) -> LengthSummary | None:
-    """Summarise text lengths; missing and empty texts do not count. None without any text."""
+    """Summarise text lengths; missing and empty texts do not count. Returns None without any
+    text."""
     words = sorted(len(text.split()) for text in texts if text and text.strip())
     n = len(words)
     if not n:

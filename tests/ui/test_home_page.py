@@ -93,6 +93,16 @@ def test_a_card_on_a_paper_opens_its_study(visit):
     until(lambda: "tab=results" in address(page) and "Qwen" in address(page))
 
 
+def test_home_is_shown_again_after_a_reload(visit):
+    page = visit()
+    until(lambda: "tab=home" in address(page) and "study=" in address(page))
+    page.reload()
+    page.wait_for_selector("#eh-home-studies tbody tr")
+    page.locator("#eh-loading").wait_for(
+        state="hidden", timeout=15_000
+    )  # it ends by itself at 20 s
+
+
 @pytest.mark.parametrize("view", ["Ranking", "People"])
 def test_a_view_chosen_while_a_study_opens_stays(visit, studies, view):
     page = visit(f"tab=results&study={DEMO}")

@@ -76,7 +76,6 @@ def shows(page, text: str) -> bool:
     return text in page.evaluate("document.body.textContent")
 
 
-@pytest.mark.core
 def test_in_every_view_of_the_results(watched):
     page = watched(f"{HERE}&tab=results&view=Protocol")
     page.get_by_test_id("Protocol-radio-label").wait_for(state="attached")

@@ -9,6 +9,7 @@ import pytest
 
 from studies.store.store import Store
 from tests.components.written_replies import answered, endpoint, write_items
+from tests.page_words import says
 from tests.ui.conftest import address, open_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -92,7 +93,7 @@ def test_an_uploaded_table_is_drawn_beside_the_study(visit, filled, tmp_path):
         page.locator("#eh-scores").click()
     chosen.value.set_files(scores)
     page.wait_for_selector("#eh-scatter .main-svg")
-    assert "3 of 3 models are in the table" in page.locator("#eh-redundancy").inner_text()
+    assert says(page.locator("#eh-redundancy").inner_text(), "3 of 3", "table")
     assert "scores" not in address(page)
 
 

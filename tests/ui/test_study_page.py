@@ -149,7 +149,6 @@ def test_the_form_is_that_of_the_study_in_the_header(visit):
     until(lambda: "12 questions" in page.locator("#eh-steps").inner_text())
 
 
-@pytest.mark.core
 def test_recorded_verdicts_open_in_results_without_a_key(visit, tmp_path):
     games = (("x", "y", "model_a"), ("y", "x", "model_b"))
     rows = [

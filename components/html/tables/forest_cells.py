@@ -29,7 +29,7 @@ class Axis:
 
 
 TickSteps = Sequence[tuple[float, float]]
-"""Pairs of a distance between ticks and the widest range of values that it is used for."""
+"""Pairs (distance between ticks, widest range of values for which this distance is used)."""
 
 
 def round_steps(*distances: float) -> TickSteps:

@@ -34,7 +34,8 @@ LEVEL_NAMES: Final[Mapping[str, str]] = {
 _MIN_LABEL_WIDTH: Final = 4.2
 """Smallest segment that shows its number, in per cent of the readable verdicts."""
 _MIN_TIE_LABEL_WIDTH: Final = 18
-"""The same limit for ties; it is larger, since the centre line runs behind the number of a tie."""
+"""Smallest segment of ties that shows its number; larger than the limit for other segments, since
+the centre line runs behind the number."""
 
 
 @dataclass(frozen=True, slots=True)

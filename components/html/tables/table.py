@@ -65,7 +65,7 @@ class Table:
     """Further rows as finished HTML, below the others."""
 
     def html(self) -> Markup:
-        """The table in its scrolling box, if it has one."""
+        """HTML of the table, inside a scrolling box unless `box` is empty."""
         columns = [
             one if isinstance(one, TableCell) else TableCell(one, "") for one in self.columns
         ]

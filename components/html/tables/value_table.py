@@ -105,7 +105,8 @@ def value_cell(
     note: str = "",
     key: str = "",
 ) -> Markup:
-    """HTML of an estimate with its interval; if unknown, a dash with the reason in its hover card.
+    """HTML of an estimate with its interval; an unknown value is a dash with the reason in its
+    hover card.
 
     `key` is the path of the number in the output of `python -m metrics --json`.
     """

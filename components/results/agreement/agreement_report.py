@@ -37,7 +37,7 @@ def report_headline(view: FilteredStudy) -> Markup:
 
 
 def report_people(view: FilteredStudy) -> ReportPanel | None:
-    """The agreement among people, for a study without model judges."""
+    """Report section on agreement among people, for a study without model judges."""
     table = people_table(view)
     if table is None or not table.rows:
         return None

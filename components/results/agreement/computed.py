@@ -104,8 +104,8 @@ class Agreement:
 
     @cached_property
     def merging_effects(self) -> dict[str, Contrast]:
-        """For each rater, agreement with people of merged orders minus that of single orders, on
-        the same items."""
+        """For each rater, the agreement of its merged orders with people minus the agreement of its
+        single orders with people, on the same items."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         parts = {
@@ -164,7 +164,8 @@ class Agreement:
 
     @cached_property
     def prompt_replacements(self) -> list[JudgeAsAnnotator]:
-        """For each prompt, with its judges pooled, how well it could replace a person.
+        """For each prompt, with its judges pooled, how well a judge with this prompt could replace
+        a person.
 
         Empty with fewer than two prompts or two judges.
         """

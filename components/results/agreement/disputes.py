@@ -35,7 +35,8 @@ _CASE_COLUMNS: Final = (
     "pick",
     "truth",
 )
-"""Columns used here; without the others, millions of rows need far less memory."""
+"""Columns of the frame that this module reads; dropping the others saves memory with millions of
+rows."""
 
 
 @dataclass(frozen=True, slots=True)

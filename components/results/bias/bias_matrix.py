@@ -171,8 +171,8 @@ class _MatrixLayout:
         return cells | {place: parts[cell] for place, cell in self.parts.items() if cell in parts}
 
     def places(self, found: Mapping[CellKey, Evenness]) -> dict[tuple[str, str], Evenness]:
-        """Rearrange values by the (row, column) of the matrix; `found` has them by the key of their
-        counts."""
+        """Values by (row, column) of the matrix, taken from `found`, which has them by the key of
+        their counts."""
         cells = {**{(row, "All"): key for row, key in self.whole.items()}, **self.parts}
         return {place: found[key] for place, key in cells.items() if key in found}
 
@@ -241,7 +241,7 @@ def _hover_lines(
     grid: _MatrixLayout, key: str, cells: Mapping[tuple[str, str], Estimate]
 ) -> dict[tuple[str, str], list[str]]:
     """Lines of each cell's hover card: entropy, first-position share and flips together, because
-    one alone misleads."""
+    each of them alone misleads."""
     entropy, first, flips = grid.of("entropy"), grid.of("first_share"), grid.of("conflict")
     noise = grid.of("noise_floor")
     grades = {part: grid.of(part) for part in GRADE_PARTS} if grid.bias.options > 2 else {}
@@ -305,8 +305,8 @@ def _entropy_notes(
     consistency: Mapping[tuple[str, str], Estimate],
     even: Mapping[tuple[str, str], Evenness],
 ) -> dict[tuple[str, str], str]:
-    """Line below the entropy in each cell: whether it differs from even; if that is not tested, the
-    consistency."""
+    """Line below the entropy in each cell: whether the entropy differs from even; if that is not
+    tested, the consistency."""
     notes = {
         place: f"same {share(one.value, 0)}"
         for place, one in consistency.items()

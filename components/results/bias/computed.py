@@ -40,9 +40,9 @@ ERROR_SHARES: Final = {
     (False, True): 0.1,
     (True, True): 0.01,
 }
-"""(in one category, with selected models) -> part of the 5 % error rate that tests of a position
-preference may use there. The parts add up to 1, so that at most 5 % of studies without a preference
-show one under any filter."""
+"""(whether the filter selects a category, whether it selects models) -> part of the 5 % error rate
+that tests of a position preference may use under such a filter. The parts add up to 1, so that at
+most 5 % of studies without a preference show one under any filter."""
 
 
 def _tally_unusable(evidence: GroupedFrame) -> MeasureTally:
@@ -123,7 +123,7 @@ class BiasCounts:
 
 
 def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
-    """The labels shown with each (judge, prompt)."""
+    """The labels that answers have for each (judge, prompt), such as A and B."""
     pairs = rows.groupby([*ROW_COLUMNS, "labels"], observed=True).size().index
     found: dict[CellKey, set[str]] = {}
     for judge, prompt, labels in pairs:
@@ -162,11 +162,12 @@ class Bias:
 
     @property
     def error_share(self) -> float:
-        """Part of the error rate for tests under this filter."""
+        """Part of the 5 % error rate that tests under this filter may use."""
         return self.error_share_of("category" in self._where)
 
     def error_share_of(self, in_category: bool) -> float:
-        """Part of the error rate for tests of whole rows, or of rows in one category."""
+        """Part of the 5 % error rate that tests may use: tests over all categories, or tests in one
+        category (`in_category`)."""
         return ERROR_SHARES[in_category, self.counts.alternatives > 1]
 
     @property
@@ -195,7 +196,7 @@ class Bias:
         return self.memoise(("whole", measure), lambda: self._cube.of(measure, self._where))
 
     def each(self, measure: str) -> dict[CellKey, Estimate]:
-        """The measure for each (judge, prompt)."""
+        """The measure for each (judge, prompt), over all judgements that the filter selects."""
         return self.memoise(
             ("row", measure), lambda: self._cube.by_cell(measure, ROW_COLUMNS, self._where)
         )
@@ -283,6 +284,6 @@ def _count(frame: pd.DataFrame, outside: Filter) -> BiasCounts:
 
 
 def count_alternatives(frame: pd.DataFrame, chosen: Filter) -> int:
-    """Number of possible sets of as many models as the filter selects; p-values are adjusted for
-    all of them, because readers may look at each."""
+    """Number of different sets of models that have the size of the selected set; p-values are
+    adjusted for all these sets, because readers may look at each."""
     return math.comb(len(shown_contestants(frame)), len(chosen.contestants))

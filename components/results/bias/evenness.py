@@ -29,7 +29,8 @@ from metrics.position.order_tests import entropy_null_band, permutation_test
 from metrics.position.position_measures import slot_entropy, slot_shares
 
 FULL_COLOUR_BANDS: Final = 10
-"""A cell has the full colour when its entropy is this many widths of the chance band below 1."""
+"""Distance of the entropy below 1, in widths of the chance band, at which a cell has the strongest
+colour."""
 ENTROPY_BAND_SUBTITLE: Final = (
     "entropy of the chosen position, 1 = all positions equally often; coloured if further "
     f"below 1 than chance explains; 95{NARROW_SPACE}% CI"
@@ -46,7 +47,7 @@ EVENNESS_RULE: Final = (
 
 
 TestedBand = tuple[tuple[float, float] | None, float | None]
-"""The band of the entropy, and the p-value of the permutation test."""
+"""The chance band of the entropy as (low, high), and the p-value of the permutation test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class Evenness:
 
     @property
     def strength(self) -> float:
-        """Colour strength: 0 inside the band, 1 or more at the strongest colour."""
+        """Colour strength of the cell: 0 if the entropy is inside the band; from 1 on, the
+        strongest colour."""
         width = max(1 - self.band_low, 1e-9)
         return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
 
@@ -102,7 +104,7 @@ def compute_evenness(
     """Evenness by judge, and by judge and prompt; p-values are adjusted within each of these two
     sets, each of which may use half of the error rate.
 
-    `fitted`: tests by judge and prompt that were made before; `family` and `error_share`: those of
+    `fitted`: tests by judge and prompt that were made before; `family` and `error_share`: as in
     `holm_adjust`.
     """
     options = int(frame["options"].max()) if len(frame) else 0

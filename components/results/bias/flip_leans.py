@@ -48,15 +48,17 @@ class FlipLean:
     entropy: float | None = None
     leaning_categories: tuple[LeaningCategory, ...] = ()
     noise: float | None = None
-    """Noise floor: share that changes on a repeat in the same order, where measured."""
+    """Noise floor: share of verdicts that change on a repeat in the same order; None without
+    repeats."""
     order_effect: Estimate | None = None
     """Disagreement between orders minus disagreement of repeats; None without repeats."""
     lean: Estimate | None = None
-    """Recency − primacy (fairness) with its interval."""
+    """Share of pairs that flip toward the second position minus share toward the first (recency −
+    primacy), with its interval."""
     missing: int = 0
-    """Pairs without a verdict in both orders."""
+    """Number of pairs that lack a usable verdict in at least one of the two orders."""
     worst_p: float | None = None
-    """p-value if all missing pairs had flipped against the lean; None if none are missing."""
+    """p-value if all missing pairs had flipped against the lean; None if no pairs are missing."""
 
     @property
     def toward(self) -> str:
@@ -69,8 +71,8 @@ class FlipLean:
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether the preference is significant in the pairs read, but missing pairs could reverse
-        it."""
+        """Whether the preference is significant in the pairs with usable verdicts, but the missing
+        pairs could reverse it."""
         return self.p < SIGNIFICANCE_LEVEL and not self.is_significant
 
     @property

@@ -22,7 +22,8 @@ from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
-"""Permutations for the entropy band; its ends need less precision than a p-value."""
+"""Number of permutations for the entropy band; the ends of a band need less precision than a
+p-value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def order_test_family(bias: Bias) -> int:
     """Number of tests to adjust for: all judges and prompts, times the categories and sets of
     models that the same filters could select.
 
-    A filter shows fewer rows, but a reader may look at every value of it.
+    A filter shows fewer rows, but a reader may look at every value of the filter.
     """
     rows = {cell[:2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}
     categories = {cell[2] for cell in bias.counts.cells.by_cell("unusable", CELL_COLUMNS)}

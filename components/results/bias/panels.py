@@ -24,7 +24,7 @@ from studies.domain import Estimate
 from studies.frames.frame import SEP
 
 MAX_SLOT_ROWS: Final = 6
-"""Maximum rows of the histogram among more than two options; beyond it prompts are pooled."""
+"""Maximum rows of the histogram among more than two options; with more rows, prompts are pooled."""
 
 
 def slot_figure(bias: Bias) -> Figure | None:
@@ -135,7 +135,8 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
-    """Key figure of the row whose flips prefer one position most, as a share of its pairs."""
+    """Key figure of the judge and prompt whose flips go most to one side: flips toward one position
+    minus flips toward the other, as a share of its pairs."""
     label = "Largest net direction of flips" if len(rows) > 1 else "Net direction of flips"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")

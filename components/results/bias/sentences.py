@@ -72,7 +72,8 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a preference that the pairs without both verdicts could reverse."""
+    """Sentence on a preference that could be reversed by the pairs that lack a verdict in one of
+    the orders."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
         f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
@@ -183,8 +184,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
 
 
 def _noise_sentence(unclear: int, what: str) -> str:
-    """Sentence on the number of rows that flip most pairs without repeats to compare with; empty
-    for 0."""
+    """Sentence on the number of judges and prompts that flip most pairs and have no repeats to
+    compare with; empty for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"

@@ -86,7 +86,7 @@ def find_counterpart(store: Store, study: Study) -> str | None:
     """Name of a study of the same data, with some of the same judges and prompts, to compare with
     this one; None without one.
 
-    It has the unrelated option if this study has none, and the other way round.
+    The returned study has the unrelated option if this study has none, and the other way round.
     """
     wanted = {"none": "replace", "replace": "none"}.get(study.unrelated)
     judges = {judge.name for judge in study.judges}

@@ -117,8 +117,8 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """The position term in logits, the win share of that position among equal answers, the
-        p-value, and the position."""
+        """Fitted position effect: the term in logits, the win share that it gives the preferred
+        position among equal answers, the p-value, and that position."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")

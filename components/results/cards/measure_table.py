@@ -25,7 +25,7 @@ MEASURE_SELECTIONS: Final[Mapping[str, Mapping[str, object]]] = {
     "Agreement with people": {"unlike": PEOPLE},
     "Unusable replies": {"status": FAILURES},
 }
-"""By measure: the filters of Inspect that a click on its label sets."""
+"""Measure -> filters of Inspect that a click on the measure's label sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CardMeasure:
 
 
 def show_measures(card: ReportCard) -> Markup:
-    """HTML table of the measures that have a value, then a list of those without."""
+    """HTML table of the measures that have a value, then a list of the measures without a value."""
     lines = card_measures(card)
     shown = [line for line in lines if line.estimate.value is not None]
     missing = [line for line in lines if line.estimate.value is None]

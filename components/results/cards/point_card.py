@@ -94,7 +94,8 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on its verdicts and on the effect of the order, and one piece of advice."""
+        """Sentences on the judge's verdicts and on the effect of the order, and one piece of
+        advice."""
         if not self.read:
             return [
                 f"None of its {count(len(self.planned), 'reply')} has a verdict.",
@@ -172,7 +173,8 @@ class PointCard:
 
     @property
     def _order_matters(self) -> bool:
-        """Whether the order changes more verdicts than repeats do, by their intervals."""
+        """Whether the interval of the share changed by the order lies above the interval of the
+        share changed by repeats, and above MIN_ORDER_EFFECT."""
         for found in (self.order, self._criteria_effect):
             if found is None or found.changed.low is None:
                 continue
@@ -266,7 +268,7 @@ def point_sentences_html(card: PointCard) -> Markup:
 
 
 def point_measures_html(card: PointCard) -> Markup:
-    """HTML table of the measures with a value, then a list of those without."""
+    """HTML table of the measures that have a value, then a list of the measures without a value."""
     known = [one for one in card.measures if one[2].value is not None]
     missing = [one for one in card.measures if one[2].value is None]
     heads = [
@@ -288,7 +290,7 @@ def point_measures_html(card: PointCard) -> Markup:
 
 
 def point_how_text(card: PointCard) -> str:
-    """How the numbers of the card are computed."""
+    """Text on how the numbers of the card are computed."""
     return (
         f"{count(len(card.planned), 'reply')}, {count(card.read)} with a verdict, in "
         f"{count(card.arrangements, 'arrangement')} of options and criteria. Intervals: "

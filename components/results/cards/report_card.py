@@ -88,7 +88,7 @@ class ReportCard(CardMeasures):
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with an interval that holds for all cards and filters together
+        """The estimate with a wider interval, which holds for all cards and filters together
         (Bonferroni)."""
         return simultaneous_interval(estimate, self._tests)
 

@@ -32,8 +32,8 @@ def card_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def draw_card(filtered: FilteredStudy, card: str) -> Markup:
-    """Draw the chosen card; if the filters leave it no verdicts, of the first card that
-    has some."""
+    """Draw the chosen card; if the filters leave that card no verdicts, draw the first card that
+    has verdicts."""
     raters = Raters(filtered)
     names = list(raters.names)
     wanted = card or (names[0] if names else "")
@@ -72,4 +72,4 @@ CARD: Final = Panel(
     ),
 )
 VIEW: Final = View(NAME, (CARD,), kpis=lambda _: EMPTY, bind=bind, report=report_cards)
-"""Without a headline: the card has its own name and sentences."""
+"""The view Report cards; it has no headline, because a card has its own name and sentences."""

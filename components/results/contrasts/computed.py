@@ -106,11 +106,13 @@ class PairedSides:
 
     @cached_property
     def rivals(self) -> list[Side]:
-        """All sides from which the two were chosen; the adjustment covers every pair of them."""
+        """All sides among which the two compared sides were chosen; the adjustment covers every
+        pair of these sides."""
         return rival_sides(self.filtered_study, self.left, self.right)
 
     def _selection_quantile(self, compared: Sequence[ComparedMeasure]) -> float:
-        """Quantile of the largest |z| over all pairs of rival sides; 0 if there are only two."""
+        """Quantile of the largest |z| over all pairs of rival sides, by which intervals are
+        widened; 0 if there are only two sides."""
         if len(self.rivals) < 3 or not compared:
             return 0.0
         frame = stack_rivals(self.filtered_study, self.rivals)

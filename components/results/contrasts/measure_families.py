@@ -154,11 +154,11 @@ FAMILIES: Final[dict[str, tuple[ComparedMeasure, ...]]] = {
     },
     SINGLE_ANSWERS: POINT_MEASURES,
 }
-"""The measures of each family, those of the summary. "Win rates" has one measure per model, built
-by `family_measures`."""
+"""The measures of each family: the families of the JSON summary, then the measures of single
+answers. "Win rates" has one measure per model, built by `family_measures`."""
 
 CATEGORY_MEASURES: Final = {one.label: one for one in (*FAMILIES["Behaviour"], *POINT_MEASURES)}
-"""Measures available by category and by item, by label."""
+"""Label -> measure, for the measures that can be shown by category and by item."""
 POINT_LABELS: Final = tuple(one.label for one in POINT_MEASURES)
 
 

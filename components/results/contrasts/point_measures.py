@@ -1,4 +1,5 @@
-"""Measures of verdicts on single answers, as shares: two judges or prompts are compared by them."""
+"""Measures of verdicts on single answers, as shares, for the comparison of two judges or
+prompts."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ NO_LABEL_NOTE: Final = "no verdict has a label"
 
 
 def _point_rows(evidence: GroupedFrame, passes: bool) -> pd.DataFrame:
-    """Usable pass/fail verdicts, or usable scores, without noise-floor repeats; with the columns
-    `value` and `right` (the label, nan without one)."""
+    """Rows of usable pass/fail verdicts, or of usable scores, without noise-floor repeats; with the
+    columns `value` and `right` (the label, nan without one)."""
     frame = evidence.frame
     single = (frame["options"] == 1).to_numpy() & ~frame["noise"].to_numpy(np.bool_)
     score = usable_scores(frame)
@@ -49,7 +50,7 @@ def _level_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def _scale_ends(labels: object) -> tuple[float, float]:
-    """Lowest and highest score of a declared scale; nan without one."""
+    """Lowest and highest score of a declared scale; nan if no scale is declared."""
     scores = arrangement_of(labels).ascending_scores
     return (scores[0], scores[-1]) if len(scores) > 1 else (np.nan, np.nan)
 

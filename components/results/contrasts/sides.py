@@ -80,7 +80,8 @@ def default_sides(filtered: FilteredStudy, known: dict[str, Side]) -> tuple[str,
 
 @memoise_by_study
 def _by_consistency(whole: FilteredStudy) -> list[list[str]]:
-    """The judges, then the prompts, of an unfiltered study, the most consistent first."""
+    """All judges, then all prompts, of an unfiltered study, each group sorted with the most
+    consistent first."""
     rows, found = machine_rows(whole.unfiltered_frame), []
     for column in ("judge", "prompt"):
         got = estimate_all([CONSISTENCY], rows, [column])[CONSISTENCY.name]

@@ -86,19 +86,22 @@ def _side_state(filtered: FilteredStudy, wanted: str | None, side: int) -> Contr
 
 
 def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the menu of measure families: those that apply to the verdicts of a study."""
+    """Choices of the menu of measure families: the families that apply to the verdicts of a
+    study."""
     return _kinds_state(filtered, wanted, tuple(FAMILIES), (SINGLE_ANSWERS,))
 
 
 def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the measure shown by category: those that apply to the verdicts of a study."""
+    """Choices of the measure shown by category: the measures that apply to the verdicts of a
+    study."""
     return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
 
 
 def _kinds_state(
     filtered: FilteredStudy, wanted: str | None, known: tuple[str, ...], points: tuple[str, ...]
 ) -> ControlState:
-    """Offer the choices of comparisons, those of single answers (`points`), or both."""
+    """Choices of a menu that apply to the study's verdicts: those for comparisons, those for single
+    answers (`points`), or both."""
     kinds = verdict_kinds(filtered)
     pairs = [] if kinds.only_points else [name for name in known if name not in points]
     single = [name for name in known if name in points and (kinds.pass_fail or kinds.scores)]
@@ -107,13 +110,14 @@ def _kinds_state(
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
-    """The choice, or in a study of single answers the first that applies to them."""
+    """The chosen name; in a study of single answers, the first of `known` if the chosen name is not
+    among them."""
     return chosen if chosen in known or has_comparisons(filtered) else known[0]
 
 
 @share_in_drawing
 def find_pair(filtered: FilteredStudy, left: str, right: str) -> PairedSides:
-    """The two chosen sides; an empty or unknown name selects the default side."""
+    """The two chosen sides, ready to compare; an empty or unknown name selects the default side."""
     known = list_sides(filtered)
     if {left, right} - {""} - set(known):
         known |= sides_in_other_studies(filtered)
@@ -226,4 +230,4 @@ VIEW: Final = View(
     kpis=lambda _: EMPTY,
     json_keys=("contrast_families.*.*.*.adjusted",),
 )
-"""The finding is a panel, as it depends on the two sides."""
+"""The view Compare two; its headline is a panel, because it depends on the two chosen sides."""

@@ -39,7 +39,7 @@ class RunFollower:
 
     timer: gr.Timer
     refresh: gr.Button
-    """Updates the choices of the filters, then draws the view."""
+    """Button that updates the choices of the filters, then draws the view."""
 
     @property
     def hidden(self) -> list[Any]:

@@ -34,17 +34,19 @@ _MORE_MENU: Final = Markup(
     '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
     '</summary><div class="list"></div></details></div>'
 )
-"""Menu of the views that the switch does not show; the page fills it when it opens."""
+"""HTML menu of the views that the switch does not show; the page's script fills the menu when it is
+opened."""
 _FILTER_PILL: Final = Markup(
     '<div class="eh"><button type="button" class="eh-btn" data-unfold="#eh-filter-box" '
     'aria-expanded="false" aria-controls="eh-filter-box">Filter</button>'
     '<span id="eh-filter-active"></span></div>'
 )
-"""Button that shows the filters, and the values of those in use."""
+"""HTML of the button that shows the filters, and of the values of the filters in use."""
 
 
 def build_filters() -> dict[str, gr.Dropdown]:
-    """The menu of views, the filter of the judge, and the other filters behind a button."""
+    """Build the menu of views, the judge filter, and the other filters behind a button; return the
+    filters by name."""
     ClickableHTML(_MORE_MENU, elem_id="eh-results-more")
     judge = _build_filter("judge")
     ClickableHTML(_FILTER_PILL, elem_id="eh-filter-pill")
@@ -84,7 +86,7 @@ def parse_filter(values: Sequence[Any]) -> Filter:
 
 
 def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
-    """Filter -> choices, for the filters whose choices depend on the verdicts."""
+    """Name of a filter -> its choices, for the filters whose choices depend on the verdicts."""
     frame = whole.unfiltered_frame
     columns = {column: filter_choices(frame, column) for column in COLUMN_FILTERS}
     return {**columns, "contestants": shown_contestants(frame)}

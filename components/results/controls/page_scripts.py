@@ -1,4 +1,5 @@
-"""Scripts that run on the page: write the address, remember the values, draw the view in sight."""
+"""JavaScript of the Results tab: write the page address, store the control values, draw the visible
+view."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ def draw_script(tab: ResultsTab, *, settling: bool = False, changed: bool = Fals
     """JavaScript that writes the page address and draws the visible view.
 
     `settling`: the controls have just been set for a study; if the visitor chose another view in
-    the meantime, that view is pressed instead. Without `settling` nothing is drawn while a study is
-    being opened, because the controls still have the values of the study before. `changed`: draw
+    the meantime, that view is drawn instead. Without `settling` nothing is drawn while a study is
+    being opened, because the controls still have the values of the previous study. `changed`: draw
     only if the values differ from the last ones, because Gradio's menus report one choice twice.
     """
     before = "evenhand.asked" if changed else "null"
@@ -52,6 +53,6 @@ def draw_script(tab: ResultsTab, *, settling: bool = False, changed: bool = Fals
 
 
 def redraw_script(tab: ResultsTab) -> str:
-    """JavaScript that draws the visible view again, without the message that it is being drawn."""
+    """JavaScript that draws the visible view again, without the message "being drawn"."""
     places = json.dumps({name: f"#eh-draw-{place}" for place, name in enumerate(tab.draw_buttons)})
     return f"() => evenhand.held && document.querySelector({places}[evenhand.held[0]])?.click()"

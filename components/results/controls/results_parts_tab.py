@@ -27,14 +27,17 @@ QUIET_EVENT: Final[dict[str, Any]] = {
 class ResultsTab:
     view: gr.Radio
     filters: dict[str, gr.Dropdown]
-    """In the order of FILTER_NAMES."""
+    """The filter menus, in the order of FILTER_NAMES."""
     common: dict[str, gr.HTML]
-    """Outputs of every view."""
+    """Components filled by every view: headline, key numbers and the note on the data."""
     pages: gr.Tabs
     parts: dict[str, ViewParts]
     draw_buttons: dict[str, gr.Button]
-    """One hidden button per view; the page presses that of the view in sight. Separate buttons
-    keep the outputs of each event few, as Gradio updates all of them, visible or not."""
+    """One hidden button per view; the page presses the button of the visible view.
+
+    Separate buttons keep the outputs of each event few, as Gradio updates all of them, visible or
+    not.
+    """
     request_text: gr.Textbox
     """Hidden text box for the values of `inputs` as one JSON text, since every Gradio input costs
     time. It stays empty; the page replaces its value when it sends an event."""
@@ -62,7 +65,7 @@ class ResultsTab:
         return list(self.named_inputs.values())
 
     def view_outputs(self, view: str) -> list[Any]:
-        """Components that a draw of the view fills."""
+        """Components that are filled when the view is drawn."""
         top, bottom = ([self.common[name] for name in names] for names in (TOP, BOTTOM))
         return [*top, *self.parts[view].outputs(), *bottom]
 

@@ -53,8 +53,8 @@ class InjectionEffect:
 
 @memoise_by_study
 def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
-    """The effect of the filtered study's suspects, whether they are excluded or not; None if there
-    are none."""
+    """The effect of the filtered study's suspects on its numbers, also if the filter excludes them;
+    None without suspects."""
     included = replace(
         filtered_study, filter=replace(filtered_study.filter, suspects=WITH_SUSPECTS)
     )
@@ -113,8 +113,8 @@ def _shift_size(shift: WinRateShift) -> tuple[float, float]:
 
 
 def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
-    """Number of replies that repeat a suspect text, among the first replies whose judge was shown
-    one."""
+    """Number of replies that repeat a suspect text, among the first MAX_REPLIES_SCANNED replies
+    whose judge was shown a suspect text."""
     keys = filtered_study.store.keys_by_seq(seqs[:MAX_REPLIES_SCANNED])
     found = (filtered_study.store.judgement(filtered_study.name, key) for key in keys.values())
     return sum(

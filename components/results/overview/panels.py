@@ -50,7 +50,7 @@ def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: 
 
 
 def action_card(title: str, sentence: str, opens: Mapping[str, object], text: str) -> Markup:
-    """HTML of a strip with a sentence and the button that leads on."""
+    """HTML of a strip with a title, a sentence, and the button that opens the next view."""
     made = attributes({"type": "button", "class": "eh-btn", **opens})
     return wrap(
         fill(
@@ -75,7 +75,7 @@ def _more(hidden: int) -> Markup:
 
 def swap_chart(bias: Bias, menu: JudgeMenu = escape, *, legend_only: bool = False) -> Markup:
     """HTML bars of flips toward the first and toward the second position, one pair of bars per
-    judge and prompt; `legend_only` leaves out the line above them."""
+    judge and prompt; `legend_only` leaves out the line of text above the bars."""
     rows = [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
     if not rows:
         return EMPTY

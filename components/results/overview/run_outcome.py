@@ -20,11 +20,12 @@ from components.results.remedies import tab as remedies_tab
 from studies.store.store import Store
 
 WIDE: Final = 0.05
-"""Half-width of the interval from which more questions are proposed."""
+"""Half-width of the interval, as a share, above which more questions are proposed."""
 
 
 class NextStep(NamedTuple):
-    """A row of the panel "Next steps": title, text, words of the button, and its attributes."""
+    """A row of the panel "Next steps": title, text, label of the button, and attributes of the
+    button."""
 
     title: str
     text: str
@@ -33,7 +34,7 @@ class NextStep(NamedTuple):
 
 
 def run_outcome_html(store: Store, name: str) -> Markup:
-    """HTML of both panels for a study whose calls have all been made."""
+    """HTML of the panels on flips and on next steps, for a study whose calls have all been made."""
     filtered_study = FilteredStudy(store, name)
     bias = load_bias(filtered_study)
     if not bias.calls:
@@ -43,7 +44,8 @@ def run_outcome_html(store: Store, name: str) -> Markup:
 
 
 def _compared(bias: Bias) -> list[FlipLean]:
-    """The rows of judges and prompts with pairs judged in both orders; none among N options."""
+    """Flips of the judges and prompts that have pairs judged in both orders; empty for choices
+    among N options."""
     return [row for row in flip_leans(bias) if row.pairs] if bias.options == 2 else []
 
 
@@ -86,7 +88,8 @@ def _precision(bias: Bias) -> str:
 
 
 def next_steps(filtered_study: FilteredStudy, bias: Bias) -> list[NextStep]:
-    """Steps that the stored verdicts allow, the closest look first."""
+    """Rows of the panel "Next": read the flips, compare remedies or ask people, ask more questions,
+    share; only the steps that the stored verdicts allow."""
     flips = sum(row.flips for row in _compared(bias))
     steps = []
     if flips:

@@ -25,7 +25,8 @@ from metrics.estimation.row_selection import people_mask
 
 NAME: Final = "Overview"
 MAX_ADVICE_ROWS: Final = 20_000
-"""Most verdicts from which the Overview computes a recommendation; it takes seconds for more."""
+"""Maximum number of verdicts for which the Overview computes a recommendation; with more verdicts
+this takes seconds."""
 GENERAL_ADVICE: Final = (
     "More calls (both orders, repeats or several judges) can bring verdicts closer to the known "
     "answers."
@@ -38,7 +39,8 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
-    """The menu at a judge's name: its report card, and its comparison with another judge."""
+    """Function that makes the menu at a judge's name: links to its report card and to its
+    comparison with another judge."""
     sides = list(list_sides(filtered_study))
 
     def menu(name: str) -> Markup:
@@ -94,7 +96,8 @@ def has_known_winners(filtered_study: FilteredStudy) -> bool:
 
 
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
-    """Strip with the recommended remedy; hidden if no better answer is known."""
+    """HTML strip with the recommended remedy; None, which hides the strip, if no better answer is
+    known."""
     rows = filtered_study.machines
     if not has_known_winners(filtered_study):
         return None

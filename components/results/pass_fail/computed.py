@@ -21,7 +21,8 @@ class PassFailView:
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the combination shown, by contestant and by category; only those with several."""
+    """Rates of the combination shown, by model if there are several models, and by category if
+    there are several."""
 
     @property
     def cell(self) -> tuple[str, str] | None:

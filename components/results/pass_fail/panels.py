@@ -32,7 +32,7 @@ AREAS: Final = (
     ("pass_bad", "false passes", True),
     ("fail_bad", "bad, failed", False),
 )
-"""Cells of the confusion table: field, words on its area, whether the verdict is wrong."""
+"""Cells of the confusion matrix: field, label of its area, whether the verdict is wrong."""
 NO_LABELS: Final = (
     "No verdict has a label. To measure the judge, add a column named label to the table, or "
     "labels to the items."
@@ -260,7 +260,8 @@ def judges_table(view: PassFailView) -> Markup:
 
 
 def parts_table(view: PassFailView) -> Markup | None:
-    """HTML table of the rates by model and by category; None if there is one of each."""
+    """HTML table of the rates by model and by category; None if there are neither several models
+    nor several categories."""
     if not view.parts or view.cell is None:
         return None
     judge, prompt = view.cell

@@ -74,7 +74,8 @@ def draw_judges(filtered: FilteredStudy) -> Markup | None:
 
 
 def draw_parts(filtered: FilteredStudy) -> Markup | None:
-    """Draw the rates by model and category; None without several of them."""
+    """Draw the rates by model and category; None if there are neither several models nor several
+    categories."""
     return panels.parts_table(load_pass_fail(filtered))
 
 

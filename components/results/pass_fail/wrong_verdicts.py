@@ -21,8 +21,8 @@ MAX_QUESTION: Final = 160
 
 
 def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
-    """HTML lists of false passes and false fails of the combination shown; None if there are none,
-    or if the data have no questions."""
+    """HTML lists of false passes and false fails of the combination shown; None if there are no
+    such verdicts, or if the data have no questions."""
     cell = load_pass_fail(filtered).cell
     if cell is None:
         return None
@@ -45,7 +45,8 @@ def wrong_verdicts_html(filtered: FilteredStudy) -> Markup | None:
 
 
 def _surest_first(rows: pd.DataFrame, passed: bool) -> pd.DataFrame:
-    """One row per item, those first in which the judge gave its verdict the highest probability."""
+    """At most MAX_ROWS rows, one per item, sorted by the probability that the judge gave to its
+    verdict, the highest first."""
     if EXPECTED_COLUMN in rows:
         rows = rows.sort_values(EXPECTED_COLUMN, ascending=not passed, kind="stable")
     return rows.drop_duplicates("item").head(MAX_ROWS)

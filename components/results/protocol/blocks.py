@@ -122,8 +122,8 @@ def draw_conflicts(filtered: FilteredStudy) -> Markup:
 
 
 def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> Drawn | None:
-    """Draw the correlations with other benchmarks, for protocols that rank models; Grade Score does
-    not, it rates judges."""
+    """Draw the correlations with other benchmarks, for protocols that rank models; not for Grade
+    Score, which rates judges."""
     if not set(load_sections(filtered)) - {sections.GRADE_SECTION}:
         return None
     bodies = {
@@ -160,8 +160,8 @@ def _is_comparable(one: Study, two: Study) -> bool:
 
 
 def load_comparison_study(filtered: FilteredStudy, name: str | None) -> ComparisonStudy | None:
-    """The choices among N options in the study `name` under the same filters; None if there are
-    none."""
+    """The choices among N options in the study `name` under the same filters; None if that study
+    has no such choices."""
     if not name or name not in comparable_studies(filtered):
         return None
     other = FilteredStudy(filtered.store, name, filtered.filter)

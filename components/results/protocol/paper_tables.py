@@ -25,8 +25,8 @@ PUBLISHED_FOLDER: Final = Path(__file__).resolve().parents[3] / "assets" / "publ
 GRADE_PROMPTS: Final = ("grade-simple", "grade-criteria", "grade-debias", "grade-points")
 """Evenhand's names of prompts 1 to 4 of Grade Score."""
 ORDERS_PER_ITEM: Final = 2
-"""Orders per item that Creation-MMBench's Table 5 pools. For the intervals they are one
-observation."""
+"""Number of orders per item that Creation-MMBench's Table 5 pools; for the intervals, the orders of
+an item count as one observation."""
 PUBLISHED_BASELINE: Final = "GPT-4o-1120"
 ROUNDING_ERROR: Final = 5e-5
 """Largest rounding error of a printed number: half a unit of its last digit."""

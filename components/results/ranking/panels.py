@@ -34,7 +34,8 @@ from metrics.summary.rating_sections import neighbour_evidence
 from studies.domain import Estimate
 
 MAX_EVIDENCE: Final = 4
-"""Number of neighbours whose e-values are shown."""
+"""Number of pairs of neighbouring models whose e-values are shown, from the top of the
+leaderboard."""
 MAX_EVIDENCE_ROWS: Final = 300_000
 """Largest number of judgements for which e-values are computed on the page."""
 MAX_E_VALUE: Final = 1_000_000
@@ -104,7 +105,8 @@ def people_ratings(board: Leaderboard, ranking: Ranking) -> dict[str, float]:
 
 
 def evidence_html(rows: pd.DataFrame, ranking: Ranking) -> Markup:
-    """HTML sentence on the e-values of the highest neighbours; empty for very large studies."""
+    """HTML sentence on the evidence (e-value) that each of the top models beats the next model on
+    the leaderboard; empty for very large studies."""
     if ranking.board is None or len(rows) > MAX_EVIDENCE_ROWS:
         return EMPTY
     found = neighbour_evidence(rows, ranking.board.names, MAX_EVIDENCE)
@@ -174,7 +176,7 @@ def _order_row(
 
 
 def _rank_text(board: Leaderboard, name: str) -> str:
-    """The range of ranks that a model's intervals allow."""
+    """Text of the range of ranks that a model's intervals allow."""
     return str(board.ranks[name]) if name in board.names else "–"
 
 
@@ -248,7 +250,7 @@ def rating_limits(ranking: Ranking) -> dict[str, float]:
 
 def convergence_badge(ranking: Ranking) -> Markup:
     """HTML badge on whether Elo has converged: whether each model's Bradley–Terry rating lies in
-    the range of its final Elo over shuffled orders of the battles."""
+    the range that its final Elo has over shuffled orders of the battles."""
     limits, curve = rating_limits(ranking), ranking.elo_curve
     if curve is None or not limits:
         return EMPTY

@@ -29,7 +29,8 @@ from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankin
 from studies.domain import Estimate
 
 MAX_TABLES: Final = 6
-"""Most judges and prompts with a table; a filter shows the others."""
+"""Maximum number of judge-prompt pairs that get a table; the judge and prompt filters show the
+others."""
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
@@ -58,7 +59,8 @@ HOW_POINTS: Final = (
 
 @share_in_drawing
 def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
-    """Rankings by each judge and prompt with verdicts on single answers, the largest first."""
+    """Rankings by each judge and prompt with verdicts on single answers, those with the most
+    verdicts first."""
     found = point_rankings(filtered.machines)
     sizes = {cell: sum(one.value.n for one in ranking.models) for cell, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))

@@ -80,8 +80,8 @@ def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _tied_sentence(board: Leaderboard) -> str:
-    """Sentence on the highest neighbouring ranks without a significant difference, and the items
-    needed for one."""
+    """Sentence on the two highest neighbours on the leaderboard without a significant difference,
+    and on the number of items that would show one."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or is_significantly_above(gap):

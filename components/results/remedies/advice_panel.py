@@ -23,12 +23,12 @@ from metrics.remedies.rule_sets import SINGLE, Rule
 from studies.spec.combine_rules import is_combine_rule, parse_remedy
 
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
-"""For older values of `combine`, the rule with the same meaning."""
+"""Older value of `combine` in a study file -> the rule with the same meaning."""
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:
     """Headline and the sentence below it: the recommended rule, and the gain or loss of the usual
-    rule (undecided unless both orders agree); or the reason why no rule is recommended."""
+    rule (undecided unless both orders agree); if no rule is recommended, the reason."""
     advice = view.advice
     if advice is None:
         return (
@@ -137,7 +137,7 @@ def _apply_button(rule: Rule, used: str, first: bool) -> Markup:
 
 
 def _not_applicable(title: str) -> str:
-    """Reason why a rule has no button, and the next step."""
+    """Text on why a rule has no button to apply it, and on what to do."""
     return (
         f"{title} cannot be used: a judge's name contains “|”. Rename the judge, then use the rule."
     )
@@ -152,6 +152,6 @@ def _in_use(key: str) -> Markup:
 
 
 def rule_in_use(view: RemedyView) -> str:
-    """The rule by which the study now combines both orders."""
+    """Name of the rule by which the study now combines both orders."""
     combine = view.filtered.study.combine
     return COMBINED_AS.get(combine, combine)

@@ -18,7 +18,7 @@ BUDGETS: Final = tuple((f"${amount:,}", str(amount)) for amount in (40, 10, 100,
 """Choices of the control: label and dollars; the first is the default."""
 DEFAULT_BUDGET: Final = 40.0
 CALLS: Final = 1000.0
-"""Budget in calls where no price is known."""
+"""Budget in calls, used if no price is known."""
 HOW_BUDGET: Final = (
     "One call of the judge with the highest agreement comes first. Another rule, juries "
     "included, is listed only if a remedy is recommended for its judge, and if the rule agrees "
@@ -33,7 +33,7 @@ HOW_BUDGET: Final = (
 
 
 def parse_budget(value: str) -> float:
-    """Dollars of the control's value; the default for any other text."""
+    """Dollars that the control's value stands for; the default budget for any other text."""
     known = {amount for _, amount in BUDGETS}
     return float(value) if value in known else DEFAULT_BUDGET
 
@@ -47,7 +47,7 @@ def budget_title(view: RemedyView, budget: float) -> str:
 
 def budget_html(view: RemedyView, budget: float) -> Markup:
     """HTML of the answer: one sentence for the study's own comparisons, and a table by number of
-    comparisons; empty without a plan."""
+    comparisons; empty if there is no budget plan."""
     plan = view.plan
     if plan is None or not plan.steps:
         return EMPTY
@@ -81,7 +81,7 @@ def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
 
 
 def once_text(view: RemedyView) -> str:
-    """Use of the budget where no remedy helps."""
+    """Text on how to use the budget if no remedy helps."""
     price = view.dollars(view.table[0])
     if not price:
         return "make one call per comparison, or use another judge"
@@ -101,7 +101,8 @@ def _agreement(step: PlanStep) -> str:
 
 
 def _table(plan: BudgetPlan, budget: float) -> Markup:
-    """HTML table from few comparisons and expensive rules to many and cheap ones."""
+    """HTML table of the best rules, from few comparisons with an expensive rule to many comparisons
+    with a cheap rule."""
     first, second = (
         ("$ per 1,000", "comparisons")
         if plan.currency == "dollars"
@@ -168,7 +169,8 @@ def _notes(view: RemedyView, plan: BudgetPlan) -> list[str]:
 
 
 def _price_step(view: RemedyView, judges: Sequence[str]) -> str:
-    """Next step towards a price: a price per token helps only if tokens were counted."""
+    """Sentence on how to get a price: set the price per token if tokens were counted, else multiply
+    the number of calls by a price per call."""
     if any(judge in judges for judge, _ in view.inputs.tokens):
         return "Set the price in Study, step Judges."
     return "No token counts are stored: multiply the number of calls by your price per call."

@@ -88,8 +88,8 @@ class RemedyView:
 
     @cached_property
     def next_price(self) -> PriceGain | None:
-        """The cheapest rule that costs more than the recommended one and gains more on held-out
-        items; None if there is none."""
+        """The cheapest rule that costs more than the recommended rule and gains more on held-out
+        items; None if there is no such rule."""
         chosen = self.advice.chosen if self.advice else None
         if chosen is None or self.advice is None:
             return None
@@ -98,18 +98,19 @@ class RemedyView:
 
     @cached_property
     def plan(self) -> BudgetPlan | None:
-        """Best rule of any judge by its cost per comparison."""
+        """Budget plan: for each cost per comparison, the best rule of any judge; None if no better
+        answer is known."""
         return plan_budget(self.study, self.inputs.prices)
 
     @property
     def all_comparisons(self) -> int:
-        """Comparisons of the study, also those without a known better answer."""
+        """Number of comparisons of the study, including those without a known better answer."""
         return self.study.grid.size + sum(self.study.left_out.values())
 
     @cached_property
     def others(self) -> list[RuleEstimate]:
-        """Agreement of one call, for this judge and then for every other judge with the same
-        prompt."""
+        """Estimates of the rule "one call", for this judge and then for every other judge with the
+        same prompt."""
         return self.study.other_judges(self.cell) if self.cell is not None else []
 
     @cached_property
@@ -143,7 +144,7 @@ class RemedyView:
 
     @property
     def missing_rules(self) -> dict[str, str]:
-        """Rules that the stored replies do not allow, by title, with the reason."""
+        """Title -> reason, for the rules that cannot be computed from the stored replies."""
         grid, known = self.study.grid, {line.rule.id.partition("(")[0] for line in self.table}
         found: dict[str, str] = {}
         if "graded" not in known:
@@ -172,12 +173,12 @@ class RemedyView:
         return line_dollars(line, self.inputs)
 
     def tokens(self, line: RuleEstimate) -> float | None:
-        """Tokens per comparison; None where a judge reports none."""
+        """Tokens per comparison under a rule; None if a judge reported no token counts."""
         return rule_cost(line, self.inputs.tokens)
 
     @property
     def no_dollars(self) -> str:
-        """Reason why rules cannot be compared in dollars; empty where they can."""
+        """Reason why rules cannot be compared in dollars; empty if they can."""
         asked = dict.fromkeys(cell for line in self.table for cell in line.rule.calls)
         unknown = dict.fromkeys(judge for judge, _ in asked if not self._has_price(judge))
         if unknown:
@@ -263,8 +264,8 @@ def pilot_names(store: Store, name: str) -> list[str]:
 
 @memoise_by_study
 def _pilot_tables(pilot: FilteredStudy) -> tuple[dict[str, list[RuleEstimate]], RemedyInputs]:
-    """Estimates of the rules in a pilot for each judge, with the first prompt of its study file,
-    which is the one in use; and the prices and tokens of the pilot."""
+    """For each judge of a pilot, the estimates of the rules with the prompt in use (the first of
+    its study file); and the prices and token counts of the pilot."""
     inputs = remedy_inputs(pilot.store, pilot.name)
     study = study_remedies(pilot.stored_frame, inputs.judges, inputs.source)
     judges = dict.fromkeys(judge for judge, _ in study.cells) if study.grid.size else {}

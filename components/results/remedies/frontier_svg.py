@@ -82,7 +82,8 @@ def _own_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
 
 
 def _pilot_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
-    """Rules of finished pilots; without those whose dollars are unknown, if dollars are drawn."""
+    """Rules of finished pilots, to draw; if the axis shows dollars, rules of unknown price are left
+    out."""
     found = []
     for place, one in enumerate(view.pilot_lines, start=1):
         cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
@@ -105,7 +106,8 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
 
 
 def _no_dollars(view: RemedyView) -> Markup:
-    """Reason for the disabled choice Dollars; its class disables the choice (style.css)."""
+    """HTML reason why the choice Dollars is disabled; its CSS class disables the choice
+    (style.css)."""
     if view.priced:
         return EMPTY
     local = "cost nothing" in view.no_dollars
@@ -170,9 +172,9 @@ def _whisker(spot: _Spot, x: float, y: Scale) -> Markup:
 
 
 def _mark(view: RemedyView, spot: _Spot, at: Sequence[float]) -> Markup:
-    """Circle with the rule's number; a click opens the comparisons that the rule changed.
+    """SVG circle with the rule's number; a click opens the comparisons that the rule changed.
 
-    Those of a pilot are in another study, so its marks open none.
+    The comparisons of a pilot are in another study, so the marks of its rules open none.
     """
     x, y = at
     select = {"rule": rule_key(spot.line.rule), "judge": view.judge, "prompt": view.prompt}

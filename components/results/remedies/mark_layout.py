@@ -11,7 +11,7 @@ from components.charts.svg_pieces import CHARACTER_WIDTH, LEFT, RIGHT, Canvas, P
 RADIUS: Final = 11.0
 TEXT_HEIGHT: Final = 15.0
 WHISKER_GAP: Final = 8.0
-"""Distance between two intervals from which they are not taken for one."""
+"""Smallest distance at which two intervals beside each other are not mistaken for one."""
 STEP: Final = 4.0
 
 
@@ -61,7 +61,7 @@ def _covers(one: Point, other: Point) -> bool:
 
 @dataclass(frozen=True)
 class NamePlace:
-    """Place of a name: the end at `x` and its side, `start` or `end`."""
+    """Place of a name: `x` and `y`, and whether the text has its `start` or its `end` at `x`."""
 
     x: float
     y: float
@@ -74,7 +74,7 @@ def place_name(
     """Find a free place for the name of a mark above or below its interval; None if there is none.
 
     `ends` are the upper and the lower end of the interval, `taken` the boxes of marks and of the
-    names placed before; the new one is added.
+    names placed before; the box of the new name is added to `taken`.
     """
     width = CHARACTER_WIDTH * len(text)
     x, _ = mark

@@ -10,7 +10,7 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 Axis = tuple[float, float]
-"""Lowest and highest value."""
+"""Lowest and highest value of an axis."""
 
 
 def wrapped(*parts: object) -> Markup:

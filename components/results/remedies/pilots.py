@@ -24,7 +24,8 @@ REFERENCE_PROMPT: Final = "brief-reference"
 DESCRIBE_PROMPT: Final = "brief-describe"
 PROBABILITY_PROMPT: Final = "label-probability"
 DESCRIPTION_TOKENS: Final = 200
-"""Tokens of a description of the question and both answers, for the price of its pilot."""
+"""Assumed length, in tokens, of a description of the question and both answers; used to price its
+pilot."""
 DESCRIPTION_LIMIT: Final = 1024
 """Minimum of `max_tokens` for a reply with a description; a lower limit would cut off verdicts."""
 CHARACTERS_PER_TOKEN: Final = 4
@@ -45,7 +46,7 @@ class Pilot:
 
     @property
     def price(self) -> str:
-        """Calls and dollars in words, shown before any call is made."""
+        """Text with the number of calls and the dollars, shown before any call is made."""
         if self.local:
             return f"{count(self.calls, 'call')}, free (local)"
         known = dollars(self.cost) if self.cost is not None else "price unknown"
@@ -58,8 +59,8 @@ class Pilot:
 
 
 def pilot_name(study: str, kind: str) -> str:
-    """Name of a pilot of a study. By this name its rules are found and added to the study's table
-    once it has finished."""
+    """Name of a pilot of a study. The Remedies view finds the pilot by this name and, once it has
+    finished, adds its rules to the study's table."""
     return f"{study}{PILOT_MARK}{kind}"
 
 
@@ -112,7 +113,7 @@ def _pilots(view: RemedyView) -> Iterator[Pilot]:
 
 
 def _prompt_pilots(view: RemedyView, study: Study, judge: JudgeSpec) -> Iterator[Pilot]:
-    """Pilots that compare the prompt in use with another one, in both orders."""
+    """Pilots that compare the prompt in use with another prompt, in both orders."""
     length = _reference_length(view)
     describing = replace(judge, read="text", max_tokens=max(judge.max_tokens, DESCRIPTION_LIMIT))
     for kind, prompt, title, detail, spec, extra in (

@@ -28,7 +28,8 @@ from metrics.labels.option_order import Cell
 from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
 
 MAX_TABLES: Final = 6
-"""Most judges and prompts with a table; a filter shows the others."""
+"""Maximum number of judge-prompt pairs that get a table; the judge and prompt filters show the
+others."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
     f"agreement with the labels, or distance to them, of every rule and of one call; "
@@ -73,7 +74,8 @@ HOW_POINTS: Final = (
 
 @share_in_drawing
 def load_point_remedies(filtered: FilteredStudy) -> dict[Cell, PointRemedies]:
-    """Remedies of each judge and prompt with labelled single answers, the largest first."""
+    """Remedies of each judge and prompt with labelled single answers, those with the most answers
+    first."""
     found = point_remedies(filtered.machines)
     return dict(sorted(found.items(), key=lambda pair: -pair[1].rules[0].value.n))
 
@@ -205,7 +207,8 @@ def _missing(found: PointRemedies) -> Markup:
 
 
 def _corrected(filtered: FilteredStudy, cell: Cell) -> Markup:
-    """HTML sentence on the true pass rate, which corrects the rate and not the verdicts."""
+    """HTML sentence on the true pass rate: a correction of the observed pass rate, not of single
+    verdicts."""
     found = load_pass_fail(filtered).results.get(cell)
     if found is None:
         return EMPTY

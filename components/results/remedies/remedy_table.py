@@ -18,8 +18,8 @@ from metrics.summary.remedy_section import RemedyInputs, rule_cost
 
 
 def rules_table(view: RemedyView) -> Markup:
-    """HTML table of all rules on the same comparisons; below it, rules outside the adjustment, and
-    pilots."""
+    """HTML table of all rules on the same comparisons; below them, the rules to which the
+    adjustment for multiple comparisons does not apply, and the rules of pilots."""
     groups: dict[str, list[RuleEstimate]] = {"": [], PEOPLE_PART: [], FEWER_PART: []}
     for line in view.table:
         part = FEWER_PART if not line.complete else PEOPLE_PART if line.rule.votes else ""

@@ -28,11 +28,14 @@ from components.results.remedies.mark_layout import TEXT_HEIGHT, Box
 from metrics.remedies.risk_coverage import CoveragePoint
 
 CLOSE: Final = 20.0
-"""Distance of marks, in pixels, below which their texts would cover each other."""
+"""Distance between marks, in pixels, below which one text names them together, because two texts
+would cover each other."""
 LINE_PARTS: Final = 6
-"""Parts of the line between two points whose boxes texts must not cover."""
+"""Number of parts into which the line between two points is cut; texts must not cover the box of a
+part."""
 MIN_DECIDED: Final = 0.05
-"""The curve ends where a smaller share is decided: too few comparisons for an interval."""
+"""Smallest share of decided comparisons that the curve shows; with fewer, an interval cannot be
+computed reliably."""
 
 
 def risk_chart(view: RemedyView) -> Markup:
@@ -94,8 +97,8 @@ def _square(place: Point, half: float) -> Box:
 def _free_text_place(
     text: str, mark: Point, taken: list[Box], canvas: Canvas
 ) -> tuple[float, float] | None:
-    """Find the left end and the line of a text near a mark where it covers nothing; None if there
-    is no such place. The box of the text is added to those taken."""
+    """Find a place near a mark where a text covers nothing: its left end and its baseline; None if
+    there is no such place. The box of the text is added to `taken`."""
     px, py = mark
     width = CHARACTER_WIDTH * len(text)
     for rise in (18, -12, 34, -28, 50, -44, 66, -60):
@@ -134,7 +137,7 @@ def _curve(points: Sequence[CoveragePoint], x: Scale, y: Scale) -> list[Markup]:
 def _end_values(
     points: Sequence[CoveragePoint], x: Scale, y: Scale, taken: list[Box], canvas: Canvas
 ) -> list[Markup]:
-    """SVG of the values at both ends of the curve; one without room is left out."""
+    """SVG of the values at both ends of the curve; a value without room is left out."""
     at = sorted((x(p.decided.value or 0), p.right_when_decided.value or 0) for p in points)
     found = []
     for px, value in (at[0], at[-1]) if len(at) > 1 else ():
@@ -157,7 +160,8 @@ SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must a
 
 
 def _diamond(place: Point) -> Markup:
-    """SVG mark of a rule without a margin."""
+    """SVG diamond beside the curve for a fixed rule: one call, orders added up, or orders must
+    agree."""
     px, py = place
     return fill(
         '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '

@@ -87,7 +87,7 @@ def draw_recommendation(filtered: FilteredStudy) -> Markup:
 
 
 def budget_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the budget; the one that the address names is selected, else the default."""
+    """Choices of the budget; the budget that the address names is selected, else the default."""
     amounts = [amount for _, amount in BUDGETS]
     return ControlState(pick_choice(wanted, amounts), list(BUDGETS))
 

@@ -1,4 +1,4 @@
-"""Choices that a page address names, with the former texts of renamed ones."""
+"""Choices read from a page address, with the former texts of renamed choices."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from components.html.markup import Markup, fill, join
 
 JudgeMenu = Callable[[str], Markup]
-"""HTML of a judge's name, from the name."""
+"""Function that returns the HTML of a judge's name, with its menu."""
 
 
 def judge_menu(name: str, targets: Mapping[str, Mapping[str, str]]) -> Markup:

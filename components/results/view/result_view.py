@@ -1,9 +1,9 @@
 """A view of Results as a list of panels, without Gradio.
 
 A panel has a name, a function that draws it and, optionally, a part of the report and a table.
-Everything else
-follows from the list: the layout (`view_layout_tab`), the outputs by name, the redraw of a control
-(of every panel whose `draw` has a parameter of the control's name), the report and the tables.
+Everything else follows from the list: the layout (`view_layout_tab`), the outputs by name, the
+redraw of a control (of every panel whose `draw` has a parameter of the control's name), the report
+and the tables.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ class Control:
     label: str
     choices: Sequence[Any] = ()
     kind: Literal["switch", "menu", "session"] = "switch"
-    """`session`: stored in the Gradio session, not on the page."""
+    """`session`: the value is stored in the Gradio session, not on the page."""
     elem_id: str | None = None
     css: str = ""
     searchable: bool = True
     below: bool = False
-    """Whether it stands below the row of the heading."""
+    """Whether the control is placed below the row of the heading."""
     state: Callable[[FilteredStudy, str | None], ControlState] | None = None
-    """Its state for a study and the value in the address; by default one of `choices`."""
+    """Function that returns the control's state for a study and a value from the address; without
+    it, the value is one of `choices`."""
     grows: bool = False
-    """Whether its choices depend on the verdicts, so that they change during a run."""
+    """Whether the control's choices depend on the verdicts, so that they change during a run."""
 
     @property
     def first_value(self) -> Any:
-        """Its value on a new page, before a study is shown."""
+        """Value of the control on a new page, before a study is shown."""
         first = self.choices[0] if self.choices else None
         return first[1] if isinstance(first, tuple) else first
 
@@ -85,7 +86,7 @@ class Body:
     chart_height: int = 0
     """Height that a chart reserves; 0 for HTML."""
     clickable: bool = False
-    """Whether a click on its marks opens the judgements behind them."""
+    """Whether a click on a mark in the body opens the judgements behind the mark."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class ReportPanel:
-    """A panel of the report file; None as content is a chart without data."""
+    """A panel of the report file; a `content` of None stands for a chart without data."""
 
     title: str
     subtitle: str
@@ -127,15 +128,16 @@ class Panel:
     """CSS classes of the panel; empty for bodies without a frame."""
     head_css: str = "eh-panel-head"
     heading_row: bool = False
-    """Whether the bodies stand in the row of the controls, as a heading of the view."""
+    """Whether the bodies are placed in the row of the controls, as a heading of the view."""
     visibility: Literal["always", "shown", "hidden"] = "always"
-    """`shown` and `hidden`: hidden where `draw` returns None, with this state before it."""
+    """`always`, or hidden whenever `draw` returns None; `shown` and `hidden` then name the state
+    before the first drawing."""
     in_report: Callable[[FilteredStudy], bool] | None = None
-    """Whether the report file has the panel as a new page draws it."""
+    """Whether the report file contains the panel, drawn as on a new page."""
     report: Callable[[FilteredStudy], ReportPanel | None] | None = None
-    """A panel that only the report file has."""
+    """Function that draws a panel for the report file only."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
-    """The numbers of the panel as a table for a paper."""
+    """Function that returns the numbers of the panel as a table for a paper."""
     json_keys: tuple[str, ...] = ()
     """Paths of the panel's numbers in the output of `python -m metrics --json`, with * for names of
     judges, prompts, models and people; the main one first. Empty only for a panel without measured
@@ -151,7 +153,7 @@ class Panel:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """Controls that `draw` takes: a change of one of them redraws this panel."""
+        """Names of the controls that `draw` takes; a change of one of them redraws this panel."""
         _, *names = inspect.signature(self.draw).parameters
         return tuple(names)
 
@@ -162,7 +164,7 @@ class Panel:
         return [*frame, *heading, *(body.name for body in self.bodies)]
 
     def render(self, filtered: FilteredStudy, controls: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> content; of a hidden panel only its visibility."""
+        """Output name -> content; for a hidden panel, only its visibility."""
         drawn = self.draw(filtered, **{name: controls[name] for name in self.parameters})
         if drawn is None and self.visibility != "always":
             return {self.frame_name: False}
@@ -196,13 +198,14 @@ class View:
     name: str
     layout: tuple[Panel | PanelGroup, ...]
     finding: Callable[[FilteredStudy], tuple[str, str]] = lambda _: ("", "")
-    """(title, lead) of the headline; empty where a panel draws it, as its controls change it."""
+    """(title, lead) of the headline; empty if a panel draws the headline because its controls
+    change it."""
     kpis: Callable[[FilteredStudy], Markup] | None = None
-    """Key numbers in place of the default ones."""
+    """Function that draws key numbers in place of the default ones."""
     bind: Callable[[Any], None] | None = None
-    """Connects the events of the view's extras; takes the built ViewParts."""
+    """Function that connects the events of the view's extras; takes the built ViewParts."""
     report: Callable[[FilteredStudy], Markup] | None = None
-    """Part of the report before those of the panels."""
+    """Function that draws the part of the report before the parts of the panels."""
     json_keys: tuple[str, ...] = ()
     """Paths of the headline's and the key figures' numbers, as in `Panel.json_keys`."""
     panels: tuple[Panel, ...] = field(init=False)

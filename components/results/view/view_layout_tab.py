@@ -42,7 +42,8 @@ class ViewParts:
         return [self.components[name] for name in self._names(panels)]
 
     def updates(self, drawn: Mapping[str, Any], panels: Iterable[Panel] | None = None) -> list[Any]:
-        """Values for `outputs`: contents by name; outputs without one stay unchanged."""
+        """Values for `outputs`, taken from contents by name; outputs without content stay
+        unchanged."""
         return [
             as_update(drawn[name]) if name in drawn else gr.skip() for name in self._names(panels)
         ]
@@ -54,7 +55,8 @@ class ViewParts:
 
 
 def as_update(content: Any) -> Any:
-    """A truth value is the visibility of a panel; anything else is content."""
+    """Gradio's update of an output: a truth value sets the visibility of a panel, any other value
+    is its content."""
     return gr.update(visible=content) if isinstance(content, bool) else content
 
 

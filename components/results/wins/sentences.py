@@ -28,8 +28,8 @@ MIN_ITEMS: Final = 5
 def leading_categories(filtered_study: FilteredStudy, best: str) -> tuple[list[str], list[str]]:
     """Categories in which the model `best` leads significantly, and the other categories.
 
-    It leads if its interval is above that of every other model, with all intervals adjusted for the
-    number of categories; this is stricter than a test of the differences.
+    The model leads if its interval is above the interval of every other model, with all intervals
+    adjusted for the number of categories; this is stricter than a test of the differences.
     """
     cells = win_rates_by_cell(filtered_study.outcomes, ["category"])
     ahead: list[str] = []
@@ -70,8 +70,8 @@ def wins_finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: float) -> str:
-    """Headline for the case that the highest win rate is not significantly above even; it names
-    other models that are."""
+    """Headline for the case that the highest win rate is not significantly above even; it names any
+    other models that are significantly above even."""
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
         return f"{title}: no model wins significantly more than an even share of verdicts."

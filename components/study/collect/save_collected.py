@@ -26,7 +26,7 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.presets import VISIT_BENCH
 
 ANSWER_BOXES: Final = 4
-"""Number of answer fields for a new item; further models have no answer to it."""
+"""Number of answer fields for a new item; models beyond this number get no answer to the item."""
 MAX_LISTED_ITEMS: Final = 500
 WHOLE_ITEM: Final = "all images"
 _FILE_KEYS: Final = (DATA.format, DATA.files, DATA.join, DATA.mapping, DATA.split)
@@ -104,7 +104,7 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Switch the study to another version of its data; a source that is not a version is
+    """Text of the study file with another version of its data; a source that is not a version is
     ignored."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text

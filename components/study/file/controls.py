@@ -31,7 +31,7 @@ Option = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Text below a control; `preset` is the preset's value if the study uses another one."""
+    """Text below a control; `preset` is the preset's value if the study uses another value."""
 
     text: str = ""
     preset: str | None = None
@@ -44,13 +44,13 @@ def form_part(*parts: str, seen: int = 0) -> Markup:
 
 
 def step_heading(number: int, title: str, aside: Markup = EMPTY) -> Markup:
-    """Heading of a numbered step of the form, with a control beside it."""
+    """HTML heading of a numbered step of the form, with a control beside it."""
     head = fill('<h2><span class="eh-step">{}</span>{}</h2>', number, title)
     return fill('<header class="eh-head">{}{}</header>', head, aside)
 
 
 def drawer_head(title: str) -> Markup:
-    """Title of a drawer and the button that closes it; Escape presses the button too."""
+    """HTML title of a drawer and the button that closes it; Escape presses the button too."""
     close = fill(
         '<button type="button" class="eh-btn ghost" data-close data-do="{}">Close '
         "<kbd>Esc</kbd></button>",

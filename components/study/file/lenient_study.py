@@ -74,7 +74,7 @@ class FormState:
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a study file; if it cannot be parsed, no values and the reason in
+    """The values of a study file; if the file cannot be parsed, no values and the reason in
     `parse_error`."""
 
     text: str
@@ -83,7 +83,8 @@ class LenientStudy:
     parse_error: str = ""
 
     def raw(self, *path: str) -> Any:
-        """The value written in the file, ignoring preset and defaults; None without one."""
+        """The value written in the file, ignoring preset and defaults; None if the file has
+        none."""
         return get_value(self.values, path)
 
     def default_value(self, *path: str) -> Any:
@@ -134,7 +135,7 @@ class LenientStudy:
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def hint(self, text: str, *path: str) -> Hint:
-        """The hint below a control, with the preset's value if the file has another one."""
+        """The hint below a control, with the preset's value if the file has a different value."""
         if self.preset is None or self.raw(*path) is None:
             return Hint(text)
         base = self.default_value(*path)

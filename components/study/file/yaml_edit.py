@@ -34,7 +34,7 @@ def read_mapping(text: str) -> dict[str, Any]:
 
 
 def get_value(values: Mapping[str, Any], path: KeyPath) -> Any:
-    """The value at a path of keys; None if there is none."""
+    """The value at a path of keys; None if the path does not exist."""
     found: Any = values
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None

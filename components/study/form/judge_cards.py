@@ -31,7 +31,7 @@ from studies.spec.provider_presets import provider_presets
 
 
 def judge_cards(study: LenientStudy, tested: Mapping[str, JudgeCheck]) -> Markup:
-    """Cards of the judges of the study, and the button that adds one."""
+    """HTML cards of the study's judges, and the button that adds a judge."""
     cards = [
         _judge_card(judge, str(place), tested.get(str(judge.get(JUDGE.name.name, ""))))
         for place, judge in enumerate(study.judges)
@@ -72,7 +72,8 @@ def _judge_card(judge: Mapping[str, Any], place: str, check: JudgeCheck | None) 
 
 
 def provider_title(judge: Mapping[str, Any]) -> str:
-    """Provider of a judge: of the provider it names, else of its address, else its kind."""
+    """Title of a judge's provider: of the provider that the judge names, else of its address, else
+    the kind of judge."""
     kind = judge_kind(judge)
     if kind != ENDPOINT:
         return {EMBEDDED: "built in", SIMULATED: "simulated"}[kind]
@@ -130,7 +131,8 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
 
 
 def test_result(check: JudgeCheck) -> Markup:
-    """Result of a test: status, duration, reading rule, reply and label probabilities."""
+    """HTML result of a judge test: status, duration, reading rule, reply and label
+    probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
     quoted = f"“{end}”" if end else check.read.detail or "no reply"
@@ -156,7 +158,7 @@ def test_result(check: JudgeCheck) -> Markup:
 
 
 def extraction_settings(study: LenientStudy) -> Markup:
-    """Choice of a second judge that extracts verdicts from unreadable replies."""
+    """HTML of the choice of a second judge that extracts verdicts from unreadable replies."""
     entry = study.raw(*EXTRACTION.judge)
     own = isinstance(entry, Mapping)
     names = [str(judge.get(JUDGE.name.name, "")) for judge in study.judges]

@@ -27,7 +27,8 @@ def new_judge(kind: str, judges: Sequence[Mapping[str, Any]], name: str = "") ->
 
 
 def judge_from_template(template: str, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A judge of a provider ("openai"), of this machine ("embedded"), or simulated ("first")."""
+    """Settings of a judge, from the name of a provider ("openai"), of this machine's model
+    ("embedded"), or of a simulation ("first")."""
     if template in SIMULATED_JUDGES:
         name, settings = SIMULATED_JUDGES[template]
         return {_NAME: unique_name(name, judges), _MODEL: "simulated", **settings}

@@ -180,7 +180,7 @@ def _host_key_row(judge: Mapping[str, Any], field: str) -> Markup:
 
 
 def key_row(field: str, name: str, url: str) -> Markup:
-    """Field for the key of an endpoint, with the host to which it goes."""
+    """HTML field for the key of an endpoint, with the host to which the key is sent."""
     return form_row(
         "Key",
         key_input(name, html_id(f"{field}.key"), url),
@@ -269,7 +269,7 @@ def _sampling_settings(judge: Mapping[str, Any], field: str, more: bool = False)
 
 
 def _decimal_row(judge: Mapping[str, Any], field: str, key: StudyKey) -> Markup:
-    """HTML row for an optional number; if it is empty, the parameter is not sent."""
+    """HTML row for an optional number; if the field is empty, the parameter is not sent."""
     value = judge.get(key.name, key.default)
     high = key.rule.high if key.type is float else None
     box = decimal_input(

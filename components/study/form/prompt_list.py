@@ -15,7 +15,7 @@ from studies.errors import EvenhandError
 
 
 def prompt_cards(study: LenientStudy) -> Markup:
-    """Cards of the prompts of the study; their editor opens in a drawer."""
+    """HTML cards of the study's prompts; their editor opens in a drawer."""
     offered = available_prompts(study.folder)
     named = {one.reference_from(study.folder): one for one in offered}
     cards = join(_prompt_card(name, named.get(name)) for name in study.prompts)
@@ -76,7 +76,8 @@ def _protocol_text(protocol: str) -> str:
 
 
 def prompt_library(study: LenientStudy) -> Markup:
-    """All prompts with a box each: those of the study first, then the user's own."""
+    """HTML list of all prompts, each with a checkbox: those of the study first, then the user's
+    own."""
     offered = available_prompts(study.folder)
     chosen = study.prompts
     named = {one.reference_from(study.folder): one for one in offered}

@@ -150,8 +150,8 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
 
 
 def _score_rows(study: LenientStudy) -> list[Markup]:
-    """HTML rows for prompts that judge one answer: the order of the options, and when an answer
-    counts as good."""
+    """HTML rows for prompts that judge one answer: the order of the options, the order of the
+    criteria, and the criteria (when an answer counts as good)."""
     key = STUDY.criteria
     box = text_input(str(key), study.text_value(*key), label=key.rule.label)
     return [

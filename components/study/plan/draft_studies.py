@@ -17,13 +17,13 @@ from studies.spec.study import parse_study
 from studies.store.store import Store
 
 MAX_NAME = 120
-"""Characters of a study's name that the page accepts."""
+"""Maximum number of characters of a study's name on the page."""
 
 
 def save_new_study(text: str, store: Store, name: str = "") -> tuple[str, str]:
     """Save a study file as a study without calls, under a free name; return the name and the file.
 
-    The name is empty if the file is not a valid study: it then stays in the form only.
+    The name is empty if the file is not a valid study: the file then stays in the form only.
     """
     try:
         wanted = name or str(read_mapping(text).get(STUDY.name.name) or "My study")
@@ -42,7 +42,8 @@ def is_without_calls(store: Store, name: str) -> bool:
 
 
 def keep_changes(store: Store, name: str, text: str) -> None:
-    """Save changes of the form in a study without calls; others are saved by Run."""
+    """Save changes of the form in a study without calls; changes to a study with calls are saved by
+    Run."""
     if not name or not is_without_calls(store, name) or not store.owns(name):
         return
     try:

@@ -32,7 +32,7 @@ PROMPTS_PREFIX: Final = "prompts/"
 
 MAX_TIMEOUT_SECONDS: Final = 600.0
 MAX_ATTEMPTS: Final = 8
-"""Limits of one judge's calls in public mode."""
+"""MAX_TIMEOUT_SECONDS and MAX_ATTEMPTS limit the calls of one judge in public mode."""
 
 
 def check_data_source(spec: DataSpec) -> None:

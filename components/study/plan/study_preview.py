@@ -40,9 +40,9 @@ class StudyPreview:
     items: tuple[Item, ...] = ()
     plan: Plan | None = None
     plan_error: str = ""
-    """Error of the plan; empty if there is one."""
+    """Error in building the plan; empty if the plan was built."""
     data_error: str = ""
-    """Error of the data source; empty if it was loaded."""
+    """Error in loading the data source; empty if it was loaded."""
 
     @property
     def contestants(self) -> list[str]:
@@ -120,7 +120,7 @@ def _load_cached(source: _SourceKey) -> LoadedSource:
 
 
 def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
-    """Modification times and sizes of a source's files."""
+    """Modification time and size of each file of a source."""
     if spec.source.startswith("hub:"):
         return ()
     found: list[int] = []
@@ -136,7 +136,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Build the plan of a study file's text from cached records; raise an error if it has no
+    """Build the plan of a study file's text from cached records; raise an error if the plan has no
     calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)

@@ -1,4 +1,4 @@
-"""Reasons why a study cannot be run yet, each with the button that mends it."""
+"""Reasons why a study cannot be run yet, each with the button that helps to remove it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from components.study.form.data_step.slice_form import filter_text
 from components.study.form.judge_settings import ENDPOINT, judge_kind
 from components.study.plan.study_preview import StudyPreview
 from components.study.steps.column_roles import missing_roles
+from studies.files.upload_names import original_name
 from studies.spec.keys import DATA, JUDGE
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One reason: step, short text, whole sentence, and the button that leads to its end.
+    """One reason why a study cannot be run: its step, a short text, a whole sentence, and the
+    button that helps to remove it.
 
-    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of
-    a panel to show.
+    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of a
+    panel to show.
     """
 
     step: int
@@ -35,7 +37,8 @@ class Blocker:
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
-    """All reasons, those of the first step first; empty if the study can be run."""
+    """All reasons why the study cannot be run, those of the first step first; empty if it can be
+    run."""
     study = preview.lenient_study
     if study.parse_error:
         return [
@@ -72,12 +75,19 @@ def _data_blockers(preview: StudyPreview) -> list[Blocker]:
         return []
     if preview.records is not None and not preview.items:
         return [_empty_slice(study, len(preview.records.items))]
+    table = table_to_map(preview)
+    if table is not None and not table.rows:
+        name = original_name(study.source)
+        return [
+            Blocker(1, "the table has no rows", f"{name} has no rows below its header.",
+                    "Choose another file", press="#eh-upload")
+        ]  # fmt: skip
     if missing := missing_roles(preview):
         return [
             Blocker(1, f"column of {missing[0]} to choose", f"choose the column of {missing[0]}.",
                     "Choose the column", goto="#eh-columns .need select")
         ]  # fmt: skip
-    if (table := table_to_map(preview)) is not None:
+    if table is not None:
         columns = len(table.columns)
         return [
             Blocker(1, f"{columns} columns to name", f"choose what each of the {columns} columns "

@@ -40,9 +40,9 @@ PROVIDERS: Final = (
     ("endpoint", "Other address"),
 )
 MAX_ROWS: Final = 8
-"""Models of a list that are shown; the others are folded."""
+"""Number of models that a list shows at first."""
 LOCAL_SERVERS: Final = "@local"
-"""Key of the servers of this machine, beside the test calls."""
+"""Key of this machine's model servers in `tested`, which also holds the test calls."""
 _SIMULATED_LABELS: Final = (
     ("even", "Even-handed"),
     ("first", "Favours the first answer"),
@@ -57,7 +57,7 @@ def judge_drawer(
     tested: Mapping[str, Any],
     numbers: ForecastByJudge | None = None,
 ) -> Markup:
-    """The drawer of the judge that the form names; empty while it is closed.
+    """HTML drawer of the judge that the form has opened; empty while it is closed.
 
     `tested` holds the test calls by judge, the lists of models by address (`models_key`), and the
     servers of this machine (LOCAL_SERVERS) once they were looked for.
@@ -103,12 +103,12 @@ def _section(title: str, aside: str, body: Markup) -> Markup:
 
 
 def models_key(address: str) -> str:
-    """Key of the list of models of an address, beside the test calls."""
+    """Key of an address's list of models in `tested`, which also holds the test calls."""
     return f"@models {address}"
 
 
 def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
-    """Model servers on this machine with their models; nothing on a public page."""
+    """HTML list of the model servers on this machine with their models; empty on a public page."""
     if is_public():
         return EMPTY
     look = form_button(
@@ -139,7 +139,8 @@ def _local_servers(judge: Mapping[str, Any], place: int, found: Any) -> Markup:
 def _model_row(
     model: str, aside: str, action: Mapping[str, Any], on: bool, renames: str = ""
 ) -> Markup:
-    """Row of a model; `renames`: the judge that takes the name of the model, with its key."""
+    """HTML row of a model; `renames`: name of the judge that takes the model's name and keeps its
+    typed key."""
     made = attributes(
         {
             "type": "button",
@@ -168,7 +169,8 @@ def _providers(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) 
 
 
 def _provider_models(judge: Mapping[str, Any], place: int, tested: Mapping[str, Any]) -> Markup:
-    """Key and list of models of the chosen provider; asking for the list checks the key."""
+    """HTML of the key field and the list of models of the chosen provider; requesting the list also
+    checks the key."""
     address, name = judge_address(judge), judge_name(judge)
     found: ModelList | None = tested.get(models_key(address))
     ask = form_button(

@@ -1,4 +1,4 @@
-"""All optional settings, folded: the line of the fold states their values."""
+"""All optional settings in an expandable part, whose heading states their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from studies.spec.keys import DATA, JUDGE, STUDY
 
 
 def more_settings(preview: StudyPreview, view: FormState) -> Markup:
-    """Name and sample, protocol, and the reading of replies, in three columns."""
+    """HTML of the optional settings in three columns: name and sample; protocol; unclear replies
+    and images."""
     study = preview.lenient_study
     sees = any(judge.get(JUDGE.vision.name) for judge in study.judges)
     name = form_row(

@@ -34,14 +34,16 @@ _PAIRED: Final = frozenset({"pairwise", "five-level", "factuality"})
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """A plan with its forecast, the questions its data have, and measured variance components."""
+    """A plan with its forecast, the number of questions in its data, and measured variance
+    components."""
 
     plan: Plan
     numbers: ForecastByJudge
     available: int
-    """Number of questions that pass the filters, drawn or not."""
+    """Number of questions that pass the filters, whether or not they are in the sample."""
     measured: PrecisionPlan | None = None
-    """From the stored verdicts of the study; None before there are enough."""
+    """Variance components measured on the stored verdicts of the study; None until there are enough
+    verdicts."""
     stored: int = 0
 
     @property
@@ -50,7 +52,7 @@ class PlannedStudy:
 
     @property
     def quantity(self) -> str:
-        """The share whose interval is planned."""
+        """Name of the share whose interval is planned."""
         return "win rate" if self.compares_pairs else "share near 50 %"
 
     @cached_property
@@ -76,7 +78,8 @@ class PlannedStudy:
         return assumed_components(self.size, ASSUMED_CORRELATION)
 
     def width(self, **changes: Any) -> PlannedWidth:
-        """Expected interval of the study, or of one that differs in these sizes."""
+        """Expected width of the interval for this study, or for this study with the sizes in
+        `changes`."""
         return planned_width(self.components, replace(self.size, **changes))
 
     @cached_property
@@ -93,7 +96,8 @@ class PlannedStudy:
 def planned_study(
     preview: StudyPreview, plan: Plan, numbers: ForecastByJudge, store: Store, name: str
 ) -> PlannedStudy:
-    """Collect what the precision of a plan depends on; `name` is the study in the store."""
+    """Collect the inputs of a plan's precision: forecast, available questions, and verdicts stored
+    under the study's `name`."""
     measured, stored = _stored_precision(store, name)
     return PlannedStudy(plan, numbers, _available(preview), measured, stored)
 
@@ -119,7 +123,8 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Comparisons of one judge with one prompt on a question; both orders are one comparison."""
+    """Number of comparisons of one judge with one prompt on a question; both orders count as one
+    comparison."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1

@@ -1,8 +1,9 @@
-"""Precision of a planned study: how far its shares may be off, and what would narrow them.
+"""Precision of a planned study: how wide the intervals of its shares will be, and what would narrow
+them.
 
 Shares are taken at 50 %, where an interval is widest. Before the first replies the verdicts on one
-question are assumed to correlate by ASSUMED_CORRELATION, so that m of them count as
-m/(1 + (m − 1)ρ); afterwards the variance components of the stored verdicts are used.
+question are assumed to correlate by ASSUMED_CORRELATION (ρ), so that m verdicts count as m/(1 + (m
+− 1)ρ); afterwards the variance components of the stored verdicts are used.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
-"""Share of comparisons that change when swapped, assumed for the power to see their direction."""
+"""Share of comparisons assumed to flip, for the smallest preference for a position that can be
+detected."""
 _VOTES: Final = 40
-"""Votes of people that the panel prices, if the data have no labels."""
+"""Number of people's votes for which the panel states the precision, if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width of the 95 % interval of a share, from `per_question` comparisons each."""
+    """Half-width of the 95 % interval of a share, from `per_question` comparisons on each
+    question."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)
@@ -53,7 +56,8 @@ def precision_text(plan: Plan, numbers: ForecastByJudge) -> str:
 
 
 def power_html(planned: PlannedStudy, study: LenientStudy, view: FormState) -> Markup:
-    """The fold "What can this study tell?": key figures, the curve, and what to buy next."""
+    """HTML of the expandable part "What can this study tell?": key figures, the curve, and what to
+    add next."""
     body = fill(
         '<div class="eh-powhead"><p class="eh-small eh-mute">{}</p>{}</div>{}'
         '<div class="eh-pow"><section>{}</section><section>{}</section></div>',
@@ -81,7 +85,7 @@ def _summary(planned: PlannedStudy) -> str:
 
 
 def _basis(planned: PlannedStudy) -> str:
-    """The sizes of the plan, and where its variances come from."""
+    """Text on the sizes of the plan, and on whether its variances are measured or assumed."""
     size, models = planned.size, resolve_contestants(planned.plan.study, planned.plan.items)
     orders = "both orders" if size.orders == 2 else "one order"
     parts = [
@@ -99,7 +103,8 @@ def _basis(planned: PlannedStudy) -> str:
 
 
 def _size_buttons(planned: PlannedStudy) -> Markup:
-    """Other numbers of questions that the data have; a button changes the study."""
+    """HTML buttons that change the number of questions in the study; empty if the data have no
+    others to offer."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
         return EMPTY
@@ -147,7 +152,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
 
 
 def _direction_kpi(comparisons: float) -> Kpi:
-    """The smallest preference for one position that the flips can show."""
+    """Key figure: the smallest preference for one position that this number of comparisons can
+    detect."""
     flips = ASSUMED_FLIPS * comparisons
     found = detectable_share(flips)
     label = "Preference for a position"

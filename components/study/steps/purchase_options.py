@@ -21,7 +21,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""Fewest questions that the table offers to add, if the data have them."""
+"""Smallest number of questions that the table offers to add, if the data have as many."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {
@@ -35,7 +35,8 @@ _SOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PurchaseOption:
-    """One way: text, further calls, the interval afterwards, and the change that Add makes."""
+    """One way to narrow the interval: text, further calls, the interval afterwards, and the change
+    of the form that Add makes."""
 
     facet: str
     text: str
@@ -44,7 +45,7 @@ class PurchaseOption:
     change: Mapping[str, Any] | None
     warning: str = ""
     assumed: bool = False
-    """Whether the gain is only an upper limit."""
+    """Whether the gain is only an upper limit, because the variance is assumed and not measured."""
 
 
 def purchase_options(planned: PlannedStudy, study: LenientStudy) -> list[PurchaseOption]:
@@ -86,7 +87,8 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
 
 
 def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[PurchaseOption]:
-    """The first prompt of the library that fits the data and is not in the study."""
+    """The option of adding a prompt from the library; none if no prompt of the library fits the
+    study."""
     prompts = planned.plan.prompts
     found = _further_prompt(prompts, planned.plan.items[:20], study)
     if found is None:
@@ -104,8 +106,11 @@ def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[Purch
 def _further_prompt(
     prompts: Sequence[Prompt], items: Sequence[Item], study: LenientStudy
 ) -> LibraryPrompt | None:
-    """A prompt of the library with the protocol of the first one, which skips none of the items;
-    those most like the first one come first."""
+    """The library's prompt most like the study's first prompt; None if no prompt fits.
+
+    A prompt fits if it is not in the study, has the protocol of the first prompt, skips none of the
+    items and needs no token probabilities.
+    """
     first, own = prompts[0], {prompt.name for prompt in prompts}
 
     def unlike(entry: LibraryPrompt) -> tuple[bool, bool]:
@@ -134,7 +139,8 @@ def _further_repeat(planned: PlannedStudy) -> PurchaseOption:
 
 
 def _one_order(planned: PlannedStudy) -> Iterator[PurchaseOption]:
-    """One order of twice the questions, if the study has both orders and the data suffice."""
+    """The option of asking twice the questions in one order; none unless the study has both orders
+    and the data have enough questions."""
     now = len(planned.plan.items)
     if planned.size.orders != 2 or planned.available < 2 * now or not planned.compares_pairs:
         return
@@ -177,7 +183,7 @@ def purchases_html(planned: PlannedStudy, study: LenientStudy) -> Markup:
 
 
 def best_option(options: Sequence[PurchaseOption], now: float) -> PurchaseOption | None:
-    """The option with the largest gain per call among those whose gain is known."""
+    """The option with the largest gain per call among the options with a known gain."""
     known = [
         one
         for one in options

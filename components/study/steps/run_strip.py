@@ -1,4 +1,5 @@
-"""The strip with the Run button: what a run costs, or why there is none and what to do."""
+"""The strip with the Run button: the cost of a run, or why the study cannot be run and what to
+do."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _POWER_LINK: Final = Markup(
 
 
 def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
-    """Calls, price and time of the run; `saved_as`: name of the copy that Run starts, if any."""
+    """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
+    starts, empty if it starts the study itself."""
     missing = keyless_judges(study)
     body = fill(
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
@@ -49,7 +51,8 @@ def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_
 
 
 def blocked_strip(blockers: Sequence[Blocker]) -> Markup:
-    """The first reason with its button; all reasons, numbered."""
+    """HTML strip of a study that cannot be run: the first reason with its button, then all reasons,
+    numbered."""
     first = blockers[0]
     listed = join(
         fill('<span class="no"><i>{}</i>{}</span>', place, blocker.text)
@@ -81,9 +84,9 @@ def mend_button(blocker: Blocker) -> Markup:
 
 
 def keyless_judges(study: LenientStudy) -> list[tuple[str, int, str]]:
-    """Judges of providers that need a key, without one on this machine: name, index, address.
+    """Judges that need a key but have none on this machine, as (name, index, address).
 
-    A key typed into the page is known to the browser only, which hides the reason then.
+    A key typed into the page stays in the browser, which then hides the notice of the missing key.
     """
     return [
         (judge_name(judge), place, judge_address(judge))
@@ -101,7 +104,7 @@ def _needs_typed_key(judge: Mapping[str, Any]) -> bool:
 
 
 def _key_blocker(name: str, place: int, url: str) -> Markup:
-    """The blocked strip of a missing key; the page shows it until the key is typed."""
+    """HTML strip on a missing key; the browser shows it until the key is typed."""
     needed = Blocker(
         2, f"{name} has no key", f"The judge {name} has no key. Type one; it stays in memory only.",
         f"Enter the key of {name}", {"do": "open judge", "judge": str(place)},
@@ -129,7 +132,8 @@ def _amounts(numbers: ForecastByJudge) -> Markup:
 
 
 def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
-    """The calls as comparisons, orders and repeats: "103 comparisons × 2 orders + 41 repeats"."""
+    """Text that gives the calls as comparisons, orders and repeats: "103 comparisons × 2 orders +
+    41 repeats"."""
     asked = numbers.asks - numbers.noise
     orders = 2 if plan.study.pair_orders == "both" else 1
     made = (

@@ -19,7 +19,7 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: number, title, summary, mark, and the panel to which it leads."""
+    """One step of the form: number, title, summary, mark, and the panel that a click shows."""
 
     number: int
     title: str

@@ -1,4 +1,4 @@
-"""Curve of the expected interval over the number of questions, as SVG."""
+"""Curve of the expected half-width of the interval by the number of questions, as SVG."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from components.study.steps.planned_study import PlannedStudy
 
 _POINTS: Final = 60
 _FURTHER: Final = (2, 4)
-"""Marks beyond the planned number of questions, as its multiples."""
+"""Multiples of the planned number of questions at which the curve has further marks."""
 _STEPS: Final = (0.01, 0.02, 0.04, 0.05, 0.1, 0.2, 0.25)
 
 
@@ -76,13 +76,13 @@ def _mark(
 
 
 def _ticks(top: float) -> list[float]:
-    """At most six round half-widths from 0 to at least `top`."""
+    """Ticks of the vertical axis: at most six round half-widths from 0 to at least `top`."""
     step = next((one for one in _STEPS if one * 5 >= top), _STEPS[-1])
     return [round(k * step, 4) for k in range(math.ceil(top / step - 1e-9) + 1)]
 
 
 def _columns(last: float) -> list[int]:
-    """Four or five round numbers of questions up to `last`."""
+    """Ticks of the horizontal axis: four or five round numbers of questions up to `last`."""
     rough = last / 4
     power = 10 ** math.floor(math.log10(rough))
     step = max(1, round(next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.8)))

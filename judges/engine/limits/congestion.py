@@ -12,21 +12,23 @@ DECREASE_FACTOR: Final = 0.7
 MIN_WINDOW: Final = 16
 MAX_WINDOW: Final = 64
 CONGESTED_SHARE: Final = 0.3
-"""Share of failed calls that counts as congestion, in addition to the share that lower load did not
-reduce."""
+"""Share of failed calls from which on failures count as congestion. The share of failures that
+occur at any load (`noise_share`) is added to it."""
 OVERLOAD_SHARE: Final = 0.6
-"""Share of failed calls that counts as congestion in any case."""
+"""Share of failed calls from which on failures always count as congestion."""
 MANY_REFUSALS: Final = 10
 MAX_MANY_REFUSALS: Final = 24
 REFUSAL_WINDOW: Final = 32
-"""A rate limit refuses many of the last calls; single refusals among them are transient."""
+"""Number of last calls among which refusals are counted. Many refusals mean a rate limit, single
+ones are transient."""
 CHANCE: Final = 1e-6
-"""Probability below which a number of refusals is not taken for chance."""
+"""Probability of a number of refusals below which they are not explained by chance."""
 MIN_ACCEPTED: Final = 4
-"""Accepted trial calls that end the hold of all others."""
+"""Number of accepted trial calls after which all other calls may start again."""
 PRIOR_CALLS: Final = 50.0
 PRIOR_SHARE: Final = 0.02
-"""Share of refusals expected at any load, and the number of calls that it counts as."""
+"""Share of refusals assumed before any call was made; it counts like an observation of PRIOR_CALLS
+calls."""
 
 
 class CongestionWindow:
@@ -39,7 +41,8 @@ class CongestionWindow:
 
     def __init__(self) -> None:
         self.noise_share = 0.0
-        """Share of failures that lower load did not reduce."""
+        """Share of failures that occur at any load: a lower limit on calls in flight did not reduce
+        them."""
         self._outcomes: deque[bool] = deque(maxlen=MAX_WINDOW)
         self._since_check = 0
         self._before: tuple[float, float] | None = None
@@ -83,8 +86,8 @@ class CongestionWindow:
 def _share_between(share: float) -> float:
     """Return the share of failures above which a decrease of the limit counts as useless.
 
-    It is midway between `share`, observed before the decrease, and the share expected after it if
-    every failure was caused by load.
+    It is midway between `share`, observed before the decrease, and the share expected after the
+    decrease if every failure was caused by load.
     """
     expected = max(0.0, 1 - (1 - share) / DECREASE_FACTOR)
     return (share + expected) / 2
@@ -108,7 +111,8 @@ class RefusalWindow:
         self._outcomes.append(refused)
 
     def clear(self) -> None:
-        """Delete the last outcomes, which a measured rate limit explains."""
+        """Delete the recorded outcomes of the last calls, after a rate limit was measured from
+        them."""
         self._outcomes.clear()
 
     @property
@@ -117,8 +121,8 @@ class RefusalWindow:
 
 
 def _unlikely_count(share: float) -> int:
-    """The least number of refusals in a window that chance almost never reaches, if each call is
-    refused with probability `share`."""
+    """Return the smallest number of refusals in a window that chance almost never reaches, if each
+    call is refused with probability `share`."""
     tail, count = 0.0, REFUSAL_WINDOW + 1
     while count > MANY_REFUSALS and tail < CHANCE:
         count -= 1
@@ -128,10 +132,10 @@ def _unlikely_count(share: float) -> int:
 
 
 class TrialCalls:
-    """Calls made one at a time while the first refused call holds all others.
+    """Trial calls, made one at a time while all other calls wait because of a first refusal (429).
 
-    A rate limit refuses these calls too. If they are accepted, the first one was refused for
-    another reason, and only its own call has to wait.
+    If the endpoint has a rate limit, it refuses the trial calls too. If it accepts them, the first
+    call was refused for another reason, and only that call has to wait.
     """
 
     def __init__(self) -> None:
@@ -144,7 +148,7 @@ class TrialCalls:
         return self.active and self._in_flight is None
 
     def start(self) -> None:
-        """Begin trials, after the first refused call for a while."""
+        """Begin trial calls; used after a refusal if there was none for a while."""
         self.active, self._in_flight, self._accepted = True, None, 0
 
     def stop(self) -> None:
@@ -154,7 +158,7 @@ class TrialCalls:
         self._in_flight = started
 
     def record_end(self, started: float, *, accepted: bool) -> bool:
-        """Record the end of a call; return whether enough trials were accepted."""
+        """Record the end of a trial call; return whether enough trial calls were accepted."""
         if not self.active or started != self._in_flight:
             return False
         self._in_flight = None

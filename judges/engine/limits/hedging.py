@@ -14,7 +14,8 @@ MAX_HEDGE_SHARE: Final = 0.02
 
 @dataclass(slots=True)
 class HedgeBudget:
-    """Number of a judge's calls and of its second calls, which may be at most 2 % of them."""
+    """Counts of a judge's calls and of its hedged (second) calls, which may be at most 2 % of the
+    calls."""
 
     calls: int = 0
     hedges: int = 0
@@ -48,8 +49,8 @@ Background = Callable[["asyncio.Task[Any]"], None]
 async def race(
     first: C, make_second: Callable[[], C], budget: HedgeBudget, background: Background
 ) -> tuple[C, Any]:
-    """Make an ask, with a second call if the first becomes slow; return the call that was answered
-    first and its outcome.
+    """Call the judge for an ask, with a second call if the first becomes slow; return the call that
+    was answered first, and its outcome.
 
     The slower call continues in the background, because it is billed; `background` receives its
     task.
@@ -98,7 +99,7 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
 
 
 def _leave(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
-    """Let the slower of two calls continue in the background; cancel it if it was not sent yet."""
+    """Let the slower of two calls continue in the background; if it was not sent yet, cancel it."""
     loser.abandon()
     background(task)
     if loser.attempt is None:

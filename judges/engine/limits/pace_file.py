@@ -15,17 +15,18 @@ from typing import Final
 SLOTS: Final = 64
 VALUES: Final = 30
 _SLOT: Final = struct.Struct(f"<8sq{VALUES}d")
-"""Tag of an endpoint, number of changes, values."""
+"""Binary layout of one endpoint's place in the file: tag, number of changes, values."""
 _HEAD: Final = struct.Struct("<8sq")
 LOCK_ATTEMPTS: Final = 20
 LOCK_SECONDS: Final = 0.0005
-"""Pause between two attempts; the lock is held for microseconds unless a process was halted."""
+"""Pause between two attempts to lock the file. The lock is held only for microseconds, unless the
+process that holds it was halted."""
 
 
 class PaceSlot:
     """The values of one endpoint in the file; the tag is a hash of the endpoint and the API key.
 
-    An endpoint whose place is used by another one is not shared.
+    If another endpoint already uses this place in the file, the values are not shared.
     """
 
     def __init__(self, path: Path, endpoint: str) -> None:
@@ -64,8 +65,8 @@ class PaceSlot:
         _SLOT.pack_into(self._map, self._at, self._tag, self.changes + 1, *padded)
 
     def is_free(self, unused_before: float) -> bool:
-        """Whether the place is this endpoint's or unused: its first value is the time of the last
-        change."""
+        """Whether the place in the file belongs to this endpoint or is unused. A place is unused if
+        its last change is too long ago."""
         tag, changes, updated = struct.unpack_from("<8sqd", self._map, self._at)
         return bool(tag == self._tag or changes == 0 or updated < unused_before)
 
@@ -75,7 +76,8 @@ class PaceSlot:
 
 
 def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
-    """Open the place of an endpoint; None where files cannot be shared and locked."""
+    """Open the place of an endpoint in the file; None if files cannot be shared and locked on this
+    system."""
     if sys.platform == "win32":
         return None
     try:

@@ -14,10 +14,10 @@ STALE_SECONDS: Final = 600.0
 
 
 class PacedStarts:
-    """The estimated rate, the cool-down, and the next start that no process has reserved.
+    """The estimated rate, the cool-down, and the next start time that no process has reserved.
 
-    Each process reserves one start at a time, so that all make the same number of calls, at equal
-    distances, whichever of them wakes up first.
+    Each process reserves one start time at a time. So all processes make the same number of calls,
+    at equal intervals, whichever of them wakes up first.
     """
 
     def __init__(self, slot: PaceSlot | None = None) -> None:
@@ -35,14 +35,14 @@ class PacedStarts:
         self._changes = 0
 
     def refresh(self, now: float) -> None:
-        """Take over the values that another process has changed."""
+        """Load the values if another process has changed them."""
         if self._slot is not None and self._slot.changes != self._changes:
             with self._slot.lock() as locked:
                 if locked:
                     self._load(now)
 
     def opens_at(self, now: float) -> float:
-        """The time at which this process may start its next call, as far as the rate allows."""
+        """Return the time at which the rate allows this process to start its next call."""
         if self.estimate.rate is None:
             return 0.0
         if not self._is_reserved():
@@ -54,14 +54,18 @@ class PacedStarts:
         return self._reserved
 
     def _is_reserved(self) -> bool:
-        """Whether a start is reserved that neither a refusal nor a cool-down has overtaken."""
+        """Whether this process has reserved a start time that is still valid: no refusal since, and
+        not within a cool-down."""
         if self._reserved is None or self._reserved < self.cooldown_end:
             return False
         return self._reserved_after == self._refusals
 
     def _reserve(self, now: float, gap: float) -> None:
-        """Reserve the next start; give back one that a cool-down has overtaken, if it was the last
-        that was reserved."""
+        """Reserve the next start time.
+
+        If this process has a reserved start that became invalid and no other process has reserved
+        one after it, that start is given back first.
+        """
         if self._reserved is not None and self._next_start == self._after_reserved:
             self._next_start = self._reserved
         self._reserved = max(now, self._next_start, self.cooldown_end)
@@ -69,7 +73,8 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start; the distance to the next follows the rate of this moment."""
+        """Use the reserved start time; the time until the next start is computed from the current
+        rate."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):
@@ -101,7 +106,7 @@ class PacedStarts:
 
     @contextlib.contextmanager
     def _shared(self, now: float) -> Iterator[None]:
-        """Change the values while no other process does, and store them."""
+        """Lock the shared values, load them, let the caller change them, and store them again."""
         if self._slot is None:
             yield
             return

@@ -11,8 +11,8 @@ from judges.models.rate_headers import RequestQuota
 
 MAX_START_TIMES: Final = 4096
 MAX_WAIT: Final = 60.0
-"""Longest wait in seconds that headers can cause, because they may be wrong. A refusal may demand a
-longer wait."""
+"""Maximum wait in seconds that headers can cause, because headers may be wrong. A refused call may
+have to wait longer."""
 
 
 class QuotaBucket:
@@ -34,14 +34,16 @@ class QuotaBucket:
             del self._start_times[: MAX_START_TIMES // 2]
 
     def update(self, quota: RequestQuota, started: float, now: float) -> None:
-        """Take the numbers from the headers of a reply whose call started at `started`; subtract
-        the calls started after it, which these numbers do not include."""
+        """Take the numbers from the headers of a reply whose call started at `started`.
+
+        Calls started later are subtracted, because the numbers in the headers do not include them.
+        """
         later = len(self._start_times) - bisect_right(self._start_times, started)
         self._left, self._refill_rate = quota.remaining - later, quota.refill_rate
         self._updated = now
 
     def next_start(self, now: float) -> float:
-        """The earliest time at which a request is left."""
+        """Return the earliest time at which a request is left."""
         if not math.isfinite(self._left):
             return 0.0
         self._refill(now)

@@ -1,8 +1,9 @@
 """Estimate of the calls per second that an endpoint accepts, from the calls it refuses.
 
 A limit on the calls in flight cannot keep a rate of 10 calls per second when a call takes 20 ms. At
-each refusal the provider's allowance is empty. The calls accepted between two refusals, divided by
-the time between them, therefore give its rate limit, whatever bursts it allows.
+each refusal the provider's allowance is empty. Therefore the number of calls accepted between two
+refusals, divided by the time between the refusals, is the provider's rate limit, whatever bursts
+the provider allows.
 """
 
 from __future__ import annotations
@@ -15,28 +16,30 @@ MIN_RATE: Final = 0.05
 MAX_RATE: Final = 1000.0
 """Calls per second above which the rate limit is removed."""
 FIRST_DECREASE: Final = 0.85
-"""Factor by which a refusal lowers a rate that is only a guess so far."""
+"""Factor by which a refusal lowers a rate that was guessed, not measured."""
 DECREASE: Final = 0.97
-"""Factor on a measured rate, after a refusal."""
+"""Factor by which a refusal lowers a measured rate."""
 TRIAL_AFTER: Final = 10
-"""Refusals of a limited rate after which the rate before the limit is tried for the first time."""
+"""Number of refusals at a limited rate after which a higher rate, near that before the limit, is
+tried for the first time."""
 DOUBTFUL_SHARE: Final = 0.1
 """Share of refused calls at a limited rate from which on the limit is doubtful."""
 TRIAL_FACTOR: Final = 0.7
 MIN_TRIAL_REFUSALS: Final = 4
 MIN_TRIAL_CALLS: Final = 32
-"""Accepted calls that show that an endpoint accepts a rate."""
+"""Number of accepted calls that show that an endpoint accepts a rate."""
 MIN_MEASURED_CALLS: Final = 5
-"""Accepted calls between two refusals that are needed to measure a rate."""
+"""Number of accepted calls between two refusals that are needed to measure a rate."""
 OLD_CALLS: Final = 20
 GROWTH_FACTOR: Final = 6
-"""A rate measured with n calls doubles within this factor times n accepted calls."""
+"""Factor that sets the growth of a measured rate: measured with n calls, the rate doubles within
+this factor times n accepted calls."""
 MIN_GROWTH_CALLS: Final = 10
 MAX_GROWTH_CALLS: Final = 160
 GROWTH_SECONDS: Final = 90.0
 PRECISE_RATIO: Final = 1.1
-"""A measurement counts as precise if the rate at the refusal is below this multiple of the accepted
-rate."""
+"""Ratio of the current rate to the rate of accepted calls below which a measurement counts as
+precise."""
 
 
 class RateEstimate:
@@ -49,9 +52,9 @@ class RateEstimate:
 
     def __init__(self) -> None:
         self.rate: float | None = None
-        """Calls per second; None: no limit found so far, or it was lifted."""
+        """Limit in calls per second; None if no limit was found so far, or if it was lifted."""
         self.probing = False
-        """Whether a much higher rate is tried and single refusals are ignored."""
+        """Whether a much higher rate is being tried; single refusals are then ignored."""
         self._base = 0.0
         self._growth_calls = float(MIN_GROWTH_CALLS)
         self._unlimited_rate = 0.0
@@ -70,7 +73,7 @@ class RateEstimate:
         return [math.nan if value is None else float(value) for value in vars(self).values()]
 
     def load(self, values: Sequence[float]) -> None:
-        """Take over the values of another process."""
+        """Replace all values by those of another process."""
         for name, value in zip(vars(self), values, strict=False):
             setattr(self, name, value)
         self.rate = None if math.isnan(values[0]) else values[0]
@@ -95,9 +98,11 @@ class RateEstimate:
             self._lift()
 
     def record_refusal(self, now: float, guess: float, *, wait: float = 0.0) -> None:
-        """Lower the rate after a refusal: to 97 % of the measured limit, or to 85 % of the lowest
-        guess if too few calls were accepted to measure it. `wait`: the cool-down that follows, in
-        seconds."""
+        """Lower the rate after a refusal; `wait` is the cool-down that follows, in seconds.
+
+        The new rate is 97 % of the measured limit. If too few calls were accepted to measure the
+        limit, it is 85 % of the lowest guess.
+        """
         calls, seconds = self._window_successes, max(now - self._window_start, 1e-3)
         if self.probing:
             self._refused += 1
@@ -132,21 +137,23 @@ class RateEstimate:
         self._idle_seconds = weight * self._idle_seconds + min(self._cooldown, seconds)
 
     def _is_doubtful(self) -> bool:
-        """Whether refusals go on at much lower rates than before, so that they may not depend on
-        the rate."""
+        """Whether refusals continue at much lower rates than before, so that the rate may not be
+        their cause."""
         assert self.rate is not None
         calls = self._accepted + self._refused
         often = self._refused >= max(self._trial_after, DOUBTFUL_SHARE * calls)
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try a rate near the one before the limit was found. Each trial that fails doubles the
-        refusals before the next one."""
+        """Try a rate near that before the limit was found.
+
+        After each failed trial, twice as many refusals are needed for the next trial.
+        """
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 
     def _end_trial(self, now: float) -> None:
-        """Return to the measured limit: the higher rate was refused."""
+        """Return to the measured limit, because the higher rate was refused."""
         self.probing, self.rate = False, DECREASE * self._base
         self._window_start, self._window_successes, self._refused = now, 0, 0
 
@@ -157,8 +164,9 @@ class RateEstimate:
     def _set_measured(self) -> None:
         """Set the limit between the lowest and the highest rate that would explain the refusals.
 
-        The lowest is the rate of accepted calls. The highest is that rate outside cool-downs, which
-        is the limit of an endpoint without bursts: it accepts no extra calls after a cool-down.
+        The lowest rate is that of accepted calls over the whole time. The highest is the rate of
+        accepted calls outside cool-downs, which is the limit of an endpoint that accepts no extra
+        calls after a cool-down.
         """
         assert self.rate is not None
         accepted = self._measured_calls / self._measured_seconds
@@ -176,7 +184,7 @@ class RateEstimate:
         self.rate = DECREASE * self._base
 
     def _lift(self) -> None:
-        """Limit the rate no longer."""
+        """Remove the limit on the rate."""
         self.rate, self.probing = None, False
         self._accepted, self._refused, self._trial_after = 0, 0, TRIAL_AFTER
         self._measured_calls = self._measured_seconds = self._idle_seconds = 0.0

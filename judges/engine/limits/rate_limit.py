@@ -20,20 +20,22 @@ START_LIMIT: Final = 20
 FIRST_COOLDOWN: Final = 0.5
 MAX_COOLDOWN: Final = 30.0
 QUIET_SECONDS: Final = 600.0
-"""Seconds without a refusal after which the next refusal stops all calls again."""
+"""Seconds without a refusal after which the next refusal makes all calls wait again."""
 
 
 class EndpointLimiter:
-    """Limits the calls to one endpoint; shared by all workers and runs that call it.
+    """Limits the calls to one endpoint; shared by all workers and runs that call this endpoint.
 
-    Calls in flight: the limit doubles per window of calls until the first congestion; then it grows
-    by 1 per window and is multiplied by 0.7 at each congestion. Congestion means that the share of
-    failures grows with the load; a constant share is treated as transient faults.
+    Limit on calls in flight: it doubles whenever as many calls have succeeded as the limit allows
+    at once. After the first congestion it grows by 1 instead, and each congestion multiplies it by
+    0.7. Congestion means that the share of failed calls grows with the load; failures at a constant
+    share count as transient faults.
 
-    After the first 429 calls are made one at a time until four are accepted or the time it demands
-    is over; if one of them is refused too, no call starts until that time. If further refusals are
-    rare among successful calls, each holds only its own call. If they are many, the endpoint has a
-    rate limit: each holds all calls again, and the calls per second are limited.
+    After a first refusal (HTTP 429), trial calls are made one at a time, until four are accepted or
+    the waiting time that the refusal demands is over. If a trial call is refused too, no call
+    starts before that time. Later refusals that are rare among successful calls delay only the
+    refused call. If refusals are frequent, the endpoint has a rate limit: each refusal then makes
+    all calls wait, and the number of calls per second is limited.
     """
 
     def __init__(
@@ -46,7 +48,8 @@ class EndpointLimiter:
         self.limit = float(min(START_LIMIT, ceiling))
         self.in_flight = 0
         self.uncounted = 0
-        """Open calls that are no longer counted as in flight, because they take very long."""
+        """Number of open calls that are no longer counted as in flight, because they take very
+        long."""
         self._clock = clock
         self._doubling = True
         self._clean_calls = 0
@@ -69,7 +72,7 @@ class EndpointLimiter:
 
     @property
     def cooldown_left(self) -> float:
-        """Seconds until calls may start again, apart from trial calls."""
+        """Seconds until calls other than trial calls may start again."""
         return max(0.0, self._pace.cooldown_end - self._clock())
 
     def was_overtaken(self, started: float) -> bool:
@@ -78,7 +81,8 @@ class EndpointLimiter:
 
     @property
     def holds_refused_calls(self) -> bool:
-        """Whether a refused call need not wait by itself: a rate limit holds all calls."""
+        """Whether a rate limit makes all calls wait, so that a refused call needs no waiting time
+        of its own."""
         return self.rate_estimate.rate is not None and self.cooldown_left > 0
 
     @property
@@ -113,14 +117,16 @@ class EndpointLimiter:
         )
 
     def lower(self, ceiling: int) -> None:
-        """Set a lower maximum of calls in flight, as the user asked. The next run at this endpoint
-        may raise it again."""
+        """Set a lower maximum of calls in flight, chosen by the user. The next run at this endpoint
+        may raise the maximum again."""
         self.ceiling = max(1, min(self.ceiling, ceiling))
         self.limit = min(self.limit, float(self.ceiling))
 
     def stop_counting(self) -> bool:
-        """Stop counting one slow call as in flight, so that another may start; return False if too
-        many open calls are uncounted already."""
+        """Stop counting one slow call as in flight, so that another call may start.
+
+        Returns False if too many open calls are uncounted already.
+        """
         if self.uncounted >= self.ceiling - 1:
             return False
         self.in_flight -= 1
@@ -141,9 +147,10 @@ class EndpointLimiter:
     ) -> None:
         """End a call and adapt the limits to its outcome; a `neutral` outcome changes no limit.
 
-        `limited`: the endpoint refused the call by its rate limit (429). `wait`: the seconds it
-        demands before the next call. `quota`: the requests left, from the headers of the reply.
-        `uncounted`: `stop_counting` was called for this call.
+        `limited` means that the endpoint refused the call by its rate limit (429). `wait` is the
+        number of seconds that the endpoint demands before the next call. `quota` is the number of
+        requests left, from the headers of the reply. `uncounted` means that `stop_counting` was
+        called for this call.
         """
         self.in_flight -= not uncounted
         self.uncounted -= uncounted
@@ -258,7 +265,7 @@ class EndpointLimiter:
             raise
 
     def _wake_next(self) -> None:
-        """Wake as many waiting calls as may start now; one at a time under a rate limit."""
+        """Wake as many waiting calls as may start now; under a rate limit, one call at a time."""
         if not self._waiters:
             return
         now = self._clock()

@@ -13,23 +13,26 @@ from judges.engine.limits.stragglers import CallDurations
 
 @dataclass(slots=True)
 class SlowCallWatch:
-    """Watches the calls for one ask: a slow one stays open, but is not counted as in flight."""
+    """Watches the calls for one ask: a slow call stays open, but is not counted as in flight."""
 
     limiter: EndpointLimiter
     durations: CallDurations
     slow_calls: dict[str, float]
-    """Start times of the judge's slow calls, by name."""
+    """Name -> start time, for the judge's slow calls."""
     name: str
     slow_event: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once a call takes far longer than usual."""
+    """Event that is set once a call takes far longer than usual."""
     replace_worker: Callable[[], None] | None = None
-    """Start another worker in place of the one that waits for the slow call."""
+    """Function that starts another worker in place of the one that waits for the slow call."""
     replaced: bool = False
     _timer: asyncio.TimerHandle | None = None
 
     def start(self, prompt_length: int) -> None:
-        """Start a timer for a call that is sent now: it is no longer counted as in flight once it
-        takes far longer than usual, so that another call can start."""
+        """Start a timer for a call that is sent now.
+
+        Once the call takes far longer than usual, it is no longer counted as in flight, so that
+        another call can start.
+        """
         self._timer = None
         if (seconds := self.durations.slow_after(prompt_length)) is not None:
             loop = asyncio.get_running_loop()

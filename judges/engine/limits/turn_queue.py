@@ -1,4 +1,4 @@
-"""Waiting calls of several runs, which take turns."""
+"""Queue of waiting calls in which several runs take turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import deque
 
 
 class TurnQueue:
-    """Futures in order of arrival within a run; runs take turns, however many calls they have."""
+    """Futures of waiting calls, in order of arrival within a run; runs take turns, however many
+    calls each has."""
 
     def __init__(self) -> None:
         self._by_run: dict[object, deque[asyncio.Future[None]]] = {}
@@ -21,7 +22,8 @@ class TurnQueue:
         return future
 
     def wake_next(self) -> bool:
-        """Wake the call whose turn it is; False if it was cancelled meanwhile."""
+        """Wake the call whose turn it is; return False if that call was cancelled in the
+        meantime."""
         run = next(iter(self._by_run))
         waiting = self._by_run.pop(run)
         future = waiting.popleft()

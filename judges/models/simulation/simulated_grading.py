@@ -21,7 +21,8 @@ from studies.frames.truth import TrueWinner, best_answer
 
 DEFAULT_MUCH: Final = 2.0
 MAX_LOGIT: Final = 30.0
-"""Larger logits are cut: their probabilities differ from 0 and 1 by less than a stored float."""
+"""Largest absolute logit; larger ones are cut, because their probabilities equal 0 or 1 when stored
+as a float."""
 
 
 def is_graded(settings: Mapping[str, Any]) -> bool:
@@ -52,8 +53,8 @@ def label_logprobs(logit: float, labels: Sequence[str]) -> tuple[tuple[str, floa
 
 
 def true_winner(inputs: PromptInputs, seed: str) -> TrueWinner:
-    """Return the truly better answer; for items without a known one, the answer of the strongest
-    model."""
+    """Return the truly better answer; for items whose better answer is unknown, the answer of the
+    strongest model."""
     truth = best_answer(inputs.item.human, inputs.shown)
     return _strongest_model(inputs.shown, seed) if truth is None else truth
 

@@ -109,9 +109,11 @@ def _draw_pass_fail(call: JudgeCall, settings: Mapping[str, Any], rng: random.Ra
 def _draw_option(
     call: JudgeCall, settings: Mapping[str, Any], rng: random.Random, raised: float = 0.0
 ) -> str:
-    """Draw an option of the scale: the option of the answer's label (or quality), lowered by
-    `severity` steps and raised by `raised`, plus noise with a standard deviation of `score_noise`
-    steps."""
+    """Draw an option of the scale.
+
+    It is the option of the answer's label (or quality), lowered by `severity` steps and raised by
+    `raised` steps, plus noise with a standard deviation of `score_noise` steps.
+    """
     options = call.prompt.options
     values = list(option_values(options).values())
     label = right_verdicts(call.inputs.item.labels).get(call.inputs.shown[0])

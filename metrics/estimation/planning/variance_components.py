@@ -1,7 +1,8 @@
 """Variance components of a crossed design (generalizability study), and the gain from enlarging it.
 
 Balanced analysis of variance with random effects: items × judges × prompts × orders, with repeats
-in each cell. Negative estimates count as zero.
+in each cell. Each of these factors is called a facet, its values are the levels of the facet.
+Negative estimates count as zero.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from metrics.estimation.intervals import Floats
 ITEM: Final = "item"
 REPEAT: Final = "repeat"
 Effect = frozenset[str]
-"""Facets whose combination an effect belongs to; one facet is a main effect."""
+"""Facets (items, judges, prompts, orders) whose combination has the effect; with one facet, a main
+effect."""
 
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variance of each effect, and the number of levels of each facet.
+    """Variance of each effect, and the number of levels of each facet (items, judges, prompts,
+    orders).
 
-    `repeat` is the variance of single replies within a cell; None if no cell has two replies, as it
-    is then part of the effect of all facets together.
+    `repeat` is the variance of single replies within a cell. It is None if no cell has two replies;
+    this variance is then part of the effect of all facets together.
     """
 
     facets: Mapping[str, int]
@@ -67,7 +70,8 @@ class VarianceComponents:
 
 
 def measure_noise_limit(components: VarianceComponents) -> VarianceComponents:
-    """Components under the assumption that all variance of single cells is noise of the replies.
+    """Return the components under the assumption that all variance of single cells is noise of the
+    replies.
 
     Without measured repeats this is the upper limit of the noise, and so of the gain from repeats.
     """

@@ -1,8 +1,8 @@
 """Intransitive triples: three answers to one item of which each wins against the next in a circle.
 
 The number expected by chance comes from a permutation: for every pair of models, the winners are
-exchanged at random between the items. This keeps how often a model wins against another, and
-removes what the verdicts on one item have in common.
+exchanged at random between the items. The number of wins of each model against another stays the
+same; any dependence between the verdicts on one item is removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from studies.domain import Estimate
 SEED: Final = 20_24
 MAX_DRAWS: Final = 1000
 MAX_PERMUTED: Final = 20_000_000
-"""Most verdicts that all permutations exchange together; larger studies get fewer permutations."""
+"""Largest number of verdicts exchanged over all permutations together; larger studies get fewer
+permutations."""
 PAIR: Final = ("one", "other")
 """Columns with the two answers of a pair, in alphabetical order."""
 
@@ -29,24 +30,24 @@ class IntransitiveTriples:
     """Triples of answers whose three pairs one judge compared."""
 
     share: Estimate
-    """Share of circular triples among those with a winner in each of their three pairs."""
+    """Share of circular triples among the triples with a winner in each of their three pairs."""
     expected: float
     """Mean share after exchanging the winners of each pair of models between items."""
     expected_low: float
     expected_high: float
-    """Range of 95 % of the permuted shares."""
+    """`expected_low` to `expected_high` contains 95 % of the permuted shares."""
     p: float
     """Share of permutations with at most as many circular triples as observed: small if the
     verdicts on an item fit one order better than by chance."""
     ties: int
-    """Triples with a pair without a winner; they are left out of the share."""
+    """Number of triples in which a pair has no winner; such triples are left out of the share."""
 
 
 def intransitive_triples(verdicts: pd.DataFrame) -> IntransitiveTriples | None:
     """Count circular triples among one judge's pair verdicts; None without a triple of winners.
 
-    `verdicts`: item, one, other (two answers in alphabetical order) and balance (wins of the first
-    minus wins of the second), one row per pair and item.
+    `verdicts` has one row per pair and item, with the columns item, one and other (the two answers
+    in alphabetical order) and balance (wins of the first minus wins of the second).
     """
     edges = verdicts.reset_index(drop=True)
     corners = _triples(edges)

@@ -1,5 +1,5 @@
-"""Contradictions between a judge's scores and its comparisons of the same answers, and of the
-comparisons with each other."""
+"""Contradictions between a judge's scores and its comparisons of the same answers, and between the
+comparisons themselves (circular triples)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ScoreContradictions:
     """Share of pairs whose lower-scored answer won, among pairs with different scores and a
     winner."""
     equal_scores: int
-    """Pairs with a winner but equal scores; they are left out of the share."""
+    """Number of pairs with a winner but equal scores; such pairs are left out of the share."""
     ties: int
-    """Pairs without a winner; they are left out of the share."""
+    """Number of pairs without a winner; such pairs are left out of the share."""
     triples: IntransitiveTriples | None = None
     """Circular triples among the comparisons; None if no three answers to an item were compared."""
 

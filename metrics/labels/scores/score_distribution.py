@@ -55,7 +55,8 @@ class ScoreDistribution:
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
-    """exp(entropy) of the values: how many would give this spread if all were equally frequent."""
+    """exp(entropy) of the values: the number of equally frequent values that has the same
+    entropy."""
     expected: ExpectedScores | None = None
     """Scores expected from the probabilities of the options; None where none were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
@@ -165,8 +166,8 @@ def _criteria_values(found: ScoreDistribution) -> dict[str, Any]:
 
 
 def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
-    """Estimate the variation between repeats (noise-floor calls included) for each judge and
-    prompt; those without repeats are left out."""
+    """Estimate the variation between repeats (noise-floor calls included) for each judge and prompt
+    that has repeats."""
     if not (frame["options"] == 1).any():
         return {}
     found = {}

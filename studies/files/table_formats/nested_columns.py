@@ -86,8 +86,11 @@ def _paths_inside(column: str, value: Any) -> list[str]:
 
 
 def _split_path(name: str, columns: Sequence[str]) -> list[str]:
-    """Split a path into its column, which may contain dots, and the keys inside; empty if it is no
-    path."""
+    """Split a path into the name of its column, which may contain dots, and the keys inside the
+    cell.
+
+    The result is empty if the name is no path into one of the columns.
+    """
     plain = _INDEX.sub(r".\1", name)
     parts = plain.split(".")
     for length in range(len(parts) - 1, 0, -1):

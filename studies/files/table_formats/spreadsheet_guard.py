@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-"""Formula signs; spreadsheets treat the full-width ones alike."""
+"""Pattern of texts that a spreadsheet would run as a formula; full-width signs count like the ASCII
+ones."""
 
 _GUARDED_FORMULA: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
@@ -24,7 +25,7 @@ FLAT_COLUMNS: Final = (
 FLAT_HEADERS: Final = frozenset(
     {FLAT_COLUMNS, FLAT_COLUMNS[:-4], FLAT_COLUMNS[:-5], FLAT_COLUMNS[:-7]}
 )
-"""Headers of flat tables: that of today, and those of older exports without the number of orders,
+"""Headers of flat tables: the present one, and those of older exports without the number of orders,
 without the category, and without the injection flags."""
 BATTLE_COLUMNS: Final = (
     "question_id", "model_a", "model_b", "winner", "judge", "prompt", "item", "category", "tstamp",
@@ -38,8 +39,8 @@ apostrophe."""
 
 
 def guard_formula(value: object) -> object:
-    """Put an apostrophe before a text that a spreadsheet would run as a formula; return other
-    values as is."""
+    """Return a text that a spreadsheet would run as a formula with an apostrophe before it; return
+    other values unchanged."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """Collect items, votes and verdicts; further answers to the same question are merged.
+    """Collector of items, votes and verdicts; further answers to the same question are added to its
+    item.
 
     A question or an answer that differs from the earlier text under the same name starts a new item
     (`q1~2`), because a verdict on a different text belongs to a different comparison.
@@ -56,11 +57,13 @@ class SourceBuilder:
         self._variants: dict[str, list[str]] = defaultdict(list)
         self._judgements: list[Judgement] = []
         self._listed: list[tuple[str, ...]] = []
-        """Contestants of each judgement as the file lists them: label A is the first."""
+        """Contestants of each judgement in the order in which the file lists them: label A is the
+        first."""
         self._known_orders: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
         self._repeats: dict[tuple[Any, ...], int] = defaultdict(int)
         self.split_items: set[str] = set()
-        """Ids of items started because a text differed from the earlier one under the same name."""
+        """Ids of items that were started because a text differed from the earlier text under the
+        same name."""
         self.notes: list[str] = []
         self._self_comparisons: list[tuple[str, str]] = []
         self.join: JoinReport | None = None
@@ -70,7 +73,8 @@ class SourceBuilder:
         self.labels_recorded = True
         """Whether label A of the replies is the first contestant that the file lists."""
         self.shards: ShardContents | None = None
-        """Summary of verdicts that stay in their files until the study is saved, to save memory."""
+        """Summary of verdicts in shards; to save memory, the verdicts are read only when the study
+        is saved."""
 
     def add_item(
         self,
@@ -81,7 +85,8 @@ class SourceBuilder:
         where: str = "",
         **facts: Any,
     ) -> str:
-        """Add a question with its answers, or merge them into an earlier item; return its id."""
+        """Add a question with its answers, or add the answers to an earlier item with the same
+        question; return the item's id."""
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -165,8 +170,8 @@ class SourceBuilder:
         )
 
     def skip_self_comparison(self, names: Sequence[str], where: str) -> bool:
-        """Whether both names are the same; such a row has no winner, and it is noted as left
-        out."""
+        """Whether both names are the same; if so, a note counts the row as left out, because it has
+        no winner."""
         same = names[0] == names[1]
         if same:
             self._self_comparisons.append((names[0], where))
@@ -205,7 +210,7 @@ class SourceBuilder:
         self._drafts[item].checks.append(check)
 
     def add_label(self, item: str, label: AnswerLabel) -> None:
-        """Add the right verdict on an answer; a label given twice counts once."""
+        """Add the right verdict on an answer; the same label given twice counts once."""
         if label not in self._drafts[item].labels:
             self._drafts[item].labels.append(label)
 

@@ -23,7 +23,7 @@ class ItemDraft:
     facts: dict[str, Any] = field(default_factory=dict)
     human: list[Preference] = field(default_factory=list)
     compared: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Answers that a vote compared, by its index in `human`."""
+    """Index of a vote in `human` -> answers that the vote compared."""
     checks: list[AnswerCheck] = field(default_factory=list)
     labels: list[AnswerLabel] = field(default_factory=list)
 
@@ -44,7 +44,8 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return a vote, as a ranking if its order is unknown and it compared only some of the answers.
+    """Return a vote; if its order is unknown and it compared only some of the answers, return it as
+    a ranking of these.
 
     Otherwise the vote would count for all answers of the item.
     """

@@ -15,7 +15,8 @@ AUTO_FORMAT = "auto"
 
 
 def choose_format(name: str, table: SourceTable | None, path: Path) -> tuple[SourceFormat, str]:
-    """Return the format that a study names, else the one that matches its file; and the reason."""
+    """Return the format that a study names, else the format that matches its file; and the reason
+    for the choice."""
     if name != AUTO_FORMAT:
         return format_by_name(name), f"the study sets format: {name}"
     found = matching_formats(table, path)

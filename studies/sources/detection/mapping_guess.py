@@ -54,8 +54,8 @@ _COMPARISON_FIELDS: Final = (
 def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Guess a mapping column -> field from the names and texts of the columns.
 
-    A guess of questions and answers fills the form, which shows the comparisons that it gives and
-    makes no call before Run. A guess of verdicts is never applied without confirmation.
+    A guess of questions and answers is filled into the form, which shows the resulting comparisons
+    and makes no call before Run. A guess of verdicts is never applied without confirmation.
     """
     columns = [column for column in columns if not _is_nested(column, rows)]
     guess = _correct_names_with_texts(_guess_by_name(columns), rows)
@@ -84,9 +84,11 @@ def guess_mapping(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> 
 def _with_question(
     guess: dict[str, str], columns: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Without a column named like a question, take the first column of sentences.
+    """Return the guess; if no column is named like a question, with the first column of sentences
+    as the question.
 
-    Two answers must be left; a column whose name contains the word "answer" is none.
+    This is done only if at least two columns of answers are left. A column whose name contains the
+    word "answer" is not taken as the question.
     """
     if "instruction" in guess.values():
         return guess
@@ -129,8 +131,9 @@ def _correct_names_with_texts(
 ) -> dict[str, str]:
     """Correct columns that were guessed as names but contain long texts.
 
-    A column for the name of one side (first or second) is taken as the answers of that side, one
-    for a person as the question; others are dropped.
+    A column guessed as the name of one side (first or second) is taken as the answers of that side,
+    a column guessed as the name of a person as the question; other such columns are dropped from
+    the guess.
     """
     corrected: dict[str, str] = {}
     for column, field in guess.items():

@@ -99,7 +99,7 @@ def _read_battles(
 
 
 def _item_id(row: Row, question: str, index: int) -> str:
-    """Return the id of the question, else one derived from its text, else one for the row."""
+    """Return the id of the question, else an id derived from its text, else an id for the row."""
     id = first_text(row, *_ITEM_COLUMNS)
     if not id and not question:
         id = first_text(row, *_QUESTION_COLUMNS)  # the number of a prompt, as in the llmfao data
@@ -153,5 +153,5 @@ def _question_and_answers(row: Row) -> tuple[str, tuple[str, str]]:
 
 
 def _has_words(text: str) -> bool:
-    """Whether a text is a question, not just the number of one."""
+    """Whether a text is a question and not only the number of a question."""
     return bool(text.strip()) and not text.strip().isdigit()

@@ -38,7 +38,8 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read judgements; `data.files` can add questions and answers under any names."""
+    """Read the judgements of a file; files of questions and answers can be added in `data.files`,
+    under any name."""
     builder = SourceBuilder()
     questions: dict[str, tuple[str, str]] = {}
     answers: dict[str, dict[str, str]] = {}

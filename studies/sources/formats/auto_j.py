@@ -1,8 +1,8 @@
 """Format Auto-J: pairs with a human label (0 first, 1 second, 2 tie), and judges' outputs.
 
-A judge has two files with one line per pair: its outputs for the given order, and, with `exchange`
-in the name, for the swapped order. The files are joined by line number, from a folder or from
-`data.files`.
+A judge has two files of outputs with one line per pair: one for the given order, and one with
+`exchange` in its name for the swapped order. The files are joined by line number, from a folder or
+from `data.files`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Format of verdicts on single answers with labels: the columns `verdict` and `label`.
 
 Both contain pass/fail words or numbers on one scale. A row with an empty label is an unlabelled
-verdict, one with an empty verdict an unusable reply. A word of unclear meaning is an error that
-asks for its meaning, because a wrong guess would reverse every verdict.
+verdict; a row with an empty verdict is an unusable reply. A word of unclear meaning is an error
+that asks for its meaning, because a wrong guess would reverse every verdict.
 """
 
 from __future__ import annotations

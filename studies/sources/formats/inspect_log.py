@@ -25,7 +25,8 @@ LOG_SUFFIX: Final = ".eval"
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _GRADERS: Final = ("model_graded_qa", "model_graded_fact")
 _NO_GRADE: Final = "Grade not found in model output"
-"""Explanation of a score that older versions record as incorrect: the judge gave no grade."""
+"""Explanation text with which older versions of Inspect record a reply without a grade as
+incorrect."""
 _START: Final = 4096
 _TASK: Final = re.compile(rb'"task"\s*:\s*"([^"]*)"')
 
@@ -119,8 +120,8 @@ def _parse(content: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _load_json(content: bytes) -> Any:
-    """Parse JSON with orjson, which is three times as fast; if it refuses (logs may contain NaN),
-    with json."""
+    """Parse JSON with orjson, which is three times as fast as json; if orjson refuses the text
+    (logs may contain NaN), with json."""
     try:
         import orjson
     except ModuleNotFoundError:  # installed without extras

@@ -1,8 +1,8 @@
 """Format JudgeBench: pairs of responses of one model with a gold label, and judges' decisions.
 
 The second of two judgments was made with the responses swapped, and its decision uses the labels as
-shown. A decision can be null (a failure) or `A=B`. `judge_name` is the judge's prompt; its model is
-`judge_model`, in the row or in each judgment.
+shown. A decision can be null (a failure) or `A=B`. `judge_name` is the judge's prompt; the judge's
+model is `judge_model`, in the row or in each judgment.
 """
 
 from __future__ import annotations

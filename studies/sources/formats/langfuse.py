@@ -47,7 +47,7 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _value_of(row: Row) -> Any:
-    """Return the score: the text of a categorical one, pass or fail of a boolean one."""
+    """Return the score: the text of a categorical score, pass or fail for a boolean score."""
     kind = text_of(row.get("dataType") or row.get("data_type")).upper()
     value, text = row.get("value"), first_text(row, "stringValue", "string_value")
     if kind == "CATEGORICAL" and text:

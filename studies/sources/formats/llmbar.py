@@ -21,10 +21,10 @@ CONTESTANTS: Final = ("output_1", "output_2")
 _ORDER_BY_SWAP: Final = {"swap = False": CONTESTANTS, "swap = True": CONTESTANTS[::-1]}
 _RESULT_FILE: Final = "result.json"
 UNNAMED_JUDGE: Final = "judge"
-"""Judge of a file of results whose name and folders do not name one."""
+"""Judge of a file of results if neither the file name nor its folders name a judge."""
 _EVALUATORS: Final = "evaluators"
 _SET_FOLDERS: Final = ("", "*/", "*/*/")
-"""Folders of a set, relative to the folder that is read."""
+"""Patterns of the folders in which a set can be, relative to the folder that is read."""
 
 
 def matches_table(table: SourceTable) -> str:

@@ -41,7 +41,7 @@ PICK_BY_WINNER: Final[dict[str, Pick]] = {
     ),
 }  # fmt: skip
 MUCH_BETTER: Final = ("a>>b", "b>>a")
-"""Winner words with a margin of 2."""
+"""Winner words that mean "much better" (a margin of 2)."""
 _WINNER_HINT: Final = "correct the cell, or map another column"
 _INDEX_WORDS: Final[dict[str, Pick]] = {"0": 0, "1": 1, "2": "tie", "-1": "tie", "tie": "tie"}
 
@@ -81,7 +81,8 @@ def add_comparison(
 
 
 def has_verdict(fields: Mapping[str, str], sides: Sequence[str]) -> bool:
-    """Whether a row of a comparison contains a verdict, or a reply to read one from."""
+    """Whether a row of a comparison contains a verdict, or a reply from which a verdict can be
+    read."""
     scored = {f"score_{side}" for side in sides} <= fields.keys()
     return scored or bool({"winner", "winner_index", "reply"} & fields.keys())
 

@@ -226,7 +226,8 @@ def _add_single(builder: SourceBuilder, row: Row, item: str, where: str) -> None
 
 
 def _failure_status(pick: Pick, reply: str) -> Status | None:
-    """Return the status of a verdict without a pick: unreadable with a reply, error without one."""
+    """Return the status of a verdict without a pick: unreadable if there is a reply, error if there
+    is none."""
     if pick is not None:
         return None
     return "unreadable" if _reply_text(reply) else "error"

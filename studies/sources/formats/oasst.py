@@ -143,7 +143,8 @@ def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
 
 
 def _message_thread(row: Row, by_id: dict[str, Row]) -> list[Row]:
-    """Return the messages that lead to this one, oldest first; a loop in the data ends the list."""
+    """Return the messages that lead to the given message, oldest first; a loop in the data ends the
+    list."""
     turns, seen = [row], {text_of(row["message_id"])}
     while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
         seen.add(parent)

@@ -1,8 +1,8 @@
 """Format of Evenhand's flat table of judgements, as `python -m studies export --format csv` writes
 it.
 
-It leaves out the details of token use. Contestants and labels are joined by " | ", so a name that
-contains this text cannot be read back.
+The table leaves out the details of token use. Contestants and labels are joined by " | ", so a name
+that contains this text cannot be read back.
 """
 
 from __future__ import annotations

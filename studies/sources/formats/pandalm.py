@@ -75,12 +75,12 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 class _QuestionIds:
-    """Item ids of questions, as `idx` numbers rows and several rows can compare answers to one
-    question.
+    """Item ids of questions. The column `idx` numbers the rows, and several rows can compare
+    answers to one question.
 
-    A question has the id of its first row. A second row on the same two models, or without models,
-    starts another item of the question; in the same item it would count as a repeat, and the
-    annotator's vote would be ignored.
+    The id of a question is that of its first row. If a later row compares the same two models
+    again, or names no models, it becomes a second item of the question. In the first item it would
+    count as a repeated vote, and repeated votes are ignored.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,8 @@ class _QuestionIds:
         return next(iter(self._pairs[question]))
 
     def find_id(self, question: str, names: tuple[str, str], row_id: str) -> str:
-        """Return the id of the question's first item without this pair, or the row's own id."""
+        """Return the id of the first item of this question that does not yet have this pair of
+        models; else `row_id`, as a new item."""
         pair = frozenset(names)
         known = self._pairs[question]
         id = next((id for id, pairs in known.items() if pair not in pairs), row_id)

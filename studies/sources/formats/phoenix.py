@@ -60,13 +60,17 @@ def read(source: OpenSource) -> SourceBuilder:
 
 
 def _annotation_of(row: Row, name: str) -> Mapping[str, Any]:
-    """Return one annotation of a CSV row in the shape of the JSON download."""
+    """Return one annotation of a CSV row, with the keys that annotations have in the JSON
+    download."""
     return {"name": name} | {part: row.get(f"annotation_{name}_{part}") for part in _PARTS}
 
 
 def _add_run(log: ScoreLog, row: Row, annotations: Sequence[Mapping[str, Any]]) -> None:
-    """Add one run. A repetition with the same answer is another verdict on it; with another answer
-    it is an item of its own that shares the question."""
+    """Add one run.
+
+    A repetition with the same answer is another verdict on this answer. A repetition with another
+    answer is an item of its own that shares the question.
+    """
     item = log.add_item(
         text_of(row.get("example_id")),
         plain_text(_parsed(row.get("input"))),
@@ -85,7 +89,7 @@ def _add_run(log: ScoreLog, row: Row, annotations: Sequence[Mapping[str, Any]]) 
 
 
 def _add_annotation(log: ScoreLog, row: Row) -> None:
-    """Add one annotation of a span; the text of the span is not part of it."""
+    """Add one annotation of a span; the annotation does not contain the text of the span."""
     kind, name = text_of(row.get("annotator_kind")).upper(), text_of(row.get("name"))
     if kind == "CODE":
         return
@@ -115,7 +119,7 @@ def _add_span(log: ScoreLog, row: Row, names: Sequence[str]) -> None:
 
 
 def _parsed(value: Any) -> Any:
-    """Return the object in a CSV cell; any other cell as it is."""
+    """Return the object in a CSV cell that contains JSON; any other cell unchanged."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:

@@ -1,7 +1,7 @@
 """Format of promptfoo's results, as `promptfoo eval --output` writes them (JSON or JSON lines).
 
-A model-graded assertion is a judge of one answer. `select-best` compares all answers of a test. Its
-judge sees them in the order in which they were finished, which is their order in the file.
+A model-graded assertion is a judge of one answer. `select-best` compares all answers of a test. The
+judge sees the answers in the order in which they were finished, which is their order in the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODEL_GRADED: Final = frozenset(
      "factuality", "g-eval", "answer-relevance", "context-recall", "context-relevance",
      "context-faithfulness", "conversation-relevance", "pi", "agent-rubric", "trajectory-rubric"}
 )  # fmt: skip
-"""Assertions whose score a model gives; all others are rules, which no judge is asked for."""
+"""Assertions whose score is given by a model; all other assertions are rules without a judge."""
 SELECT_BEST: Final = "select-best"
 _DEFAULT_JUDGE: Final = "default grader"
 
@@ -105,8 +105,8 @@ def _judged_parts(row: Row) -> list[Mapping[str, Any]]:
 
 
 def _contestants(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Return the contestant name of each (provider, prompt); the prompt is named only if there are
-    several."""
+    """Return the contestant name of each (provider, prompt); the name includes the prompt only if
+    there are several prompts."""
     cells = list(dict.fromkeys(_cell_key(row) for row in rows))
     prompts = {prompt for _, prompt in cells}
     return {

@@ -22,7 +22,8 @@ SCORE_BY_WORD: Final[Mapping[str, float]] = {
     **dict.fromkeys(("fail", "failed", "false", "no", "incorrect", "i", "n"), 0.0),
     **dict.fromkeys(("partial", "p"), 0.5),
 }
-"""Words of passes and fails, and Inspect's grades: correct, incorrect, partial, no answer."""
+"""Word -> score, for passes and fails and for Inspect's grades: correct, incorrect, partial, no
+answer."""
 
 
 MODEL: Final = "model"
@@ -30,13 +31,14 @@ MODEL: Final = "model"
 
 
 def score_rows(table: SourceTable) -> Sequence[Row]:
-    """Rows of an export: its list `data`, or its own rows."""
+    """Return the rows of an export: its list `data`, or the rows of the file itself."""
     data = (table.json_object or {}).get("data")
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else table.rows
 
 
 def score_of(value: Any) -> float | None:
-    """Convert a score, pass or fail to a number; None if it is missing or an unknown label."""
+    """Convert a score, or pass or fail, to a number; None if the score is missing or an unknown
+    label."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):

@@ -115,11 +115,12 @@ def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> st
 
 
 def _second_meaning(table: SourceTable) -> str:
-    """Return the meaning of letters in the second verdict: positions "as shown", or the "models" A
-    and B.
+    """Return what the letters A and B mean in the second verdict: "as shown" (positions) or
+    "models" (the models A and B).
 
-    It is inferred from the replies to the second call, which name the answer by its position. Empty
-    if the verdicts are letters and no reply states one.
+    The meaning is found by comparing the verdicts with the replies to the second call, which name
+    the winner by position. The result is empty if the verdicts are letters and the replies do not
+    decide between the two meanings.
     """
     as_shown = models = named = 0
     for row in table.rows:

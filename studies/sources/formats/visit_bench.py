@@ -145,8 +145,8 @@ def _add_item(
 
 
 def _reference_text(row: Row) -> str:
-    """Return `gpt4_prediction`, or `reference_output` in the Hub's table, which has the text
-    there."""
+    """Return the reference answer: `gpt4_prediction`, or `reference_output` in the Hub's table,
+    which has no `gpt4_prediction`."""
     return text_of(row.get("gpt4_prediction" if "gpt4_prediction" in row else "reference_output"))
 
 

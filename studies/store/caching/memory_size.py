@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 SAMPLED_ELEMENTS: Final = 200
-"""Elements of a container that are measured; the others count at the mean of these."""
+"""Number of elements of a container that are measured; each further element counts with the mean of
+these."""
 MAX_DEPTH: Final = 40
 _SHARED_TYPES: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
@@ -25,7 +26,7 @@ _SCALARS: Final = (int, float, complex, bool, np.generic, pd.Timestamp)
 
 @dataclasses.dataclass(slots=True)
 class MemorySize:
-    """Bytes of small objects, and the bytes of each array buffer by address."""
+    """Number of bytes of small objects, and of each array buffer by its address."""
 
     small: float = 0.0
     buffers: dict[int, int] = dataclasses.field(default_factory=dict)
@@ -51,7 +52,8 @@ class _Walk:
         self._excluded = (*excluded, *_SHARED_TYPES)
         self._seen: set[int] = set()
         self._alive: list[object] = []
-        """Temporary objects of the walk, kept so that their ids are not used again."""
+        """Temporary objects created while measuring, stored so that Python does not reuse their
+        ids."""
 
     def add(self, value: Any, weight: float, depth: int) -> None:
         """Add a value; `weight` is the number of similar objects that it represents."""

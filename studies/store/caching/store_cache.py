@@ -2,8 +2,8 @@
 
 A server runs for weeks, and every filter choice produces new values. When the values exceed the
 limit, the least recently used ones are dropped. Some values grow after they are stored, because
-they compute their parts on first use; therefore the values used since are measured again, once a
-second at most while the cache is less than half full.
+they compute their parts on first use; therefore values are measured again after use, at most once a
+second while the cache is less than half full.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from typing import Any, Final, TypeVar
 from studies.store.caching.memory_size import MemorySize, measure
 
 MAX_CACHE_BYTES: Final = 1 << 30
-"""Limit of a store's cache; a frame of five million judgements has about a third of it."""
+"""Maximum bytes of a store's cache; a frame of five million judgements takes about a third of
+them."""
 REMEASURE_SECONDS: Final = 1.0
-"""Pause between two measurements of all values used, while the cache is less than half full."""
+"""Minimum seconds between two measurements of the used values, while the cache is less than half
+full."""
 RECENT_ENTRIES: Final = 8
 """Number of most recently used entries that are always measured again: a view in progress may
 still add parts to them."""
@@ -38,7 +40,7 @@ class _CacheEntry:
 
 
 class StoreCache:
-    """Cached values by key, one version of each; the newest value is always kept."""
+    """Cached values by key, with one version of each value; the newest value is never dropped."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
         """Create an empty cache; objects of the `excluded` types, such as the store itself, are not
@@ -57,7 +59,7 @@ class StoreCache:
 
     @property
     def bytes(self) -> int:
-        """Estimated bytes of all values; a buffer shared by several of them counts once."""
+        """Estimated bytes of all values; a buffer shared by several values counts once."""
         with self._lock:
             self._measure_used()
             return self._bytes

@@ -29,7 +29,8 @@ def key_without(key: str, parameters: Collection[str]) -> str:
 
 
 def is_key_of_call(key: str, planned: str) -> bool:
-    """Whether a key is the planned one, or the key of the same call without refused parameters."""
+    """Whether a key is the planned key of a call, or the key of the same call without refused
+    parameters."""
     if key == planned:
         return True
     sets = (
@@ -52,8 +53,8 @@ def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
 def adapt_key(connection: sqlite3.Connection, key: str, without: Collection[str]) -> str:
     """Change the key of an ask to that of its call without these parameters; return the new key.
 
-    Plan, attempts and the stored request are changed too. If the key had been changed before and
-    the call was now sent with all parameters, the original key is restored.
+    The key is also changed in the plan, the attempts and the stored request. If the key had been
+    changed before and the call was now sent with all parameters, the original key is restored.
     """
     row = connection.execute("SELECT key FROM adapted_requests WHERE adapted=?", (key,)).fetchone()
     planned = key if row is None else str(row[0])

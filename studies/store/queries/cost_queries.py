@@ -64,7 +64,7 @@ def reply_times(store: StoreFile, study: str) -> tuple[float | None, float | Non
     """Return the times of the first and last reply of judges other than people, in seconds since
     1970.
 
-    None or 0 if no time was recorded.
+    A time is None or 0 if no reply has a recorded time.
     """
     first, last = store.read(
         "SELECT min(nullif(j.time, 0)), max(j.time) FROM plan p JOIN judgements j USING(key) "
@@ -106,7 +106,8 @@ def call_cost_table(store: StoreFile, study: str) -> np.ndarray:
 
 
 def extraction_costs(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Return (judge, prompt) -> dollars of the extractions that read this judge's replies."""
+    """Return (judge, prompt) -> dollars spent on extracting verdicts from the replies of this judge
+    to this prompt."""
     found = store.read(
         "SELECT p.judge, p.prompt, COALESCE(sum(x.cost), 0) FROM extractions e "
         "JOIN judgements x ON x.key=e.key JOIN plan p ON p.key=e.reads "

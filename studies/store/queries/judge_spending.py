@@ -10,8 +10,8 @@ from studies.store.store_file import StoreFile
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpending:
-    """Totals of one judge with one prompt, or with all prompts; None if no reply reports the
-    number."""
+    """Totals of one judge with one prompt, or with all prompts; a total is None if no reply reports
+    its number."""
 
     replies: int
     prompt_tokens: int | None
@@ -65,16 +65,17 @@ def mean_call_dollars(store: StoreFile, study: str) -> dict[tuple[str, str], flo
 
 
 def mean_call_tokens(store: StoreFile, study: str) -> dict[tuple[str, str], float]:
-    """Mean tokens of a call, prompt and reply, by (judge, prompt); over replies that report both.
+    """Return (judge, prompt) -> mean tokens of a call, prompt and reply together, over the replies
+    that report both.
 
-    A judge without such replies, or whose replies all report none, is left out.
+    A judge without such replies, or whose replies all report 0 tokens, is left out.
     """
     return {cell: sum(parts) for cell, parts in mean_token_parts(store, study).items()}
 
 
 def mean_token_parts(store: StoreFile, study: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Mean tokens of the prompt and of the reply of a call, by (judge, prompt); over replies that
-    report both."""
+    """Return (judge, prompt) -> mean tokens of the prompt and mean tokens of the reply, over the
+    replies that report both."""
     rows = store.read(
         "SELECT p.judge, p.prompt, avg(j.prompt_tokens), avg(j.completion_tokens) "
         "FROM plan p JOIN judgements j USING(key) "

@@ -67,8 +67,8 @@ class JudgementQueries(StoreFile):
         return [(row[0], judgement_from_row(row[1:])) for row in rows]
 
     def extraction_of(self, key: str) -> tuple[str, str, str, str] | None:
-        """Return key, reply, finish reason and top log-probabilities of the extraction of an ask's
-        reply."""
+        """Return the extraction from an ask's reply: its key, reply, finish reason and top
+        log-probabilities."""
         row: tuple[str, str, str, str] | None = self.read(
             "SELECT e.key, r.reply, j.finish, COALESCE(r.top, '') FROM extractions e "
             "JOIN judgements j ON j.key=e.key "
@@ -80,7 +80,7 @@ class JudgementQueries(StoreFile):
     def keys_by_seq(self, seqs: Iterable[int]) -> dict[int, str]:
         """Return sequence number (`seq` in the frame) -> key of the ask.
 
-        Judgements that were replaced since are missing.
+        Judgements that were replaced after the frame was built are missing.
         """
         wanted = list(seqs)
         marks = ",".join("?" * len(wanted))
@@ -91,7 +91,8 @@ class JudgementQueries(StoreFile):
         return row[0] if row else None
 
     def last_seq(self) -> int:
-        """Return the highest sequence number (seq) of a judgement in the store; 0 without any."""
+        """Return the highest sequence number (seq) of all judgements in the store; 0 without
+        judgements."""
         return int(self.read("SELECT COALESCE(max(seq), 0) FROM judgements").fetchone()[0])
 
     def request(self, key: str) -> RequestRecord | None:
@@ -169,15 +170,16 @@ class JudgementQueries(StoreFile):
     def frame_rows(self, name: str, *, since: int = 0) -> list[tuple[Any, ...]]:
         """Return the rows of a study's frame in plan order, without texts.
 
-        `since`: a sequence number (seq); only rows of judgements stored after it are returned.
+        With `since`, a sequence number (seq), only the rows of judgements with a higher number are
+        returned.
         """
         return self._frame_row_cursor(name, since).fetchall()
 
     def _grouped_rows(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield chunks of the rows of a study's frame in plan order, as `JudgementColumns` reads
-        groups.
+        """Yield the rows of a study's frame in plan order, in the form that
+        `JudgementColumns.from_groups` reads.
 
-        In chunks, because five million rows would not fit into memory.
+        The rows come in chunks, because five million rows would not fit into memory.
         """
         plan = ("judge", "prompt", "shown", "labels", "repeat", "noise", "orders")
         group = [f"{'p' if column in plan else 'j'}.{column}" for column in GROUP_COLUMNS]
@@ -191,8 +193,8 @@ class JudgementQueries(StoreFile):
             yield chunk
 
     def _frame_row_cursor(self, name: str, since: int = 0) -> sqlite3.Cursor:
-        """Open a cursor over the rows of a frame, because five million rows would not fit into
-        memory."""
+        """Return a cursor over the rows of a frame; reading five million rows at once would not fit
+        into memory."""
         return self.read(
             "SELECT p.position, p.item, p.judge, p.prompt, p.shown, p.labels, p.repeat, p.noise, "
             "p.orders, j.status, j.pick, j.margin, j.scores, j.probabilities, j.seq "
@@ -204,8 +206,8 @@ class JudgementQueries(StoreFile):
 
 
 def has_reply(connection: sqlite3.Connection, stored: Judgement) -> bool:
-    """Whether the store still has this judgement with the same status, time and reply, and no newer
-    one."""
+    """Whether the store still has this judgement, with the same status, time and reply, and no
+    newer judgement of the ask."""
     row = connection.execute(
         "SELECT status, time, reply FROM judgements JOIN replies USING(key) WHERE key=?",
         (stored.ask.key,),

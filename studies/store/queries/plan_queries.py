@@ -14,7 +14,7 @@ from studies.store.rows import PLAN_COLUMNS, STUDY_ID, ask_from_row
 from studies.store.store_file import StoreFile
 
 KEYS_PER_QUERY: Final = 500
-"""Keys in one statement; SQLite limits the number of parameters."""
+"""Maximum number of keys in one SQL statement, as SQLite limits the number of parameters."""
 
 
 class PlanQueries(StoreFile):
@@ -55,7 +55,7 @@ class PlanQueries(StoreFile):
         return {key for (key,) in rows}
 
     def answered_among(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the keys that have a judgement other than an error, in any study.
+        """Return, of the given keys, those that have a judgement other than an error, in any study.
 
         The keys are those of plans, also for calls stored under another key because an endpoint
         refused parameters.
@@ -112,7 +112,7 @@ class PlanQueries(StoreFile):
         return {"planned": sum(found.values()), **found}
 
     def counts_of_origin(self, name: str, origin: str) -> dict[str, int]:
-        """Count the asks by status, either of the live or of the recorded ones (`origin`)."""
+        """Count the asks by status, only the live ones or only the recorded ones (`origin`)."""
         found: dict[str, int] = {}
         for _, _, one, status, count in self.ask_counts(name):
             if one == origin:
@@ -120,10 +120,11 @@ class PlanQueries(StoreFile):
         return dict(sorted(found.items()))
 
     def ask_counts(self, name: str) -> list[tuple[str, str, str, str, int]]:
-        """Count the asks by judge, prompt, origin and status; asks without a judgement are
-        `pending`.
+        """Count the asks by judge, prompt, origin and status; asks without a judgement have the
+        status `pending`.
 
-        One pass over the plan serves all counts of a study; of a large one it is cached on disk.
+        One pass over the plan gives all counts of a study; for a large study the result is cached
+        on disk.
         """
         rows = self.cached(name, "asks", lambda: self._count_asks(name))
         return [(j, p, o, s, n) for j, p, o, s, n in rows]
@@ -168,8 +169,8 @@ def pending_counts(store: StoreFile, study: str, again: Collection[str]) -> dict
 def asks_to_repeat(
     store: PlanQueries, study: str, again: Collection[str], *, pending: bool
 ) -> list[tuple[str, int]]:
-    """Count, by judge, the live asks with one of these statuses; `pending` adds those without a
-    judgement."""
+    """Count, by judge, the live asks with one of these statuses; with `pending`, also the asks
+    without a judgement."""
     wanted = {*again, "pending"} if pending else {*again}
     found: dict[str, int] = {}
     for judge, _, origin, status, count in store.ask_counts(study):

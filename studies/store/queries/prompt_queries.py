@@ -25,8 +25,8 @@ class PromptQueries(StoreFile):
         return row[0] if row else None
 
     def recorded_prompt(self, study: str, name: str) -> str | None:
-        """Return the YAML of a recorded study's prompt if the store has exactly one version of that
-        name.
+        """Return the YAML of a recorded study's prompt, if the store has exactly one version of the
+        prompt of that name.
 
         Recorded asks have no request that would identify the version.
         """
@@ -45,13 +45,13 @@ class PromptQueries(StoreFile):
 
     def scale_of_prompt(self, study: str, prompt: str) -> tuple[str, ...]:
         """Return the options that a prompt declares, from the lowest to the highest; empty if the
-        store does not have its text."""
+        store does not have the prompt's text."""
         text = self.prompt_of(study, prompt) or self.recorded_prompt(study, prompt)
         return declared_scale(text) if text else ()
 
 
 def declared_scale(text: str) -> tuple[str, ...]:
-    """Return the key `scale` of a prompt's YAML as texts; empty without one."""
+    """Return the key `scale` of a prompt's YAML as texts; empty if the prompt has no such key."""
     import yaml  # not needed to measure a table
 
     from studies.spec.yaml_text import BoundedYamlLoader

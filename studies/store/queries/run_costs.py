@@ -30,9 +30,10 @@ REFUSED_SQL: Final = (
     "(a.outcome LIKE 'HTTP %' OR a.outcome LIKE 'no %' OR a.outcome IN "
     "('rate limit', 'unreachable', 'too_long', 'unsupported', 'stopped'))"
 )
-"""Condition for an attempt that the endpoint refused or that did not reach it."""
+"""SQL condition for an attempt that the endpoint refused or that did not reach the endpoint."""
 UNKNOWN_USAGE_SQL: Final = f"sum(a.cost IS NULL AND (a.outcome IS NULL OR NOT {REFUSED_SQL}))"
-"""Number of calls that may have been billed at an unknown cost; refused calls are not billed."""
+"""SQL expression for the number of calls that may have been billed at an unknown cost; refused
+calls are not billed."""
 
 
 def attempt_totals(store: StoreFile, study: str) -> list[AttemptTotals]:
@@ -108,11 +109,12 @@ class FailedAsks(NamedTuple):
     status: str
     asks: int
     key: str
-    """Key of the last of these calls, as an example."""
+    """Key of the last call with such a reply, as an example."""
 
 
 def failures_of_run(store: StoreFile, owner: str) -> list[FailedAsks]:
-    """Count the unusable replies of a run by status, without those that a later retry replaced."""
+    """Count the unusable replies of a run by status; replies that a later retry replaced are not
+    counted."""
     marks = ",".join("?" * len(USABLE_STATUSES))
     rows = store.read(
         "SELECT j.status, count(DISTINCT j.key), j.key, max(j.seq) FROM attempts a "

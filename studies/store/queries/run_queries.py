@@ -56,8 +56,8 @@ def put_run(connection: sqlite3.Connection, run: PastRun) -> None:
 
 
 def delete_runs(connection: sqlite3.Connection, study: str) -> None:
-    """Delete the runs of a study and their attempts, because a later study may have the same
-    name."""
+    """Delete the runs of a study and their attempts, because a new study of the same name must not
+    get them."""
     connection.execute(
         "DELETE FROM attempts WHERE owner IN (SELECT owner FROM runs WHERE study=?)", (study,)
     )
@@ -84,8 +84,8 @@ def data_version(store: StoreFile) -> object:
 def overlapping_runs(
     connection: sqlite3.Connection, study: str, owner: str
 ) -> list[tuple[str, float | None]]:
-    """Return owner and end of the study's other runs that were live at some time during this
-    owner's run."""
+    """Return owner and end of the study's other runs that were live at some time during the run of
+    `owner`."""
     return connection.execute(
         "SELECT owner, ended FROM runs WHERE study=? AND owner NOT IN ('', ?) AND "
         "(ended IS NULL OR ended>=(SELECT started FROM runs WHERE owner=?))",
@@ -104,8 +104,8 @@ def lease_free_asks(
     keys: Collection[str],
     first_seq: int,
 ) -> set[str]:
-    """Lease those of the asks that are unanswered and that no other live run has leased; return
-    their keys.
+    """Lease the asks that are unanswered and that no other live run has leased; return the keys of
+    the leased asks.
 
     An error stored up to `first_seq` does not count as an answer. `owners` is the store's folder of
     lock files.

@@ -22,7 +22,8 @@ _INCOMING_COLUMNS: Final = (
 )
 _PLACEHOLDERS: Final = ",".join("?" * (_INCOMING_COLUMNS.count(",") + 1))
 _PAGE_CACHE_KB: Final = 500_000
-"""SQLite page cache during an import, in kB; keys are hashes, so each row is on another page."""
+"""Size of SQLite's page cache during an import, in kB. It is large because keys are hashes, so that
+each row is on another page."""
 
 
 # ------------------------------------------------------------------------------- live answers
@@ -53,7 +54,7 @@ def put_answers(
 def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[Any]) -> bool:
     """Store an attempt unless the store already has it.
 
-    `call` has its owner, start, end, outcome, four token counts and cost.
+    `call` has the owner, start, end, outcome, four token counts and cost of the attempt.
     """
     owner, started = call[:2]
     return bool(
@@ -72,8 +73,8 @@ def put_attempt_once(connection: sqlite3.Connection, key: str, call: Sequence[An
 def write_recorded_study(
     connection: sqlite3.Connection, study: Study, items: Sequence[Item], plan_sha: str
 ) -> None:
-    """Write the collected rows to the store as a recorded study; of several rows of one ask the
-    first counts."""
+    """Write the collected rows to the store as a recorded study; if an ask has several rows, the
+    first row counts."""
     _check_import_table(connection)
     connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KB}")
     study_id = put_study(connection, study, plan_sha, True)

@@ -31,27 +31,28 @@ _VIEWS: Final = (
 _NOT_OWNED: Final = (
     "EXISTS (SELECT 1 FROM main.studies WHERE id={row}.study AND owner IS NOT visitor())"
 )
-"""Condition: the study of the row exists and the visitor does not own it. Rows that are deleted
-together with their study pass."""
+"""SQL condition: the study of the row exists and the visitor does not own it. The condition is
+false for rows that are deleted together with their study."""
 _MAY_VOTE: Final = (
     "((votes_open() AND (SELECT owner FROM main.studies WHERE id={row}.study) IS '') "
     "OR {row}.study IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""Condition: votes on ownerless studies are open, or the visitor has a link for voters."""
+"""SQL condition: votes on ownerless studies are open, or the visitor has a share link for
+voting."""
 _USED_BY_OTHERS: Final = (
     "EXISTS (SELECT 1 FROM main.plan p JOIN main.studies s ON s.id=p.study "
     "WHERE p.key={row}.key AND s.owner IS NOT visitor() "
     f"AND NOT (p.judge LIKE 'human:%' AND {_MAY_VOTE.replace('{row}', 'p')}))"
 )
-"""Condition: the plan of a study that the visitor does not own has this key, permitted votes
-excepted."""
+"""SQL condition: this key is in the plan of a study that the visitor does not own, and it is not a
+vote that the visitor may cast."""
 _ONLY_TIME_CHANGED: Final = (
     "(OLD.id, OLD.name, OLD.yaml, OLD.plan_sha, OLD.recorded, OLD.owner) = "
     "(NEW.id, NEW.name, NEW.yaml, NEW.plan_sha, NEW.recorded, NEW.owner) "
     "AND ((votes_open() AND OLD.owner='') "
     "OR OLD.id IN (SELECT study FROM main.shares WHERE votes AND token=share()))"
 )
-"""Condition: a permitted voter changes only the time stamp of a study."""
+"""SQL condition: a visitor who may vote changes only the time stamp of a study."""
 _ALWAYS_REFUSED: Final = "1"
 _REFUSAL_CONDITIONS: Final = {
     "plan": f"{_NOT_OWNED} AND NOT ({{row}}.judge LIKE 'human:%' AND {_MAY_VOTE})",
@@ -67,7 +68,7 @@ _REFUSAL_CONDITIONS: Final = {
     "leases": _ALWAYS_REFUSED,
     "allowance": _ALWAYS_REFUSED,
 }
-"""Condition, by table, for refusing a change of a row; {row} is NEW or OLD."""
+"""Table -> SQL condition under which a change of a row is refused; {row} stands for NEW or OLD."""
 
 
 def restrict_reads(connection: sqlite3.Connection) -> None:

@@ -14,7 +14,7 @@ def copy_store(source: Path, target: Path) -> None:
     """Copy a store to one file without a write-ahead log.
 
     SQLite's backup API copies a consistent state while judgements are being written. The copy gets
-    an identity of its own: a log of the source must not be applied to it.
+    a new identity, so that a write-ahead log of the source is not applied to the copy.
     """
     with (
         contextlib.closing(
@@ -35,14 +35,15 @@ def set_identity(connection: sqlite3.Connection) -> None:
 def rewrite_identity(connection: sqlite3.Connection) -> None:
     """Write the identity of a store again, unchanged, inside an open transaction.
 
-    The transaction then has the first page, by which its log is told from another store's.
+    The transaction then contains the first page of the file, and its write-ahead log can be told
+    from the log of another store.
     """
     (identity,) = connection.execute("PRAGMA application_id").fetchone()
     connection.execute(f"PRAGMA application_id={int(identity)}")
 
 
 def find_damage(path: Path) -> str:
-    """Return the first fault that SQLite finds in a database file; empty if there is none."""
+    """Return the first fault that SQLite finds in a database file; empty if there is no fault."""
     try:
         return quick_check(path)
     except sqlite3.DatabaseError as error:

@@ -1,8 +1,8 @@
 """Checks of a store's file before SQLite opens it for writing.
 
-SQLite creates tables in an empty file and applies a log that lies beside a file, so damage must be
-found before. The checks read the header and the log; files up to `QUICK_CHECK_BYTES` are checked
-page by page. Damage inside a larger file is found when SQLite first reads the page.
+SQLite creates tables in an empty file and applies any log beside a file, so damage must be found
+before the file is opened. The checks read the header and the log; files up to `QUICK_CHECK_BYTES`
+are checked page by page. Damage inside a larger file is found when SQLite first reads the page.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_pat
 
 QUICK_CHECK_BYTES: Final = 8 << 20
 _RETRY_SECONDS: Final = (0.1, 0.4, 1.5)
-"""Pauses before a fault is reported: another process may be creating the store or writing back its
-log, and the next look finds it complete."""
+"""Seconds to wait before the file is checked again; a fault is reported only after the last check.
+Another process may be creating the store or writing back its log, and a later check then finds a
+complete file."""
 _DAMAGE_CODES: Final = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
 
 
@@ -82,14 +83,18 @@ def _not_a_database(path: Path) -> StoreUnusable:
 
 
 def _log_has_pages(path: Path, first: int, last: int) -> bool:
-    """Whether the log holds all pages that the file lacks: it is being written back."""
+    """Whether the write-ahead log has all pages that the file lacks, because the log is being
+    written back."""
     wal = read_wal(wal_path(path))
     return wal is not None and set(range(first, last + 1)) <= wal.latest().keys()
 
 
 def find_bad_page(path: Path, *, use_log: bool = True) -> str:
-    """Return the first fault that SQLite finds in the pages of a file; empty if there is none, or
-    if the file cannot be opened for another reason than its content."""
+    """Return the first fault that SQLite finds in the pages of a file.
+
+    The result is empty if there is no fault, or if the file cannot be opened for a reason other
+    than its content.
+    """
     try:
         return quick_check(path, use_log=use_log)
     except sqlite3.Error as error:
@@ -97,9 +102,11 @@ def find_bad_page(path: Path, *, use_log: bool = True) -> str:
 
 
 def quick_check(path: Path, *, use_log: bool = True) -> str:
-    """Return SQLite's first complaint about a file, which is opened read-only; empty if none.
+    """Return the first fault that SQLite finds in a file, which is opened read-only; empty if there
+    is none.
 
-    Without a log the file is opened as immutable: SQLite would leave an empty log beside it.
+    Without a log the file is opened as immutable, because SQLite would otherwise leave an empty log
+    beside it.
     """
     has_log = use_log and wal_path(path).exists()
     mode = "mode=ro" if has_log else "mode=ro&immutable=1"

@@ -12,21 +12,23 @@ DEFAULT_PAGE_SIZE: Final = 4096
 
 
 class FileHeader(NamedTuple):
-    """Fields of a header; https://sqlite.org/fileformat2.html names their places."""
+    """Fields of a header; their positions are documented at https://sqlite.org/fileformat2.html."""
 
     page_size: int
     reserved: int
     """Unused bytes at the end of each page."""
     change_counter: int
     pages: int
-    """Pages of the database; 0 where the program that wrote last did not update it."""
+    """Number of pages of the database; 0 if the program that wrote last did not update this
+    field."""
     first_free_page: int
     user_version: int
     application_id: int
 
 
 def parse_header(start: bytes) -> FileHeader | None:
-    """Read the header at the start of a file or of its first page; None if it is none."""
+    """Read the header at the start of a file or of its first page; None if the bytes are no SQLite
+    header."""
     if len(start) < HEADER_BYTES or start[:16] != MAGIC:
         return None
     (size,) = struct.unpack_from(">H", start, 16)

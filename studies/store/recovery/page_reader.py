@@ -1,7 +1,7 @@
-"""Reading the pages of an SQLite file without SQLite, which stops at the first damaged one.
+"""Read the pages of an SQLite file without SQLite, which stops at the first damaged page.
 
-The format is at https://sqlite.org/fileformat2.html. Each cell is checked by itself, so that damage
-costs only the rows that it touches.
+The format is documented at https://sqlite.org/fileformat2.html. Each cell is checked separately, so
+that only the rows in damaged bytes are lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INTEGER_BYTES: Final = (0, 1, 2, 3, 4, 6, 8)
 
 
 class Unreadable(Exception):
-    """A page or a cell whose bytes break the format."""
+    """Raised for a page or a cell whose bytes do not follow the file format."""
 
 
 class Row(NamedTuple):
@@ -45,7 +45,8 @@ class BTreePage(NamedTuple):
 
 
 class PageFile:
-    """The pages of a database file; those of its write-ahead log replace older ones."""
+    """The pages of a database file; pages in its write-ahead log replace the older versions in the
+    file."""
 
     def __init__(self, path: Path, wal: Wal | None) -> None:
         self._file = path.open("rb")
@@ -80,7 +81,7 @@ class PageFile:
             self._log.close()
 
     def page(self, number: int) -> bytes:
-        """The bytes of a page; Unreadable if the file does not have all of them."""
+        """Return the bytes of a page; raise Unreadable if the file does not have all of them."""
         if not 1 <= number <= self.count:
             raise Unreadable(f"no page {number}")
         if self._log and number in self._logged:
@@ -94,7 +95,8 @@ class PageFile:
         return content
 
     def free_pages(self) -> set[int]:
-        """Pages of the free list, as far as it can be read: they hold deleted rows."""
+        """Return the pages of the free list, which contain deleted rows, as far as the list can be
+        read."""
         found: set[int] = set()
         trunk = self.header.first_free_page if self.header else 0
         while trunk and trunk not in found:
@@ -165,7 +167,8 @@ class PageFile:
         return Row(rowid, _values(payload))
 
     def _local_bytes(self, size: int, kind: int) -> int:
-        """Bytes of a payload that are on the page itself."""
+        """Return the number of bytes of a payload that are on the page itself, not on overflow
+        pages."""
         usable = self._usable
         most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if size <= most:
@@ -185,7 +188,7 @@ class PageFile:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length integer; return it and the place after it."""
+    """Read a variable-length integer; return the integer and the position after it."""
     value = 0
     for place in range(at, at + 8):
         byte = content[place]
@@ -196,7 +199,8 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _values(payload: bytes) -> tuple[Any, ...]:
-    """The values of a record; its lengths must add up to its size exactly."""
+    """Return the values of a record; raise Unreadable unless the lengths of the values add up to
+    the size of the record."""
     header_size, at = _varint(payload, 0)
     body = header_size
     values: list[Any] = []
@@ -213,7 +217,7 @@ def _values(payload: bytes) -> tuple[Any, ...]:
 
 
 def _value(payload: bytes, at: int, code: int) -> tuple[Any, int]:
-    """One value of a record and its length in bytes."""
+    """Return one value of a record, and its length in bytes."""
     if code >= 12:
         length = (code - 12) // 2
         content = payload[at : at + length]

@@ -1,4 +1,5 @@
-"""The trees of pages that make up the tables of a damaged file, and pages cut off from them."""
+"""The trees of pages that form the tables of a damaged file, and the pages that no tree
+contains."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ class TreeLosses:
     pages: int = 0
     cells: int = 0
     read_pages: int = 0
-    """Readable pages with rows, for an estimate of the rows of a page."""
+    """Number of readable pages with rows, from which the number of rows per page is estimated."""
     read_rows: int = 0
 
     @property
@@ -24,14 +25,14 @@ class TreeLosses:
         return bool(self.pages or self.cells)
 
     def estimate_rows(self) -> int:
-        """Rows lost, if lost pages had as many as the readable ones."""
+        """Return the number of lost rows, if lost pages had as many rows as the readable ones."""
         mean = self.read_rows / self.read_pages if self.read_pages else 1.0
         return self.cells + round(self.pages * mean)
 
 
 @dataclass(slots=True)
 class PageTrees:
-    """Tables and indexes of a file by name; each page is read for one of them only."""
+    """Tables and indexes of a file by name; each page is assigned to at most one of them."""
 
     pages: PageFile
     shapes: dict[str, TableShape]
@@ -40,7 +41,8 @@ class PageTrees:
     _seen: set[int] = field(default_factory=set)
 
     def find_roots(self) -> None:
-        """Read the list of tables; where it is damaged, its rows are searched in all pages."""
+        """Find the first page of each table in the file's list of tables; if the list is damaged,
+        its rows are searched in all pages."""
         self._seen = self.pages.free_pages()
         found = list(self.rows(MASTER, 1))
         if self.losses[MASTER].any:
@@ -52,7 +54,7 @@ class PageTrees:
                 self.roots[name] = root
 
     def rows(self, name: str, root: int | None = None) -> Iterator[Row]:
-        """The rows of a table or index in the order of its tree."""
+        """Yield the rows of a table or index, in the order of its tree."""
         losses = self.losses.setdefault(name, TreeLosses())
         shape = MASTER_SHAPE if name == MASTER else self.shapes[name]
         start = self.roots.get(name) if root is None else root
@@ -98,8 +100,10 @@ class PageTrees:
                     continue
 
     def cut_off_rows(self, names: Iterable[str]) -> Iterator[tuple[str, Row]]:
-        """Rows of pages that no tree leads to, each with its table: the only one of the damaged
-        `names` whose form they have."""
+        """Yield the rows of pages that no tree contains, each with the name of its table.
+
+        A page is assigned to a table if all its rows fit exactly one of the damaged tables `names`.
+        """
         candidates = [self.shapes[name] for name in names]
         for number, page in self._cut_off_pages():
             fitting = [

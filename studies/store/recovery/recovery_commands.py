@@ -45,7 +45,8 @@ def repair(options: argparse.Namespace) -> None:
 
 
 def _is_whole(source: Path) -> bool:
-    """Whether all checks pass, page by page also in a large file."""
+    """Whether a store passes all checks; unlike at opening, a large file is also checked page by
+    page."""
     try:
         check_file(source)
     except StoreUnusable:

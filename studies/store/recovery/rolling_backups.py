@@ -1,8 +1,8 @@
 """Automatic backups beside a store: one a day, and one before each change of its schema.
 
-`EVENHAND_BACKUPS` is the number of daily backups that are stored; 0 switches both kinds off. In
-public mode there are no daily ones unless the variable is set: a Space loses its disk at every
-restart, so its backup is `EVENHAND_SNAPSHOT`.
+`EVENHAND_BACKUPS` is the number of daily backups that are stored; 0 switches both kinds of backup
+off. In public mode there are no daily backups unless the variable is set: a Space loses its disk at
+every restart, so its backup is `EVENHAND_SNAPSHOT`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from studies.errors import StoreUnusable
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
-"""Largest store that is copied every day; larger ones are left to `python -m studies backup`."""
+"""Size of the largest store that is copied every day; for larger stores there is `python -m studies
+backup`."""
 FIRST_CHECK_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 1800.0
 _log: Final = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ def backup_folder(store: Path) -> Path:
 
 
 def daily_backups(store: Path) -> list[Path]:
-    """The daily backups of a store, oldest first."""
+    """List the daily backups of a store, oldest first."""
     return sorted(backup_folder(store).glob("daily-????-??-??.db"))
 
 
@@ -61,7 +62,7 @@ def write_backup(store: Path, target: Path) -> None:
 
 
 def backup_before_migration(store: Path, version: int) -> None:
-    """Copy a store before its schema is changed; without a copy the schema stays as it is."""
+    """Copy a store before its schema is changed; if the copy fails, the schema is not changed."""
     if not settings.BACKUPS.read():
         return
     day = time.strftime("%Y-%m-%d-%H%M%S")
@@ -80,8 +81,11 @@ def backup_before_migration(store: Path, version: int) -> None:
 
 
 def backup_daily(store: Path) -> Path | None:
-    """Make the backup of today if there is none and the store has changed since the last one;
-    delete the oldest ones. Return the new file."""
+    """Make today's backup, if there is none and the store has changed since the last backup; delete
+    the oldest backups.
+
+    Returns the new file; None if no backup was made.
+    """
     keep, size = backups_to_keep(), store_bytes(store)
     target = backup_folder(store) / time.strftime("daily-%Y-%m-%d.db")
     made = daily_backups(store)
@@ -100,7 +104,7 @@ def backup_daily(store: Path) -> Path | None:
 
 
 def store_bytes(store: Path) -> int:
-    """Size of a store with its write-ahead log."""
+    """Return the size of a store together with its write-ahead log, in bytes."""
     return sum(path.stat().st_size for path in _files(store))
 
 

@@ -1,4 +1,4 @@
-"""Salvage of a damaged store: copy every readable row into a new store, and count the others.
+"""Salvage of a damaged store: copy every readable row into a new store, and count the lost rows.
 
 Python's SQLite has no `.recover`, so the pages are read one by one. Tables are followed from their
 first page; a page that no readable page refers to any more is assigned to the one damaged table
@@ -27,20 +27,21 @@ from studies.store.recovery.table_shapes import MASTER, SEQUENCE, TableShape, st
 from studies.store.recovery.wal_check import Wal, find_foreign_wal, read_wal, wal_path
 
 LEFT_OUT: Final = frozenset(("leases", SEQUENCE))
-"""Tables without rows worth copying: leases end with their process."""
+"""Tables that are not copied row by row: leases, which end with their process, and SQLite's table
+of sequence numbers (see `_copy_sequence`)."""
 _BATCH_ROWS: Final = 500
 _STUDY_TABLES: Final = ("shares", "study_items", "plan", "ballots")
 
 
 @dataclass(slots=True)
 class TableResult:
-    """The rows of one table that were copied and lost."""
+    """Numbers of rows of one table that were copied and that were lost."""
 
     name: str
     kept: int = 0
     lost: int = 0
     exact: bool = True
-    """Whether `lost` was counted, by an index of the table, not estimated."""
+    """Whether `lost` was counted with an index of the table; otherwise it is an estimate."""
     dropped: int = 0
     """Copied rows that were deleted again, because the row that they refer to is lost."""
 
@@ -131,7 +132,8 @@ def _copy_tables(
 
 
 def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
-    """Insert rows; return how many were new. Of two rows with one key the first is kept."""
+    """Insert rows; return the number of inserted rows. If two rows have the same key, the first is
+    stored."""
     kept = 0
     records = (shape.record(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
@@ -154,7 +156,8 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
 
 
 def _count_lost(trees: PageTrees, result: TableResult) -> None:
-    """Count the rows of a table by a complete index; without one, estimate them by pages."""
+    """Count the lost rows of a table with a complete index; without such an index, estimate the
+    number from the lost pages."""
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))
@@ -165,7 +168,8 @@ def _count_lost(trees: PageTrees, result: TableResult) -> None:
 
 
 def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
-    """Keep the last sequence number, so that the numbers of deleted judgements stay unused."""
+    """Copy the last sequence number of the damaged store, so that the numbers of deleted judgements
+    are not used again."""
     for row in trees.rows(SEQUENCE):
         name, last = row.values
         found = connection.execute(
@@ -178,7 +182,7 @@ def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
 def _restore_references(
     connection: sqlite3.Connection, tables: dict[str, TableResult]
 ) -> Iterator[str]:
-    """Give a plan whose study is lost a new study, and delete rows that refer to lost ones."""
+    """Add a new study for a plan whose study is lost, and delete rows that refer to lost rows."""
     connection.execute("BEGIN")
     rows = connection.execute(
         "SELECT study, min(origin='recorded'), count(*) FROM plan "

@@ -1,6 +1,7 @@
-"""SQLite connections that name the store and the remedy when its content is damaged.
+"""SQLite connections whose errors name the store and the repair command if the content of the file
+is damaged.
 
-A damaged page is found by the query that first reads it, which may be any query of the program.
+A damaged page is found by the first query that reads it, which may be any query of the program.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _NO_ROW: Final = object()
 
 
 class StoreCursor(sqlite3.Cursor):
-    """Cursor that raises StoreDamaged where SQLite finds damage."""
+    """Cursor that raises StoreDamaged if SQLite reports damage."""
 
     def execute(self, *values: Any) -> StoreCursor:
         try:

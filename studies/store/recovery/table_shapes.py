@@ -1,4 +1,5 @@
-"""Form of the rows of each table and index of a store, by which lost pages are recognised."""
+"""Columns and types of the rows of each table and index of a store, by which rows on lost pages are
+recognised."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _FIRST_CHARACTERS: Final = {
     ("requests", "parameters"): "{",
     ("replies", "top"): "[",
 }
-"""First characters of columns with JSON: tables of texts differ in nothing else."""
+"""Possible first characters of columns with JSON text, which distinguish tables that otherwise have
+equal columns."""
 
 
 class Column(NamedTuple):
@@ -31,7 +33,7 @@ class Column(NamedTuple):
     types: tuple[type, ...]
     required: bool
     first: str = ""
-    """Possible first characters of a text; empty: any."""
+    """Possible first characters of a text; empty if any character is possible."""
 
     def fits(self, value: Any) -> bool:
         if value is None:
@@ -42,24 +44,25 @@ class Column(NamedTuple):
 
 
 class TableShape(NamedTuple):
-    """Columns of a table or an index in the order in which a record holds them."""
+    """Columns of a table or an index, in the order of the values in a record."""
 
     name: str
     table: str
-    """The table of an index; the name of a table itself."""
+    """Name of the table that an index belongs to; for a table, its own name."""
     columns: tuple[Column, ...]
     has_rowid: bool
     rowid_column: str = ""
-    """The column that is the row id; its place in the record is empty."""
+    """Name of the column that is the row id; its value in the record is empty."""
     partial: bool = False
-    """Whether an index covers a part of its table only."""
+    """Whether an index covers only some rows of its table."""
 
     @property
     def is_index(self) -> bool:
         return self.name != self.table
 
     def fits(self, row: Row) -> bool:
-        """Whether a row can be one of this table; columns added later may be missing."""
+        """Whether the values of a row match the columns of this table; columns added by later
+        versions may be missing."""
         if (row.rowid is not None) != (self.has_rowid and not self.is_index):
             return False
         if len(row.values) > len(self.columns) or (
@@ -74,7 +77,7 @@ class TableShape(NamedTuple):
         )
 
     def record(self, row: Row) -> dict[str, Any]:
-        """The values of a row by the names of their columns."""
+        """Return the values of a row by column name."""
         found = {c.name: value for c, value in zip(self.columns, row.values, strict=False)}
         if self.rowid_column:
             found[self.rowid_column] = row.rowid
@@ -96,7 +99,7 @@ MASTER_SHAPE: Final = TableShape(
 
 
 def store_shapes(statements: Sequence[str]) -> dict[str, TableShape]:
-    """The shapes of all tables and indexes that the statements of a schema create, by name."""
+    """Return name -> shape, for all tables and indexes that the statements of a schema create."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements:
             connection.execute(statement)

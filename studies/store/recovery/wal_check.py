@@ -29,7 +29,7 @@ WAL_HEADER_BYTES: Final = 32
 FRAME_HEADER_BYTES: Final = 24
 BTREE_KINDS: Final = frozenset((2, 5, 10, 13))
 _MAGICS: Final = {0x377F0682: "<", 0x377F0683: ">"}
-"""The two forms of a log, and the byte order of its checksums."""
+"""Number at the start of a log -> byte order of the log's checksums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,10 @@ class WalFrame:
 
     page: int
     committed_pages: int
-    """Pages of the database after a commit; 0 in a frame that ends no transaction."""
+    """Number of pages of the database after a commit; 0 in a frame that does not end a
+    transaction."""
     offset: int
-    """Place of the page's bytes in the file."""
+    """Position in the log file at which the bytes of the page begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Wal:
         return self.frames[-1].committed_pages
 
     def latest(self) -> dict[int, int]:
-        """Offset of the newest version of each page."""
+        """Return page number -> offset of the newest version of the page."""
         return {frame.page: frame.offset for frame in self.frames}
 
 
@@ -67,7 +68,8 @@ def wal_path(store: Path) -> Path:
 def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
     """Read the committed frames of a log; None if there are none.
 
-    `verify` also computes the checksums, as SQLite does: about a second for 4,000 pages.
+    With `verify` the checksums are also computed, as SQLite does; this takes about a second for
+    4,000 pages.
     """
     try:
         with path.open("rb") as file:
@@ -87,7 +89,8 @@ def read_wal(path: Path, *, verify: bool = False) -> Wal | None:
 
 
 def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFrame]:
-    """Frames up to the first one of an earlier use of the log, which has other salts."""
+    """Yield the frames of a log up to the first frame of an earlier use of the log, which has other
+    salts."""
     offset = WAL_HEADER_BYTES
     while True:
         file.seek(offset)
@@ -104,7 +107,7 @@ def _read_frames(file: BinaryIO, page_size: int, salts: bytes) -> Iterator[WalFr
 def _count_valid(
     file: BinaryIO, head: bytes, frames: list[WalFrame], page_size: int, order: str
 ) -> int:
-    """Number of frames before the first one with a wrong checksum."""
+    """Return the number of frames before the first frame with a wrong checksum."""
     sums = _checksum(head[:24], (0, 0), order)
     if struct.pack(">II", *sums) != head[24:32]:
         return 0
@@ -129,7 +132,8 @@ def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, i
 
 
 def find_foreign_wal(store: Path, header: FileHeader) -> str:
-    """Return how the log beside a store shows that it is another store's; empty if it does not."""
+    """Return the evidence that the log beside a store belongs to another store; empty if there is
+    none."""
     log = wal_path(store)
     wal = read_wal(log)
     if wal is None or not _compare(store, header, wal):
@@ -184,5 +188,6 @@ def _compare_kinds(wal: Wal, log: BinaryIO, file: BinaryIO) -> str:
 
 
 def _kind(first_byte: bytes) -> int:
-    """The kind of a page; 0 for those that are no b-tree, which begin with a page number."""
+    """Return the kind of a page; 0 for pages that are no b-tree pages, which begin with a page
+    number."""
     return first_byte[0] if first_byte and first_byte[0] in BTREE_KINDS else 0

@@ -129,7 +129,21 @@ def summarise(store: Store, name: str, by: str = "") -> Any:
     return read_stored_study(store.path, name).summarise(names, quick=True)
 
 
-Recorded = Callable[[str], tuple[Store, dict[str, Any]]]
+class Summaries(dict[str, Any]):
+    """Summaries of a study by the value of --by, each computed when it is first read; of other
+    values than `splits` there is none."""
+
+    def __init__(self, store: Store, name: str, splits: tuple[str, ...]) -> None:
+        super().__init__()
+        self._study, self._splits = (store, name), splits
+
+    def get(self, by: str, default: Any = None) -> Any:
+        if by in self._splits and by not in self:
+            self[by] = summarise(*self._study, by)
+        return super().get(by, default)
+
+
+Recorded = Callable[[str], tuple[Store, Summaries]]
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +152,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     with ExitStack() as opened:
 
         @cache
-        def read(name: str) -> tuple[Store, dict[str, Any]]:
+        def read(name: str) -> tuple[Store, Summaries]:
             store = Store(tmp_path_factory.mktemp("recorded") / "store.db")
             opened.callback(store.close)
             if name == "PRD":
@@ -151,7 +165,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
             splits = ("", "category", "judge", "judge,prompt,category")[
                 : 4 if name == "small" else 1
             ]
-            return store, {by: summarise(store, name, by) for by in splits}
+            return store, Summaries(store, name, splits)
 
         yield read
 

@@ -118,7 +118,7 @@ def test_the_end_of_a_run_shows_the_outcome_and_the_share_that_changed(judged, e
     picture = live.for_study(NAME).figures()
     same = consistency(judged.frame(NAME)).value
     assert picture.changed.value == pytest.approx(1 - same)
-    assert says(words(show_kpis(facts, picture)), "Changed", "swapped")
+    assert says(words(show_kpis(facts, picture)), "changed", "swapped")
 
 
 def test_results_so_far_name_no_finding_and_stop_with_the_run(judged):

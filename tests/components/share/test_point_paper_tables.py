@@ -10,7 +10,7 @@ import pytest
 from components.filtering.filtered_study import FilteredStudy
 from components.results.view.paper_table import PaperTable
 from components.share import paper_text
-from components.share.report import report_html
+from components.share.report import ReportFigures, report_sections
 from metrics.summary.measured_study import read_stored_study
 from metrics.summary.summary import to_plain_data
 from studies.exchange.recorded_studies import import_verdicts
@@ -142,7 +142,7 @@ def test_the_methods_paragraph_is_on_single_answers(store: Store) -> None:
 
 
 def test_the_report_has_the_tables_with_their_latex(store: Store) -> None:
-    text = str(report_html(store, "checked"))
+    text = str(report_sections(FilteredStudy(store, "checked"), ReportFigures()))
     (row,) = [row for row in tables_of(store, "checked")["Confusion"].rows if row[0] == "strict"]
     assert f"strict &amp; {' &amp; '.join(row[1:])} \\\\" in text
 

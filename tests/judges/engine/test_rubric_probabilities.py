@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,9 @@ def test_a_reply_without_logprobs_is_unsupported() -> None:
     text = b'{"choices": [{"message": {"content": "Correctness: 3"}, "finish_reason": "stop"}]}'
     outcome = read_label_probabilities(load_prompt("rubric"), LABELS, parse_completion(text))
     assert outcome.status == "unsupported"
+    last = replace(parse_completion(body(*RUBRIC)), tokens=())  # as from a cluster
+    outcome = read_label_probabilities(load_prompt("rubric"), LABELS, last)
+    assert outcome.status == "unsupported" and "read: text" in outcome.detail
 
 
 def test_levels_are_found_whatever_the_tokens() -> None:

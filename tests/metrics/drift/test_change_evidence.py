@@ -51,6 +51,7 @@ def test_history_survives_its_file() -> None:
     assert StreamHistory.from_data(longer.to_data()) == longer
 
 
+@pytest.mark.extra
 def test_few_series_without_change_alarm_and_drops_are_found() -> None:
     """A small version of tests/soak/test_coverage_gate.py, which prints the rates of docs."""
     rng = np.random.default_rng(26)

@@ -102,7 +102,7 @@ def test_one_number_of_a_whole_frame_is_the_same(frame, monkeypatch):
     assert (tie_rate(frame), length_preference(frame)) == whole
 
 
-@pytest.mark.parametrize("part", sample([1, 7, 50], 1, 50))
+@pytest.mark.parametrize("part", sample([1, 7, 50], 7))
 @pytest.mark.parametrize("combine", ["pooled", "strict"])
 def test_wins_counted_some_rows_at_a_time_are_the_same(frame, combine, part, monkeypatch):
     def counted():

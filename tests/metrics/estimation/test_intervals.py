@@ -154,6 +154,7 @@ def test_every_bootstrap_round_draws_as_many_items_as_there_are():
     assert (weights.sum(axis=1) == 7).all()
 
 
+@pytest.mark.extra
 def test_the_largest_t_of_a_family_needs_more_than_one_t():
     # Ten independent normals: P(max |z| < c) = .95 at c = Φ⁻¹((1 + .95^(1/10))/2) = 2.80.
     draws = np.random.default_rng(1).normal(size=(2_000, 10))

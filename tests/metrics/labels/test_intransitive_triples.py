@@ -79,6 +79,7 @@ def test_a_judge_with_one_order_per_item_has_fewer_circles_than_by_chance() -> N
     assert found.expected == pytest.approx(0.25, abs=0.03) and found.p < 0.01
 
 
+@pytest.mark.extra
 def test_random_verdicts_are_rarely_called_more_orderly_than_chance() -> None:
     rng = np.random.default_rng(11)
     pairs = list(itertools.combinations("abc", 2))

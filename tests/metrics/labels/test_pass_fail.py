@@ -14,7 +14,7 @@ from metrics.labels.pass_fail import (
 )
 from metrics.labels.true_pass_rate import power_tuned_rate, true_pass_rate
 from tests.page_words import says
-from tests.samples import sample
+from tests.samples import ALL, sample
 
 
 def rows_of(pass_good: int, pass_bad: int, fail_good: int, fail_bad: int, **more) -> PassFailRows:
@@ -80,6 +80,9 @@ def test_a_value_outside_the_scale_is_set_to_its_limit_with_a_note():
     assert says(found.note, "set", "limit")
 
 
+ROUNDS = 300 if ALL else 120
+
+
 def simulate(rng, prevalence: float, sens: float, spec: float, labelled: int, others: int):
     truth = rng.random(labelled + others) < prevalence
     passed = np.where(truth, rng.random(len(truth)) < sens, rng.random(len(truth)) >= spec)
@@ -92,12 +95,12 @@ def simulate(rng, prevalence: float, sens: float, spec: float, labelled: int, ot
 def test_the_interval_covers_the_true_rate(prevalence, sens, spec):
     rng = np.random.default_rng(7)
     inside = tried = 0
-    for _ in range(300):
+    for _ in range(ROUNDS):
         found = true_pass_rate(simulate(rng, prevalence, sens, spec, 200, 1000))
         if found.value is not None:
             tried += 1
             inside += found.low <= prevalence <= found.high
-    assert tried > 250
+    assert tried > ROUNDS * 5 / 6
     assert 0.91 <= inside / tried <= 0.985
 
 

@@ -147,6 +147,7 @@ def test_a_moved_threshold_recovers_a_severe_judge() -> None:
     assert found.advice is not None and found.advice.rule == "threshold"
 
 
+@pytest.mark.extra
 def test_null_rules_are_rarely_recommended() -> None:
     """A judge that is right with 70 % in each of two orders, independently: two verdicts are worth
     as much as one, and any threshold on their number gives 70 % again."""

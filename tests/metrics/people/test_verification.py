@@ -226,6 +226,7 @@ def simulated(
     return checks, rows
 
 
+@pytest.mark.extra
 def test_simulated_verifiers_are_recovered() -> None:
     # People say yes of x with .7·.9 + .3·.1 = .66, of y with .4·.9 + .6·.1 = .42; two of them say
     # the same with .9² + .1² = .82. Most of three err in .1³ + 3·.1²·.9 = .028, so that mixed pairs

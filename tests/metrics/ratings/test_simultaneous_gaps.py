@@ -35,6 +35,7 @@ def test_the_pooled_judges_of_prd():
     assert board._rank_quantile == pytest.approx(2.77, abs=0.03)
 
 
+@pytest.mark.extra
 def test_equal_models_seldom_exclude_a_rank():
     draw = np.random.default_rng(7)
     names, wrong = "ABCDEFGH", 0

@@ -16,6 +16,7 @@ from metrics.summary.summary import to_plain_data
 from studies.domain import Estimate
 from tests.metrics.remedies.known_judges import GradedJudge, HardJudge, expected_credit, simulate
 from tests.metrics.remedies.test_closed_forms import single
+from tests.samples import ALL
 
 CHEAP, DEAR = HardJudge(bias=0.2, accuracy=0.65), HardJudge(bias=0.1, accuracy=0.9)
 PRICES = {("j0", "p"): 0.001, ("j1", "p"): 0.02}
@@ -70,6 +71,7 @@ def test_without_known_answers_there_is_no_plan() -> None:
     assert plan_budget(study_remedies(frame), {}) is None
 
 
+@pytest.mark.extra
 def test_equal_judges_get_one_step_and_an_honest_agreement() -> None:
     """Four judges that toss coins: choosing the best of many rules must not look like a gain."""
     coin = HardJudge(bias=0.0, accuracy=0.5)
@@ -153,9 +155,10 @@ def check_no_contradiction(study: RemedyStudy, prices: dict) -> tuple[int, int]:
 
 
 def test_plan_and_recommendation_never_contradict_each_other() -> None:
-    counts = np.asarray([check_no_contradiction(*draw_study(seed)) for seed in range(60)])
+    studies = 60 if ALL else 18
+    counts = np.asarray([check_no_contradiction(*draw_study(seed)) for seed in range(studies)])
     helped, refused = counts.sum(axis=0)
-    assert helped >= 10 and refused >= 10, "the law was tried on both sides"
+    assert helped >= studies / 6 and refused >= studies / 6, "the law was tried on both sides"
 
 
 def test_a_free_judge_without_signal_is_asked_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 
@@ -28,6 +29,12 @@ def without(got: dict) -> dict:
     return got["without_suspects"]
 
 
+@cache
+def quick_summary(*items: str, **rules: str) -> dict:
+    """The quick summary of a frame in which some items are suspected."""
+    return summarise_frame(flagged(*items), quick=True, **rules)
+
+
 def test_both_numbers_are_given_and_the_first_is_not_moved():
     plain, got = summarise_frame(build(ROWS)), summarise_frame(flagged("q0"))
     assert {name: part for name, part in got.items() if name != "without_suspects"} == plain
@@ -42,7 +49,7 @@ def test_without_them_is_what_a_frame_that_never_had_them_gives():
     rest = build([row for row in ROWS if row["item"] != "q0"])
     alone, got = (
         summarise_frame(rest, quick=True),
-        without(summarise_frame(flagged("q0"), quick=True)),
+        without(quick_summary("q0")),
     )
     for name in ("win_rate", "head_to_head", "bradley_terry"):
         assert got[name] == alone[name], name
@@ -50,23 +57,23 @@ def test_without_them_is_what_a_frame_that_never_had_them_gives():
 
 
 def test_the_study_s_own_rule_holds_for_both():
-    got = summarise_frame(flagged("q0"), combine="strict", unreadable="tie", quick=True)
+    got = quick_summary("q0", combine="strict", unreadable="tie")
     assert got["protocol"]["win_rate"]["x"]["n"] == 4
     assert without(got)["protocol"]["win_rate"]["x"]["n"] == 3
 
 
 def test_where_nothing_is_suspicious_nothing_is_added():
     assert "without_suspects" not in summarise_frame(build(ROWS), quick=True)
-    assert "without_suspects" not in summarise_frame(flagged(), quick=True)
+    assert "without_suspects" not in quick_summary()
 
 
 def test_where_everything_is_nothing_is_left_and_that_is_no_error():
-    got = without(summarise_frame(flagged("q0", "q1", "q2", "q3"), quick=True))
+    got = without(quick_summary("q0", "q1", "q2", "q3"))
     assert got["left_out"] == 8 and got["counts"]["asked"] == 0 and got["win_rate"] == {}
 
 
 def test_people_read_them_under_a_heading_of_their_own():
-    printed = "\n".join(render_tables(summarise_frame(flagged("q0"), quick=True)))
+    printed = "\n".join(render_tables(quick_summary("q0")))
     assert "## without injection suspects · win_rate" in printed
     assert printed.index("## counts") < printed.index("## without injection suspects")
 

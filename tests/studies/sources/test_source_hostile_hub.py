@@ -19,6 +19,7 @@ from studies.sources.hub_files import card_data_files, check_files
 from tests.attacks.attack_list import MODES, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
 from tests.page_words import says
+from tests.samples import sample
 from tests.studies.sources.hub_server import Hub, serving
 
 DATASETS = "dataset code"
@@ -58,7 +59,7 @@ def bomb() -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=sample(MODES, PUBLIC))
 def visited(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, dict[str, Any]], Hub, Path, Mode]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.rendering.prompt import PROMPTS_FOLDER
 from studies.errors import StudyError
 from studies.spec.presets import PAPER_PANELS, PRESETS, merge_values
 from studies.spec.study import (
@@ -24,8 +24,6 @@ from studies.spec.study import (
     study_from_mapping,
     study_to_mapping,
 )
-
-PROMPTS = Path(__file__).parents[3] / "judges" / "prompts"
 
 
 def study(preset: str, **more: Any) -> Study:
@@ -88,7 +86,7 @@ def test_arena_hard_needs_a_baseline_on_other_people_s_records() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_names_prompts_and_panels_that_exist_and_says_where_it_departs(name: str) -> None:
     preset = PRESETS[name]
-    assert all((PROMPTS / f"{prompt}.yaml").is_file() for prompt in preset.values["prompts"])
+    assert all((PROMPTS_FOLDER / f"{prompt}.yaml").is_file() for prompt in preset.values["prompts"])
     assert preset.panels and set(preset.panels) <= set(PAPER_PANELS)
     assert preset.notes and all(note.endswith(".") for note in preset.notes)
     assert preset.name == name and preset.title and "20" in preset.source

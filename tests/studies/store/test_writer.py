@@ -113,7 +113,7 @@ def test_a_file_that_is_spoilt_is_trouble_with_the_store(path):
     content[100:] = b"\xff" * (len(content) - 100)
     path.write_bytes(content)
     writer = StoreWriter(lambda: connect(path))
-    with pytest.raises(StoreUnusable, match=r"cannot be read: .*studies repair"):
+    with pytest.raises(StoreUnusable, match=r"cannot be read: .*repair"):
         writer.run(put(2))
     writer.close()
 

@@ -37,11 +37,12 @@ class ScoresView:
     criteria: dict[Cell, CriteriaOrder]
     agreement: dict[Cell, ScoreAgreement]
     expected: dict[Cell, ScoreAgreement]
-    """Agreement of expected scores, where the judge gave probabilities."""
+    """Agreement of expected scores with labels, for judges that gave probabilities."""
     reliability: dict[Cell, tuple[ReliabilityPoint, ...]]
     contradictions: dict[str, ScoreContradictions]
     by_criterion: dict[Cell, dict[str, ScoreAgreement]]
-    """Agreement of each criterion's level with people's, where people filled in the rubric."""
+    """Agreement of the judge's level on each criterion with people's levels, if people filled in
+    the rubric."""
     unusable: dict[Cell, int]
     repeats: dict[Cell, PointRepeats]
 
@@ -84,8 +85,8 @@ def load_scores(filtered: FilteredStudy) -> ScoresView:
 
 
 def score_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Mask of the scores on a declared scale, and of scores with labels; ratings of a published
-    protocol without labels are shown in its own view."""
+    """Mask of the rows with a score on a declared scale; if any score has a label, of all rows with
+    a score. Unlabelled ratings of a published protocol are left to the Protocol view."""
     single = (frame["options"] == 1).to_numpy() & ~pass_fail_rows(frame)
     labels = frame["labels"].cat
     many = np.asarray([len(arrangement_of(name).options) > 1 for name in labels.categories], bool)
@@ -96,7 +97,8 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
-    """Kinds of verdicts that a study has, or will have by its plan before its first verdict."""
+    """Kinds of verdicts that a study has; before its first verdict, the kinds that its plan will
+    give."""
 
     pass_fail: bool
     scores: bool

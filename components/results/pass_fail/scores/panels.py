@@ -44,7 +44,7 @@ SHARE_SCALE: Final = ColourScale(
 )
 SHIFT: Final = NumberStyle(2, signed=True)
 MAX_ROWS: Final = 30
-"""Most arrangements that the heatmap shows."""
+"""Maximum number of arrangements that the heatmap shows."""
 ONE_ORDER: Final = (
     "Options and criteria were listed in one order only. To measure the effect of their order, "
     "set `options: rotations` or `criteria_order: rotations` in the study file."
@@ -111,8 +111,8 @@ def _expected_kpi(expected: ExpectedScores) -> Kpi:
 
 
 def arrangement_matrix(view: ScoresView) -> Markup:
-    """HTML heatmap: one row per arrangement, one column per score, cells with the share of
-    verdicts. Rows of a judge without an order effect are alike."""
+    """HTML heatmap: one row per arrangement (order of options and criteria), one column per score,
+    cells with the share of verdicts. Without an order effect, all rows are alike."""
     found, cell = view.shown, view.cell
     if found is None or cell is None:
         return EMPTY
@@ -272,7 +272,8 @@ def _shift_table(head: str, shifts: Mapping[str, Estimate]) -> Markup:
 
 
 def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
-    """HTML table of the level of each criterion by its place, against its other places."""
+    """HTML table of each criterion's level at each place in the rubric, compared with its level at
+    the other places."""
     count_of_places = max((len(places) for places in by_place.values()), default=0)
     heads = [
         ColumnHead("Criterion", numeric=False),

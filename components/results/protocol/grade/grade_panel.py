@@ -58,7 +58,8 @@ MEASURE_SUBTITLES: Final = {
     f"be wrong; {_CI}",
 }
 MAX_EXACT_OPTIONS: Final = 6
-"""Largest N whose Nᴺ random outcomes are enumerated; beyond it only the chance grade is known."""
+"""Largest N for which all Nᴺ random outcomes are enumerated; for larger N, only the grade of random
+choices is known."""
 SEED: Final = 20_24
 
 

@@ -45,7 +45,7 @@ READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """The parsing rule to compare with the study's own rule."""
+    """Name of the parsing rule to compare with the study's own rule."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
@@ -207,8 +207,8 @@ def mean_grades(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def show_option_grades(filtered: FilteredStudy) -> Markup:
-    """HTML of each answer's mean grade, and of the share of replies whose selection contradicts
-    their own grades."""
+    """HTML of each answer's mean grade, and of the share of replies whose selection contradicts the
+    grades in the same reply."""
     rows = graded_rows(filtered)
     if rows.empty:
         return empty_state(

@@ -1,7 +1,7 @@
 """Grade Score of items with unusable trials, by Evenhand's rule and by the authors' code.
 
 A trial is one call: one rotation of an item's options. Evenhand leaves out items with an unusable
-trial. The authors' code, and so the published numbers, include them.
+trial. The authors' code, and so the published numbers, include such items.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class GameConflicts:
     both_second: int
     one_tie: int
     toward_first: int
-    """Flips toward the answer shown first, including those with one tie."""
+    """Flips toward the answer shown first, including flips with one tie."""
     toward_second: int
     dropped_pairs: int
     """Pairs with an unusable game."""

@@ -116,8 +116,8 @@ def label_counts(filtered: FilteredStudy) -> dict[tuple[str, str], dict[str, int
 
 
 def show_label_counts(filtered: FilteredStudy) -> Markup:
-    """HTML table of how often each of the five labels was given; without position bias the counts
-    are symmetric."""
+    """HTML table of how often each of the five labels was given; without position bias, A and B are
+    chosen equally often at each margin."""
     found = label_counts(filtered)
     if not found:
         return empty_state(

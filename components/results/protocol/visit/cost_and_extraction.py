@@ -44,7 +44,7 @@ from studies.store.frame_cache import MIN_CACHED_ROWS
 from studies.store.queries.cost_queries import call_cost_table, extraction_costs
 
 NEW_MODEL_GAMES: Final = 700
-"""Head-to-heads VisIT-Bench uses to assess a new model."""
+"""Number of head-to-heads with which VisIT-Bench assesses a new model."""
 DOLLAR_STYLE: Final = NumberStyle(4)
 
 
@@ -190,7 +190,7 @@ class ReplyCounts:
 
     @property
     def failed(self) -> int:
-        """Number of calls without a reply; no rule counts them."""
+        """Number of calls without a reply; no counting rule includes them."""
         return self.replies - self.by_status.get("ok", 0) - self.extracted - self.without_verdict
 
 
@@ -249,8 +249,8 @@ def _reply_row(one: ReplyCounts, tied: bool) -> list[str]:
 
 
 def extraction_sentence(filtered: FilteredStudy, found: Sequence[ReplyCounts]) -> str:
-    """Sentence on the number of extracted verdicts and of replies without a verdict, and on how the
-    latter count."""
+    """Sentence on the number of extracted verdicts and of replies without a verdict, and on how
+    replies without a verdict count."""
     unusable = sum(one.without_verdict for one in found)
     extracted = sum(one.extracted for one in found)
     replies = sum(one.replies for one in found)

@@ -18,6 +18,7 @@ from studies.domain import HUMAN_PREFIX, Item, Judgement
 from studies.errors import EvenhandError
 from studies.files.table_formats.nested_columns import nested_names
 from studies.files.tables import SourceTable, is_table_file, read_table
+from studies.files.upload_names import hide_hashes
 from studies.sources.detection.mapping_guess import guess_mapping
 from studies.sources.load import TABLE_FORMAT, LoadedSource, read_source, source_path
 
@@ -52,7 +53,8 @@ def column_names(table: SourceTable) -> list[str]:
 
 
 def guessed_mapping(study: LenientStudy) -> dict[str, str]:
-    """Guess the column mapping of the study's table; the form starts from it until one is saved."""
+    """Guess the column mapping of the study's table; the form shows the guess until a mapping is
+    saved."""
     table = source_table(study)
     return guess_mapping(table.columns, table.rows) if table is not None else {}
 
@@ -62,7 +64,7 @@ def comparisons_html(study: LenientStudy, table: SourceTable, mapping: Mapping[s
     try:
         found = _read_start(study, table, mapping)
     except EvenhandError as error:
-        text = str(error)
+        text = hide_hashes(str(error))
         return notice_html("warn", "These columns cannot be read yet.", text[:400])
     items = {item.id: item for item in found.items}
     if found.judgements:

@@ -52,7 +52,7 @@ _JOIN_PROBLEMS: Final = ("missing", "empty", "duplicate", "conflicting", "unknow
 
 
 def records_html(preview: StudyPreview, view: FormState) -> Markup:
-    """The report below the comparisons: errors, detected format, columns, gaps and one item."""
+    """HTML report below the comparisons: errors, detected format, columns, gaps and one item."""
     parts = [_error_notice(preview), mapping_form(preview), _detected_format(preview)]
     if preview.records is not None:
         found = preview.records.join
@@ -167,11 +167,12 @@ def mapping_form(preview: StudyPreview) -> Markup:
 
 ANSWER_FIELD: Final = "responses."
 _ROW_LAYOUTS: Final = frozenset({"contestant", "first", "second", "a", "b", "winner", "score"})
-"""Fields of tables with one answer, or one verdict, in a row: their columns are mapped singly."""
+"""Fields that only tables with one answer or one verdict per row have; such tables get a menu for
+each column."""
 
 
 def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]:
-    """The mapping of the study file; the guess until there is one."""
+    """Column mapping of the study file; if the file has none, the guessed mapping."""
     saved = preview.lenient_study.raw(*DATA.mapping)
     if isinstance(saved, Mapping):
         return {str(column): str(field) for column, field in saved.items()}

@@ -220,7 +220,7 @@ def _answer_files(study: LenientStudy) -> Markup:
 
 
 def sample_switch(preview: StudyPreview) -> Markup:
-    """Choice between all items, the first ones of the file, and a seeded sample."""
+    """HTML switch between all items, the first items of the file, and a seeded sample."""
     if preview.records is None:
         return EMPTY
     total = len(preview.records.items)

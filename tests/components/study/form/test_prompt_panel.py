@@ -110,7 +110,7 @@ def test_a_saved_prompt_is_a_new_version_and_the_study_asks_with_it(tmp_path):
     assert study.prompts == ["prompts/brief-letters-v2.yaml"]
     assert (view.mode, view.prompt) == ("side", study.prompts[0])
     assert "Saved as version 2." in view.notice_html
-    both = {"n": 1, "do": "prompt", "prompt": "brief-letters", "on": True}
+    both = {"n": 1, "do": "prompt", "prompt": "brief-letters", "on": True, "close": True}
     assert html.escape(json.dumps({k: v for k, v in both.items() if k != "n"})) in view.notice_html
     compared, _ = apply_changes(text, view, [both], tmp_path)
     plan = build_preview(compared, tmp_path).plan

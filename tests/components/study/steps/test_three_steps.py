@@ -65,6 +65,13 @@ def test_a_study_that_cannot_be_run_says_why_and_offers_the_way_out(change, step
     assert study_steps(look, None, [first])[2].text == "not possible yet"
 
 
+def test_a_table_without_rows_is_not_asked_about_its_columns(tmp_path):
+    (tmp_path / "empty.csv").write_text("question,a,b\n", encoding="utf-8")
+    look = build_preview(put_value(START_YAML, ("data", "source"), "empty.csv"), tmp_path)
+    (first,) = find_blockers(look)
+    assert "empty.csv" in first.sentence and first.press == "#eh-upload"
+
+
 def test_the_button_of_an_empty_slice_clears_its_filter():
     text = put_value(START_YAML, ("data", "where"), {"checks.follows": [True]})
     action = find_blockers(build_preview(text, HERE))[0].action
@@ -118,7 +125,7 @@ def test_the_strip_counts_calls_and_says_how_precise_the_study_is():
     look = build_preview(START_YAML, HERE)
     numbers = forecast_by_judge(look.plan)
     html = cost_strip(look.lenient_study, look.plan, numbers, "")
-    assert says(html, "12 comparisons × 2", "+ 6", "twice")
+    assert says(html, "12 comparisons × 2", "+ 6 repeats")
     assert precision_text(look.plan, numbers) == "share of flips known to ± 28 points"
     assert half_width(48, 1) == pytest.approx(half_width(12, 1) / 2)
     assert "“Mine, again”" in cost_strip(look.lenient_study, look.plan, numbers, "Mine, again")
