@@ -216,7 +216,7 @@ def is_ahead(view: FilteredStudy) -> bool:
 def wins_more(view: FilteredStudy) -> bool:
     title = wins_finding(view)[0]
     leads = "leads significantly" in title
-    return leads or not title.startswith(("No model", "No win"))
+    return leads or not ("no model wins" in title or title.startswith("No win"))
 
 
 def more_consistent(view: FilteredStudy) -> bool:
@@ -359,7 +359,7 @@ POSITION_CLAIMS = (
 """Claims that need a significant preference for a position, as there are no repeats."""
 PREFERS = "“prefers a position”, headline, rows and categories"
 FILTERED = "“prefers a position”, without or under any filter"
-DECIDES = "“the order decides most pairs”"
+DECIDES = "“the order decides the verdict on most pairs”"
 CARD = "“toward the answer shown first”, “the order matters”, on any card"
 FILTERED_CARD = "the same, without or under any category filter"
 GROUPS = (
