@@ -65,7 +65,7 @@ def test_rates_of_the_larger_judge_are_those_of_a_count_by_hand(demo):
     assert got.decided == pytest.approx(same / pairs)
     assert got.right == pytest.approx(right / pairs, abs=0.02)
     assert got.right_when_decided == pytest.approx(both_right / same)
-    assert f"{100 * got.decided:.0f}" in by_question(demo, "two orders").ours
+    assert f"{100 * got.decided:.0f}" in by_question(demo, "both orders").ours
 
 
 def test_a_store_without_the_demo_cites_the_papers_only(store):
@@ -78,5 +78,5 @@ def test_printed_counts_are_those_of_the_tables(demo):
     unrelated = by_question(demo, "unrelated option")
     assert "31 of 40" in unrelated.printed and "15 of 80" in unrelated.doubt
     assert says(by_question(demo, "see the images").ours, "3 of", "16")
-    assert "8 of 8" in by_question(demo, "two orders").printed
+    assert "8 of 8" in by_question(demo, "both orders").printed
     assert "4 of 10" in by_question(demo, "warning").printed
