@@ -18,6 +18,7 @@ from studies import settings
 from studies.errors import StoreDamaged, StoreTooNew, StoreUnusable
 from studies.store.recovery.backup import set_identity
 from studies.store.recovery.damage import check_file
+from studies.store.recovery.plain_reads import PLAIN_READ
 from studies.store.recovery.rolling_backups import backup_before_migration
 from studies.store.recovery.store_connection import StoreConnection
 
@@ -122,14 +123,15 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     without tables.
     """
     address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-    connection = sqlite3.connect(
-        address,
-        uri=True,
-        timeout=10,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=StoreConnection,
-    )
+    with PLAIN_READ:
+        connection = sqlite3.connect(
+            address,
+            uri=True,
+            timeout=10,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=StoreConnection,
+        )
     connection.path = path
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")  # a committed judgement survives a power failure

@@ -16,6 +16,7 @@ from typing import Final
 
 from studies.errors import StoreDamaged, StoreUnusable
 from studies.store.recovery.file_header import read_header
+from studies.store.recovery.plain_reads import PLAIN_READ, is_open_here
 from studies.store.recovery.wal_check import find_foreign_wal, read_wal, wal_path
 
 QUICK_CHECK_BYTES: Final = 8 << 20
@@ -51,6 +52,12 @@ def check_file(path: Path) -> None:
 
 
 def _find_fault(path: Path) -> StoreUnusable | None:
+    """Return the first fault of a file; none if this process has already opened and checked it."""
+    with PLAIN_READ:
+        return None if is_open_here(path) else _read_fault(path)
+
+
+def _read_fault(path: Path) -> StoreUnusable | None:
     try:
         size = path.stat().st_size
         header = read_header(path) if size else None

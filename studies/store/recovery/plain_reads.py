@@ -1,0 +1,37 @@
+"""Plain reads of a store's file, which must not disturb the connections of this process.
+
+POSIX drops all locks of a process on a file when the process closes any descriptor of that file. A
+plain read would therefore drop the locks of the connections that are open in this process. Another
+process that closes the store would then take itself for the last user, and delete the write-ahead
+log into which this process goes on writing: what is written from then on would be lost.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+PLAIN_READ: Final = threading.RLock()
+"""Held during a plain read, and while a connection is opened: a connection opened in between would
+lose its locks too."""
+_DESCRIPTORS: Final = Path("/dev/fd")
+
+
+def is_open_here(path: Path) -> bool:
+    """Whether this process has a descriptor of the file, so that the file must not be read
+    plainly."""
+    try:
+        wanted = path.stat()
+        numbers = [int(one.name) for one in _DESCRIPTORS.iterdir()]
+    except OSError:  # no such file, or Windows, whose locks belong to a descriptor
+        return False
+    return any(_is_same_file(number, wanted) for number in numbers)
+
+
+def _is_same_file(descriptor: int, wanted: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), wanted)
+    except OSError:  # closed since it was listed
+        return False
