@@ -78,7 +78,7 @@ def test_gpt_4_as_drawn(prd):
     view = load_remedies(shown(prd, "gpt-4"))
     title, lead = remedy_finding(view)
     assert says(title, "gpt-4", "add up", "+1")
-    assert lead.endswith("loses 1.9 points.")
+    assert lead.endswith("loses 1.9 points of agreement.")
     table = rules_table(view)
     for text in ("77.7", "73.9", "+1.9", "−1.9", "Open 110", "79.2"):
         assert text in table
