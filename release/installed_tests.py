@@ -37,6 +37,7 @@ testpaths = tests
 pythonpath = .
 addopts = -ra --strict-markers
     --deselect tests/studies/test_settings.py::test_one_module_reads_the_environment
+    --deselect tests/judges/bulk/test_capacity.py::test_the_page_is_what_the_script_prints
 tmp_path_retention_policy = failed
 filterwarnings = error::RuntimeWarning
 markers =

@@ -16,7 +16,14 @@ import yaml
 from gradio_client import Client
 
 from app import open_store
-from components.share.publish import PublishFailed, copy_study, freeze, publish, push_space
+from components.share.publish import (
+    IS_INSTALLED,
+    PublishFailed,
+    copy_study,
+    freeze,
+    publish,
+    push_space,
+)
 from studies.domain import Item
 from studies.errors import StudyError
 from studies.spec.study import Study
@@ -47,6 +54,11 @@ def test_a_copied_study_is_the_same_and_alone(judged: Store, tmp_path: Path) -> 
     copied.close()
 
 
+def app_folder(folder: Path) -> Path:
+    """Folder in which the written app looks for its store: written from the wheel, its package."""
+    return folder / "evenhand" if IS_INSTALLED else folder
+
+
 def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     requirements = (frozen / "requirements.txt").read_text("utf-8")
     assert "gradio==" in requirements
@@ -56,8 +68,10 @@ def test_a_frozen_folder_holds_what_it_needs_and_no_judge(frozen: Path) -> None:
     assert front["title"] == NAME
     assert front["sdk"] == "gradio"
     assert "preload_from_hub" not in front and "hf_oauth" not in front
-    assert sorted(path.name for path in frozen.glob("*.db*")) == ["frozen.db"]
-    assert (frozen / "docs" / "GLOSSARY.md").is_file()  # read at the start of the page
+    home = app_folder(frozen)
+    assert sorted(path.name for path in frozen.rglob("*.db*")) == ["frozen.db"]
+    assert (home / "frozen.db").is_file()
+    assert (home / "docs" / "GLOSSARY.md").is_file()  # read at the start of the page
 
 
 def test_nothing_is_written_over(judged: Store, tmp_path: Path) -> None:
@@ -74,12 +88,12 @@ def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
     assert front["hf_oauth"] is True and "hf_oauth_scopes" not in front  # openid and profile alone
     assert "authlib==" in (here / "requirements.txt").read_text("utf-8")
     target = tmp_path / "data" / "evenhand.db"
-    store, only_shown = open_store(target, here)
+    store, only_shown = open_store(target, app_folder(here))
     assert not only_shown
     assert NAME in [line.name for line in store.studies()]
     store.delete_study(NAME)
     store.close()
-    store, _ = open_store(target, here)
+    store, _ = open_store(target, app_folder(here))
     assert NAME not in [line.name for line in store.studies()]
     store.close()
 
@@ -87,7 +101,7 @@ def test_a_seed_is_used_once(judged: Store, tmp_path: Path) -> None:
 @pytest.mark.extra
 def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     port = free_port()
-    before = (frozen / "frozen.db").read_bytes()
+    before = (app_folder(frozen) / "frozen.db").read_bytes()
     app = subprocess.Popen(
         [sys.executable, "app.py", "--port", str(port)], cwd=frozen,
         env=os.environ | {"PYTHONPATH": ""}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -106,7 +120,7 @@ def test_a_frozen_page_starts_and_has_nothing_that_asks(frozen: Path) -> None:
     finally:
         app.kill()
         app.wait(20)
-    assert (frozen / "frozen.db").read_bytes() == before
+    assert (app_folder(frozen) / "frozen.db").read_bytes() == before
 
 
 def wait_for(url: str, seconds: float = 240) -> str:
