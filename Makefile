@@ -122,6 +122,7 @@ test-inspect: wheel
 	@build/inspect/bin/pip $(HASHED) -r locks/inspect.lock
 	@build/inspect/bin/pip install --quiet --no-deps dist/evenhand-*.whl
 	@mkdir -p build/inspect/checkout && cp tests/inspect_extension/test_both_orders.py build/inspect/checkout
+	@echo '[pytest]' > build/inspect/checkout/pytest.ini  # else pytest takes the checkout's packages
 	@cd build/inspect/checkout && ../bin/python -m pytest -q -p no:cacheprovider
 
 # Known holes in what is installed. The tool lives apart, so that it is not among what it looks at.

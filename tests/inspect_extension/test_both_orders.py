@@ -127,8 +127,8 @@ def test_the_installed_wheel_registers_the_scorer() -> None:
     from inspect_ai._util.registry import registry_lookup
     from inspect_ai.scorer._scorer import scorer_create
 
-    assert registry_lookup("scorer", "evenhand/both_orders") is not None
     assert scorer_create("evenhand/both_orders", opponent="target") is not None
+    assert registry_lookup("scorer", "evenhand/both_orders") is not None
 
 
 GRADER = """

@@ -144,7 +144,7 @@ def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
     most = max(rows, key=lambda row: abs(fairness[row.judge, row.prompt].value or 0.0))
     lean = fairness[most.judge, most.prompt]
     value = None if lean.value is None else -lean.value
-    unit = "" if not value else "of pairs toward first" if value > 0 else "of pairs toward second"
+    unit = "" if not value else "toward first" if value > 0 else "toward second"
     negated = Estimate(
         value,
         None if lean.high is None else -lean.high,
