@@ -46,7 +46,7 @@ def apply_changes(
         if sheet.parse_error:
             told = f"study.yaml: {sheet.parse_error}. Correct it below; then the form works again."
             return text, replace(
-                view, notice_html=notice_html("bad", "The file cannot be changed.", told)
+                view, notice_html=notice_html("bad", "The form cannot change the study file.", told)
             )
         try:
             text, view = _apply_change(sheet, view, entry)

@@ -283,7 +283,7 @@ def _parse_check(request: Mapping[str, Any]) -> AnswerCheck:
     follows, fault = request.get("follows"), request.get("fault")
     if not isinstance(follows, bool) or fault not in (None, "answer", "caption"):
         raise StudyError(
-            "this answer does not fit the ballot shown; nothing was saved. Reload the page"
+            "this vote does not fit the ballot shown; nothing was saved. Reload the page"
         )
     return AnswerCheck("", "", follows, None if follows else fault, request.get("harmful") is True)
 

@@ -264,8 +264,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Mean over items of |share on the left − share on the right|, items weighted by their
-    units."""
+    """Mean over items of the absolute difference between the two compared sides' means on the
+    item; items are weighted by their number of values."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])

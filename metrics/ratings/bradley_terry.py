@@ -132,7 +132,7 @@ class Leaderboard:
 
     @cached_property
     def _errors(self) -> Floats | None:
-        """Standard errors of all gaps, in logits."""
+        """Standard errors of the rating difference of every two models, in logits."""
         return None if self.covariance is None else bradley_terry_fit.gap_errors(self.covariance)
 
     @cached_property

@@ -140,7 +140,8 @@ def _draw_item_orders(
 def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
-    """Play every battle of every order; returns final ratings and snapshots of the first orders."""
+    """Play all battles once in each shuffled sequence; return the final ratings of every sequence,
+    and the ratings after the battles `at` for the first `watched` sequences."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))

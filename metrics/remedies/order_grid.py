@@ -91,8 +91,8 @@ class OrderGrid:
 
 
 def empty_grid(items: Ints, row: Ints) -> OrderGrid:
-    """Build an order grid without verdicts, for rules whose decisions are already coded as right
-    and wrong."""
+    """Build a table of verdicts by comparison and order that has no verdicts, for rules whose
+    decisions are already coded as right and wrong."""
     n = len(items)
     return OrderGrid(
         (),

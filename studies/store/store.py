@@ -51,7 +51,7 @@ class StudySummary:
 
 
 class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQueries):
-    """A store in one SQLite file: its studies, their frames, and the queries of its parts."""
+    """A store in one SQLite file: its studies, their frames, and queries on calls and replies."""
 
     @property
     def unrestricted(self) -> Store:

@@ -62,7 +62,7 @@ HOW_FAMILY: Final = (
 )
 HOW_CATEGORIES: Final = (
     "The categories form a family of their own, adjusted by max-t. Categories with fewer than "
-    "five items are left out and have no interval."
+    "five items are shown without an interval and are not part of the family."
 )
 
 

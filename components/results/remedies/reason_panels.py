@@ -32,8 +32,18 @@ def patterns_panel(view: RemedyView) -> Markup:
         ("The wrong winner twice", found.same_wrong, (0.0, 0.0, 0.0), False),
         ("Opposite winners", found.opposite, (0.5, 0.5, 0.5), False),
         ("Tie twice", found.tie_twice, (0.5, 0.5, 0.5), False),
-        ("A tie once, and the right winner once", found.tie_once_right, (0.75, 1.0, 0.5), True),
-        ("A tie once, and the wrong winner once", found.tie_once_wrong, (0.25, 0.0, 0.5), True),
+        (
+            "A tie in one order, the right winner in the other",
+            found.tie_once_right,
+            (0.75, 1.0, 0.5),
+            True,
+        ),
+        (
+            "A tie in one order, the wrong winner in the other",
+            found.tie_once_wrong,
+            (0.25, 0.0, 0.5),
+            True,
+        ),
     )
     body = join(_pattern_row(*row) for row in rows)
     table = fill(

@@ -39,7 +39,9 @@ def remedies_report(filtered: FilteredStudy) -> Markup:
     head = finding_html(*remedy_finding(view))
     charts = panel("What each remedy costs and gains", subtitle, frontier_chart(view, False))
     rules = panel(
-        title, "the intervals of the differences are widened for all rules", rules_table(view)
+        title,
+        "intervals of the differences from one call are widened to hold for all rules together",
+        rules_table(view),
     )
     return join([head, wrapped(charts, rules, patterns_panel(view))])
 

@@ -75,10 +75,9 @@ def unclear_leader_sentence(title: str, rates: Mapping[str, Estimate], even: flo
     above = [name for name, rate in rates.items() if rate.low is not None and rate.low > even]
     if not above:
         return f"{title}: no model wins significantly more than an even share of verdicts."
-    verb = "wins" if len(above) == 1 else "win"
     return (
-        f"{title}, not significantly more than an even share; {join_names(above)} {verb} "
-        "significantly more."
+        f"{title}, not significantly more than an even share. Significantly above an even share: "
+        f"{join_names(above)}."
     )
 
 

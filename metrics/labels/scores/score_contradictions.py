@@ -108,8 +108,8 @@ def _contradictions(both: pd.DataFrame) -> ScoreContradictions:
 
 
 def score_contradictions_section(frame: pd.DataFrame) -> dict[str, Any]:
-    """Build the section on contradictions, as judge -> share, numbers of pairs left out, and
-    intransitive triples."""
+    """Build the section on pairs whose scores contradict the same judge's choice, as judge -> share
+    of contradicting pairs, numbers of pairs left out, and intransitive triples."""
     return {
         judge: {
             "share": one.share,

@@ -66,7 +66,7 @@ def _annotation_of(row: Row, name: str) -> Mapping[str, Any]:
 
 
 def _add_run(log: ScoreLog, row: Row, annotations: Sequence[Mapping[str, Any]]) -> None:
-    """Add one run.
+    """Add one experiment run of Phoenix: one answer to one example, with its evaluations.
 
     A repetition with the same answer is another verdict on this answer. A repetition with another
     answer is an item of its own that shares the question.
