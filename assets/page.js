@@ -291,7 +291,8 @@
   // The view that a visitor chose for a study stays, also when it was chosen while the study was being opened:
   // the server's answer resets the switch. Until then nothing is drawn, for the other controls are those of the study before.
   let viewChoice = null, openedStudy = null, openingStudy = true, hiding = 0;
-  const chooseView = (view) => { viewChoice = {study: openedStudy, view}; };
+  // The menu names a study before Gradio reports the change.
+  const chooseView = (view) => { viewChoice = {study: document.querySelector("#eh-study input")?.value || openedStudy, view}; };
   const opensStudy = () => openingStudy;
   const staleNote = (on) => document.querySelector("#eh-note")?.classList.toggle("eh-stale", on);   // it describes the study before
   // The address names a study as soon as it is chosen, also while its results are still being drawn;
