@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_read_is_not_rewritten():
     broken = "name: [\n"
     text, view = done(broken, {"set": "repeats", "to": "2"})
     assert text == broken
-    assert "cannot be changed" in view.notice_html
+    assert "cannot change" in view.notice_html
 
 
 def test_a_comment_and_an_unknown_key_survive_every_click():
