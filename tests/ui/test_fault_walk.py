@@ -103,7 +103,7 @@ def test_a_network_that_ends_is_told_and_the_run_goes_on_when_it_is_back(visit, 
         page = started(visit, name)
     told = until(lambda: "Retrying." in notices(page) and notices(page))
     assert "cannot reach" in told or "lost" in told or "unreachable" in told
-    assert "nothing is lost" in told
+    assert "no data was lost" in told
     with JudgeServer(port=port):
         ends(page, app, name)
 
@@ -137,7 +137,7 @@ def test_a_store_that_is_removed_comes_back_and_that_is_told(visit, app, planned
         for tail in ("", "-wal", "-shm"):
             app.store.with_name(app.store.name + tail).unlink(missing_ok=True)
         told = until(lambda: "The store file was restored." in notices(page) and notices(page))
-        assert "nothing is lost" in told
+        assert "no data was lost" in told
         pace.seconds = 0
         ends(page, app, name)
         assert server.bill.totals.calls == ASKS
