@@ -32,11 +32,11 @@ from components.server.gradio_private import (
     start_settings,
     use_server_settings,
 )
-from components.server.memory import limit_heap_retention
+from components.server.limits.memory import limit_heap_retention
 from components.server.private_name import GradioChanged
-from components.server.request_limits import RequestLimits
-from components.server.slow_clients import limit_connections
-from components.server.temp_files import TempFileQuota
+from components.server.limits.request_limits import RequestLimits
+from components.server.limits.slow_clients import limit_connections
+from components.server.limits.temp_files import TempFileQuota
 from components.share.publish import FROZEN_STORE, SEED_STORE
 from components.study.plan import demo_studies
 from judges.engine.engine import Engine

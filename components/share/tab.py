@@ -14,7 +14,7 @@ import gradio as gr
 from components.filtering.filtered_study import FilteredStudy
 from components.html.markup import EMPTY, Markup, escape
 from components.layout.widgets import ClickableHTML, Switch
-from components.server import temp_files
+from components.server.limits import temp_files
 from components.share import drawer_html as share_view
 from components.share import link_tab as share_link_tab
 from components.share import paper_text

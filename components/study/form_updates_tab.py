@@ -10,7 +10,7 @@ import gradio as gr
 
 from components.html.format import count, dollars
 from components.html.markup import EMPTY, fill
-from components.server import temp_files
+from components.server.limits import temp_files
 from components.study import form_html as study_draw
 from components.study.file.controls import form_part
 from components.study.file.lenient_study import FormState

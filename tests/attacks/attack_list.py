@@ -86,7 +86,7 @@ THREATS: Final = {
         "a connection, an event, a slow body or head, a study that is too large",
         (
             "tests/components/server/test_access.py",
-            "tests/components/server/test_slow_app.py",
+            "tests/components/server/limits/test_slow_app.py",
             "tests/components/server/test_flood.py",
         ),
     ),

@@ -171,7 +171,7 @@ def _bincount(frame: Any) -> float:
 
 def views(folder: Path) -> Iterator[Line]:
     """Every view of Results as the dashboard opens it, one after the other in one process."""
-    from components.server.memory import limit_heap_retention
+    from components.server.limits.memory import limit_heap_retention
 
     limit_heap_retention()  # as the app does
     from components.filtering.filtered_study import FilteredStudy

@@ -57,8 +57,8 @@ def patterns_panel(view: RemedyView) -> Markup:
         "The rules differ only in the two bold rows. Difference to one call: "
         f"({count(found.tie_once_right)} − {count(found.tie_once_wrong)}) ÷ 4 ÷ "
         f"{count(found.comparisons)} = **{points(found.gain)} points** for “added up”, and "
-        f"{points(-found.gain)} points for “must agree”. For more accuracy, use graded replies "
-        "or another judge."
+        f"{points(-found.gain)} points for “must agree”. More agreement needs another kind of "
+        "reply (the table above shows those that were tried) or another judge."
     )
     return panel(
         "Why asking twice gains so little",

@@ -101,7 +101,8 @@ def _pick_from_preference(preference: float | None, where: str) -> Pick:
         return "tie"
     if not 1 <= preference <= 2:
         raise SourceError(
-            f"{where}: column 'preference': expected 1 to 2 (or 0, a tie), found {preference:g}"
+            f"{where}: column 'preference': expected 1 to 2 (or 0, a tie), found {preference:g}; "
+            "correct or remove the row"
         )
     return 0 if preference < 1.5 else 1
 

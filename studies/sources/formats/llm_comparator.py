@@ -48,7 +48,9 @@ def read(source: OpenSource) -> SourceBuilder:
 def _model_names(models: Any, name: str) -> tuple[str, str]:
     found = [text_of(m.get("name")) for m in models or [] if isinstance(m, Mapping)]
     if len(found) != 2 or found[0] == found[1] or not all(found):
-        raise SourceError(f"{name}: field 'models': expected two different names, found {found}")
+        raise SourceError(
+            f"{name}: field 'models': expected two different names, found {found}; correct it"
+        )
     return found[0], found[1]
 
 

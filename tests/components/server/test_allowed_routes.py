@@ -13,7 +13,7 @@ import pytest
 from starlette.websockets import WebSocketDisconnect
 
 from components.server.allowed_routes import ALLOWED_ROUTES, is_allowed_route
-from components.server.request_limits import NO_SUCH_PAGE, RequestLimits
+from components.server.limits.request_limits import NO_SUCH_PAGE, RequestLimits
 from tests.samples import each
 
 NEEDED = {

@@ -2,7 +2,7 @@
 
 uvicorn waits without limit for the head of a request and for a client that does not read, so a few
 thousand silent connections would use up its file descriptors. The limits on request bodies are in
-components.server.request_limits. This module does not import gradio.
+components.server.limits.request_limits. This module does not import gradio.
 """
 
 from __future__ import annotations

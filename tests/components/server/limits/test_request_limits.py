@@ -15,8 +15,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from components.server.allowed_routes import UPLOAD_PATH
-from components.server.request_limits import MAX_EVENT_BYTES, RequestLimits
-from components.server.temp_files import TempFileQuota
+from components.server.limits.request_limits import MAX_EVENT_BYTES, RequestLimits
+from components.server.limits.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
 from studies.settings import TEMP_FOLDER
 

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.server.allowed_routes import UPLOAD_PATH, is_allowed_route
-from components.server.temp_files import TempFileQuota
+from components.server.limits.temp_files import TempFileQuota
 from studies.files.read_limits import MEGABYTE
 
 MAX_EVENT_BYTES: Final = 8 * MEGABYTE

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from components.server import temp_files
-from components.server.temp_files import (
+from components.server.limits import temp_files
+from components.server.limits.temp_files import (
     IN_USE_SECONDS,
     MAX_AGE_SECONDS,
     TempFileQuota,

@@ -21,8 +21,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from components.server.request_limits import BodyPace, RequestLimits
-from components.server.slow_clients import ConnectionLimits, limit_connections, may_be_proxy
+from components.server.limits.request_limits import BodyPace, RequestLimits
+from components.server.limits.slow_clients import ConnectionLimits, limit_connections, may_be_proxy
 from tests.waiting import until
 
 LIMITS = ConnectionLimits(connections=40, head_seconds=1.0, keep_alive_seconds=1, unread_seconds=1)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from components.server.request_limits import BodyPace
-from components.server.slow_clients import ConnectionLimits
+from components.server.limits.request_limits import BodyPace
+from components.server.limits.slow_clients import ConnectionLimits
 from tests.attacks.attack_list import MODES, PUBLIC
 from tests.attacks.attack_log import Mode, attempt
-from tests.components.server.test_slow_clients import HEAD, closed_after, connect, get
+from tests.components.server.limits.test_slow_clients import HEAD, closed_after, connect, get
 from tests.ui.conftest import ROOT, App, free_port
 
 pytestmark = [
