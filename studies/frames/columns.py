@@ -50,7 +50,7 @@ class TextColumn:
         self.take_coded(found, codes)
 
     def take_coded(self, texts: Iterable[str], codes: np.ndarray) -> None:
-        """Append rows that are given as indices of `texts`, in order of first appearance."""
+        """Append rows given as indices of `texts`, which are in order of first appearance."""
         known = self._known
         merged = [known.setdefault(str(text), len(known)) for text in texts]
         self._parts.append(np.asarray(merged, np.int32)[codes])
@@ -65,7 +65,7 @@ class TextColumn:
 
 
 class NumberListColumn:
-    """A column of JSON number lists (scores, label probabilities); empty in most studies."""
+    """A column of number lists given as JSON (scores, label probabilities); often empty."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
@@ -169,8 +169,7 @@ class JudgementColumns:
 
 
 def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
-    """Join the parts of a column into one array; the list of parts then contains only this
-    array."""
+    """Join the parts of a column into one array, which then replaces the parts in the list."""
     if len(parts) != 1:
         parts[:] = [np.concatenate(parts) if parts else np.zeros(0, kind)]
     return parts[0]
