@@ -22,11 +22,11 @@ PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
         "ratings": "mean single ratings of each model, by category",
     }
 )
-"""Descriptions of the result panels by name, after the tables and figures of the papers."""
+"""Name -> description of the result panels that reproduce tables and figures of the papers."""
 
 PROBE_SOURCE: Final = "probe"
-"""Name of the built-in items, which have four answers each, no human checks, and criteria for
-visual items only."""
+"""Name of the probe set as a data source. Its items have four answers, no human checks, and
+criteria only if they are visual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class Preset:
     values: Mapping[str, Any]
     panels: tuple[str, ...]
     notes: tuple[str, ...]
-    """Differences between paper and code, and the settings that the user has to choose."""
+    """Differences between paper and code, and the settings that are left to the user."""
     probe_values: Mapping[str, Any] = field(default_factory=dict)
-    """Values that replace the preset's own values for the built-in items, which were not made for
-    the protocol."""
+    """Values that replace those of the preset for the probe set, which was not made for the
+    protocol."""
 
     def values_for(self, source: str) -> dict[str, Any]:
-        """Return the values of the preset for a data source, as a new mapping."""
+        """Return the study values that the preset sets for a data source."""
         return (
             merge_values(self.values, self.probe_values)
             if source == PROBE_SOURCE
@@ -54,7 +54,7 @@ class Preset:
 
 
 def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two layers of study values: `above` overrides unless null; `data` is merged key by
+    """Merge study values: those of `above` override unless null; the block `data` is merged key by
     key."""
     values = {**below, **{key: value for key, value in above.items() if value is not None}}
     lower, upper = below.get("data"), above.get("data")
