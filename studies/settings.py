@@ -1,4 +1,4 @@
-"""Environment variables: the only module that reads them, with meaning, default and type of each.
+"""All environment variables, with meaning, default and type; no other module reads the environment.
 
 Every value is read when it is needed, not at import, so that a process can change its mode. The
 table in `docs/command-line.md` lists the same variables; a test compares the two.
@@ -23,7 +23,7 @@ class Setting(Generic[T]):
     name: str
     meaning: str
     parse: Callable[[str], T]
-    """Function that converts the text of the variable; it raises ValueError if the text is not as
+    """Function that converts the variable's text; raises ValueError if the text is not as
     `expected`."""
     fallback: T
     default: str = "none"
@@ -221,8 +221,7 @@ def check_settings() -> None:
 
 
 def secret_value(name: str) -> str:
-    """Return the value of a variable whose name is given by a study or the owner, such as
-    OPENAI_API_KEY."""
+    """Return the value of a variable that a study or the owner names, such as OPENAI_API_KEY."""
     return os.environ.get(name, "")
 
 
@@ -235,6 +234,6 @@ def set_value(setting: Setting[str], value: str | None) -> None:
 
 
 def child_environment(**defaults: str) -> dict[str, str]:
-    """Return the environment of a child process: this process's variables, with defaults for unset
-    ones."""
+    """Return this process's environment for a child process, with `defaults` for unset
+    variables."""
     return {**defaults, **os.environ}

@@ -45,8 +45,8 @@ def repair(options: argparse.Namespace) -> None:
 
 
 def _is_whole(source: Path) -> bool:
-    """Whether a store passes all checks; unlike at opening, a large file is also checked page by
-    page."""
+    """Whether a store passes all checks, including the page-by-page check that opening a large file
+    skips."""
     try:
         check_file(source)
     except StoreUnusable:
