@@ -77,8 +77,8 @@ def leaderboard_rows(
 
 
 def _is_pair_verdict(judgement: Judgement) -> bool:
-    """Whether a judgement is a usable verdict on two different answers, noise-floor repeats
-    excluded."""
+    """Whether a judgement is a usable verdict on two different answers and no noise-floor
+    repeat."""
     verdict, ask = judgement.verdict, judgement.ask
     usable = judgement.status in USABLE_STATUSES
     picked = verdict is not None and verdict.pick is not None

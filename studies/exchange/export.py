@@ -126,8 +126,8 @@ def _write_yaml(store: Store, study: str, path: Path) -> int:
 
 
 def _local_source_note(source: str) -> str:
-    """Return a comment that the study's data is a local file, which other machines lack; else
-    ""."""
+    """Return a comment that the data source is a local file of this machine; "" for other
+    sources."""
     if source == PROBE_SOURCE or source.startswith("hub:") or "${" in source:
         return ""
     return (

@@ -31,8 +31,7 @@ class InjectionFlags:
         ]
 
     def flagged_row(self, judgement: Judgement) -> dict[str, Any]:
-        """Convert a judgement to a dictionary, with its injection flag and the rules that set the
-        flag."""
+        """Convert a judgement to a dictionary with its injection flag and the rules that set it."""
         found = self.suspects_shown(judgement.ask)
         listed = [{"where": one.where, "rules": list(one.rules)} for one in found]
         return {**asdict(judgement), SUSPECT_COLUMN: bool(found), SUSPECTS_FIELD: listed}

@@ -138,8 +138,7 @@ def _with_recorded_keys(
 
 
 class RecordedKeyMaker:
-    """Faster version of `studies.recorded_keys.recorded_key` that caches the repeated parts of
-    keys."""
+    """Faster version of `studies.recorded_keys.recorded_key` that caches repeated parts of keys."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -96,7 +96,7 @@ def open_archive(path: Path, limits: ReadLimits) -> Iterator[ZipArchive]:
 
 def check_sizes(entries: list[zipfile.ZipInfo], name: str, limits: ReadLimits) -> None:
     """Raise SourceError if the stated unpacked size, or its ratio to the packed size, is too
-    large."""
+    high."""
     packed = max(sum(entry.compress_size for entry in entries), 1)
     unpacked = sum(entry.file_size for entry in entries)
     limits.check_archive(unpacked, packed, name)

@@ -103,7 +103,7 @@ def find_shards(folder: Path) -> list[Path]:
 
 
 def matches_folder(folder: Path) -> str:
-    """Return the reason why a folder is recognised as one of shards; empty if it is not."""
+    """Return the reason why a folder is recognised as a shard folder; empty if it is not."""
     first = next((path for path in folder.rglob("*.parquet") if _is_shard(path)), None)
     return "" if first is None else f"{first.name} contains Evenhand's own judgements"
 

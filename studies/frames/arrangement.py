@@ -20,8 +20,7 @@ CRITERION_PREFIX: Final = "criterion:"
 LETTER_SIGN: Final = "="
 RANK_SIGN: Final = ":"
 LEVEL_PREFIX: Final = "level_"
-"""Prefix of the frame's columns with the levels of a rubric; `level_0` is for the first
-criterion."""
+"""Prefix of the frame's columns with a rubric's levels; `level_0` is of the first criterion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def _split_letters(offered: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def with_ranks(labels: tuple[str, ...], scale: Sequence[str]) -> tuple[str, ...]:
-    """Add to each named option its rank on the scale (listed from the lowest to the highest).
+    """Add to each named option its rank on `scale`, which is listed from the lowest to the highest.
 
     Labels stay unchanged if their options are numbers, pass and fail, or not those of the scale.
     """

@@ -27,8 +27,7 @@ _PICK_BY_WINNER: Final = {
 
 
 class CodedColumn(NamedTuple):
-    """A column of texts as codes: the distinct texts in alphabetical order, and the code of each
-    row."""
+    """A column of texts as codes: the distinct texts, sorted, and the code of each row."""
 
     codes: Codes
     names: list[str]
@@ -169,7 +168,7 @@ def _code_column(table: pd.DataFrame, name: str, default: str) -> CodedColumn:
 
 
 def _join_pairs(left: Codes, right: Codes, names: Sequence[str]) -> CodedColumn:
-    """Join the names of both columns by SEP, as a coded column."""
+    """Join the two names of each row by SEP; return the result as a coded column."""
     codes, pairs = pd.factorize(left * max(len(names), 1) + right)
     joined = (divmod(int(pair), len(names)) for pair in pairs)
     texts = [SEP.join((names[one], names[other])) for one, other in joined]

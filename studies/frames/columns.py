@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 SEP: Final = "\x1f"
-"""Separator of contestants (or labels) in one category; a control character that names cannot
-contain."""
+"""Separator of contestants (or labels) joined in one text; names cannot contain it."""
 
 ROWS_PER_CHUNK: Final = 50_000
 TEXT_COLUMNS: Final = ("item", "judge", "prompt", "shown", "labels", "status")

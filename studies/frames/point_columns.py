@@ -27,8 +27,7 @@ options."""
 EXPECTED_LEVEL_PREFIX: Final = "expected_level_"
 LEVEL_SPREAD_PREFIX: Final = "expected_level_spread_"
 """Prefixes of the columns with the expected level of each criterion of a rubric, in the order
-listed, and with its standard deviation. The frame has them only if a verdict has probabilities of
-levels."""
+listed, and with its standard deviation. Present only if a verdict has probabilities of levels."""
 
 CRITERION_LABEL_PREFIX: Final = "gold_level_"
 """Prefix of the columns with the right level of each criterion of a rubric, numbered in the order
@@ -36,8 +35,7 @@ listed: its label, or the mean of people's levels; NaN without either. The frame
 only if a rubric has a label or was filled in by a person."""
 
 ScaleLookup = Callable[[str], Sequence[str]]
-"""Function from a prompt's name to its options, from the lowest to the highest; empty if
-unknown."""
+"""Function: name of a prompt -> its options, from the lowest to the highest; empty if unknown."""
 
 
 def ranked_labels(
@@ -182,7 +180,7 @@ def _labels_of_rows(
 
 
 def _people_verdicts(frame: pd.DataFrame, voted: np.ndarray, passes: np.ndarray) -> np.ndarray:
-    """Return people's verdict on the answer of each row; NaN without votes or if pass and fail are
+    """Return people's verdict on each row's answer; NaN without votes or if pass and fail are
     even."""
     if "score_0" not in frame:
         return np.full(len(frame), np.nan)

@@ -57,8 +57,7 @@ def best_answer(preferences: Sequence[Preference], options: Sequence[str]) -> Tr
 
 
 def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> tuple[str, ...]:
-    """Return the right choices: the option that beats all others, else every option that is not
-    beaten.
+    """Return the right choices: the option that beats all others, else all options not beaten.
 
     Two answers can be equally good and better than all others; each is then a right choice. If no
     option beats all others, the result is empty if the winner of any pair is unknown or if no
@@ -76,7 +75,7 @@ def best_answers(preferences: Sequence[Preference], options: Sequence[str]) -> t
 
 
 def _pairwise_vote(preference: Preference, x: str, y: str) -> str | None:
-    """Return the winner of two answers by one preference, or "tie"; None if it does not tell.
+    """Return x, y or "tie", the outcome by one preference; None if it does not compare the two.
 
     An answer picked out of several beats each of the others. If it is unknown which answers were
     shown, the pick beats all other answers of the item.
@@ -114,8 +113,8 @@ def right_verdicts(labels: Sequence[AnswerLabel]) -> dict[str, float | str]:
     """Return contestant -> right verdict on the contestant's answer, for all labelled answers.
 
     Gold labels take precedence over people's. If an answer has several pass/fail labels the
-    majority counts (no verdict if even), if it has several scores their mean. An answer with labels
-    of both kinds has no verdict.
+    majority counts (no verdict if even), if it has several scores their mean. An answer with both
+    pass/fail labels and scores has no verdict.
     """
     found: dict[str, float | str] = {}
     for contestant in dict.fromkeys(label.contestant for label in labels):

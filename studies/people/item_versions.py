@@ -105,7 +105,7 @@ def list_versions(source: str, folder: Path) -> list[str]:
 
 
 def _file_stem(source: str) -> str:
-    """Return the name of a file without folder and suffix, or of a Hub dataset, made safe as a file
+    """Return the name of a file without folder and suffix, or of a Hub dataset, as a safe file
     name."""
     name = source.partition("@")[0] if source.startswith("hub:") else source
     name = PurePosixPath(name.removeprefix("hub:").replace(":", "-")).name

@@ -58,8 +58,8 @@ def has_votes(items: Iterable[Item]) -> bool:
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was converted from a vote in an item; unlike votes on the page, it has no
-    time."""
+    """Whether a judgement was converted from a vote in an item, which has no time (page votes
+    have)."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 
@@ -109,7 +109,7 @@ def _pick_among(preference: Preference, shown: Sequence[str]) -> str | None:
 
 
 def _number_repeats(votes: list[Judgement]) -> Iterator[Judgement]:
-    """Yield the votes with repeat number and number of orders in which the person voted."""
+    """Yield the votes, with repeat numbers and the number of orders in which the person voted."""
     repeats: dict[tuple[object, ...], int] = defaultdict(int)
     orders: dict[tuple[str, str, OptionSet], set[tuple[str, ...]]] = defaultdict(set)
     for vote in votes:

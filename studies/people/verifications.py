@@ -10,8 +10,7 @@ from studies.store.queries.item_queries import checks_in_items, item_ids
 from studies.store.store import Store
 
 ChecksByItem = dict[str, tuple[AnswerCheck, ...]]
-"""Item -> each person's last check of each of its answers; persons' names have no prefix
-`human:`."""
+"""Item -> each person's last check of each answer; persons' names are without `human:`."""
 
 
 def current_checks(store: Store, study: str) -> ChecksByItem:
@@ -27,8 +26,7 @@ def current_checks(store: Store, study: str) -> ChecksByItem:
 
 
 def _merge_checks(store: Store, study: str, saved: str) -> ChecksByItem:
-    """Merge the checks in the data file with those made on the page, without checks of removed
-    items."""
+    """Merge the checks in the data file with those on the page, without checks of removed items."""
     from_data = store.memoised(
         study, ("checks in items",), lambda: checks_in_items(store, study), saved
     )

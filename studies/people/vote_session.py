@@ -111,8 +111,7 @@ class VoteSession:
         comment: str = "",
         criteria: tuple[str, ...] = (),
     ) -> Ballot:
-        """Store a new or changed vote; `criteria` are those of a rubric, in the order of its
-        levels.
+        """Store a new or changed vote; `criteria` are in the order of the verdict's rubric levels.
 
         `stamp` is the ballot's time `done` when the page showed the ballot. If the ballot was voted
         on in another window since then, StaleBallot is raised.
@@ -217,8 +216,7 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot at a position for which `wanted` is true; store the time
-        as its time of showing."""
+        """Return the voter's last ballot whose position is `wanted`; store that it is shown now."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)

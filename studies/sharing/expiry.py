@@ -44,7 +44,8 @@ def remove_expired(store: Store, days: float, now: float | None = None) -> Expir
 
 
 def _remove_folders(folder: Path, owners: set[str], before: float) -> int:
-    """Delete, and count, the folders of visitors without a study or an upload since `before`."""
+    """Delete the folders of visitors who own no study and uploaded nothing since `before`; return
+    how many."""
     if not folder.is_dir():
         return 0
     unused = [one for one in folder.iterdir() if one.name not in owners]

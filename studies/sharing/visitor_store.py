@@ -116,7 +116,7 @@ class VisitorStore(Store):
     def recorded_prompt(self, study: str, name: str) -> str | None:
         """Return the stored text of a prompt of an ownerless study; None for other studies.
 
-        A visitor's prompt of the same name could otherwise be returned for another study.
+        For other studies, the text could be another visitor's prompt of the same name.
         """
         return super().recorded_prompt(study, name) if self.is_ownerless(study) else None
 
@@ -168,8 +168,7 @@ class VisitorStore(Store):
 
 
 class _VisitorWriter(StoreWriter):
-    """Writer that runs each write as the visitor who queued it; the writer's thread has no
-    visitor."""
+    """Writer that runs each write as the visitor who queued it, since its thread has no visitor."""
 
     def run(self, work: WriteFunction) -> Any:
         visitor = current_visitor()

@@ -131,8 +131,7 @@ def parse_conversation(value: Any) -> list[dict[str, str]]:
 
 
 def parse_texts(value: Any) -> list[str]:
-    """Parse a list of texts, or JSON text of such a list (as in Kaggle's files); nulls become
-    ""."""
+    """Parse a list of texts, or its JSON text (as in Kaggle's files); nulls become ""."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)

@@ -45,7 +45,7 @@ class HubAddress:
 
     @property
     def file(self) -> str:
-        """Path of a file in the repository, if the config is one; else empty."""
+        """Path of a file in the repository, if the config names one; else empty."""
         return self.config if self.config and is_table_file(Path(self.config)) else ""
 
 
@@ -77,7 +77,7 @@ def read_hub(spec: DataSpec, token: str | None = None) -> tuple[DataSpec, Source
 
 
 def _own_token() -> str:
-    """Return the Hub token from the environment; empty in public mode, where users type their
+    """Return the Hub token from the environment; "" in public mode, where users type their
     token."""
     return "" if is_public() else HUB_TOKEN.read()
 
@@ -181,8 +181,7 @@ def _read_repo_file(address: HubAddress, commit: str, token: str | bool) -> Sour
 
 
 def _images_as_urls(value: Any) -> Any:
-    """Convert images given as bytes to data URLs, also inside lists; other values stay
-    unchanged."""
+    """Convert images given as bytes to data URLs, also in lists; return other values unchanged."""
     if isinstance(value, dict) and set(value) == {"bytes", "path"}:
         return _data_url(value["bytes"]) if value["bytes"] else value["path"]
     if isinstance(value, list):

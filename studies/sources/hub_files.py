@@ -79,8 +79,7 @@ def card_data_files(card: str) -> Iterator[str]:
 
 
 def front_of(card: str) -> str | None:
-    """Return the YAML front matter of a card, between two lines of three dashes; None if there is
-    none.
+    """Return the YAML front matter of a card, between two lines of three dashes, else None.
 
     Start and end are searched separately, because one pattern for both would take quadratic time on
     a card of empty lines.

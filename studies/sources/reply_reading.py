@@ -19,8 +19,7 @@ AUTO_READ: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class RecordedReading:
-    """Result of reading a recorded reply: a verdict whose slots are in the order of the labels, or
-    the reason why there is none."""
+    """A verdict read from a reply, with slots in the order of the labels; or why there is none."""
 
     verdict: Verdict | None
     rule: str

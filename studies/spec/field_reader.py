@@ -27,8 +27,7 @@ def find_line(text: str, place: str) -> int:
 
 
 class FieldReader:
-    """Typed access to the fields of a mapping; `refuse_unknown_keys` rejects keys that were not
-    read."""
+    """Typed access to the fields of a mapping; `refuse_unknown_keys` rejects fields not read."""
 
     def __init__(self, values: object, where: str) -> None:
         if not isinstance(values, Mapping):

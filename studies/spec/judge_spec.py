@@ -46,8 +46,7 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Return the judge with the provider's address, key variable and price, where the file sets
-    none."""
+    """Return the judge with the provider's address, key variable and price where it has none."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(
@@ -70,8 +69,8 @@ def _given(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _find_fault(judge: JudgeSpec) -> tuple[StudyKey, str] | None:
-    """Return the first key of a judge with an unusable value, and the reason; None if there is
-    none."""
+    """Return the first key of a judge with an unusable value, and the reason; None if all are
+    usable."""
     url, variable = judge.endpoint, judge.api_key_env
     if not judge.model:
         return JUDGE.model, JUDGE.model.rule.missing

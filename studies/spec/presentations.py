@@ -46,7 +46,7 @@ def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
 
 
 def is_reference_judged(study: Study) -> bool:
-    """Whether the reference answer is itself judged; prompts then must not show it as the
+    """Whether the reference answer is judged itself, so that prompts must not show it as
     reference."""
     named = study.contestants if study.pairing == "all" else (*study.contestants, study.baseline)
     return REFERENCE in named
@@ -61,8 +61,7 @@ def coverage(study: Study, items: Sequence[Item]) -> dict[str, int]:
 
 
 def pair_presentations(study: Study, items: Sequence[Item]) -> Iterator[Presentation]:
-    """Yield each pair of an item's answers in both orders (or one drawn order), with all
-    repeats."""
+    """Yield each pair of an item's answers in both orders, or one drawn order, with repeats."""
     names = resolve_contestants(study, items)
     reference_items = _reference_game_items(study, items) if study.pairing == "new" else frozenset()
     for item in items:
@@ -231,8 +230,7 @@ def _answering_contestants(item: Item) -> list[str]:
 
 
 def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
-    """Return the option that loses most pairs by people's votes or by design; of several, the
-    last."""
+    """Return the option that loses most pairs by votes or by design; of several, the last."""
     beaten = dict.fromkeys(options, 0)
     winners = {
         pair: better_answer(item.human, *pair) for pair in itertools.combinations(options, 2)
@@ -249,8 +247,7 @@ def _worst_ranked(item: Item, options: tuple[str, ...]) -> str:
 
 
 def _is_crossed(study: Study, item: str, names: Sequence[str]) -> bool:
-    """Draw whether a comparison is shown with crossed labels: probability ½, the same for all its
-    orders."""
+    """Draw (probability ½) whether a comparison is shown with crossed labels, in all its orders."""
     return _seeded_rng(study, item, *sorted(names), "labels").random() < 0.5
 
 

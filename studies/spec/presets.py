@@ -54,8 +54,7 @@ class Preset:
 
 
 def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge study values: those of `above` override unless null; the block `data` is merged key by
-    key."""
+    """Merge study values; those of `above` override unless null, also key by key within `data`."""
     values = {**below, **{key: value for key, value in above.items() if value is not None}}
     lower, upper = below.get("data"), above.get("data")
     if isinstance(lower, Mapping) and isinstance(upper, Mapping):

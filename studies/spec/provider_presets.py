@@ -50,7 +50,7 @@ class ProviderPreset:
     models: tuple[ModelRule, ...] = ()
 
     def serves(self, url: str) -> bool:
-        """Whether an address belongs to this provider; False for a local server, which is chosen by
+        """Whether an address is this provider's; False for a local server, which is chosen by
         name."""
         host = (urlsplit(url).hostname or "").lower()
         if self.local or not host:

@@ -22,7 +22,7 @@ otherwise a text with many unclosed `${` would take quadratic time."""
 def expand_source(source: str) -> str:
     """Replace ${EVENHAND_RECORDS} in a data source by the value of this variable.
 
-    The source is returned unchanged if the variable is unset or if it names any other variable.
+    The variable stays as written if it is unset; any other variable always does.
     """
     folder = RECORDS.read()
     return _VARIABLE_PATTERN.sub(

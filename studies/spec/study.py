@@ -83,8 +83,7 @@ def dump_study(study: Study) -> str:
 
 
 def study_to_mapping(study: Study) -> dict[str, Any]:
-    """Convert a study to the keys of a study file: the preset and the values that differ from
-    it."""
+    """Convert a study to the keys of a study file: its preset and the values that differ."""
     base = preset_defaults(study)
     values = changed_fields(study, base, STUDY)
     if data := changed_fields(study.data, replace(base.data, source=DataSpec().source), DATA):

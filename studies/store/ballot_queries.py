@@ -29,11 +29,9 @@ SelectionReason = Literal["random", "flipped", "split", "repeat"]
 BallotState = Literal["open", "voted", "skipped"]
 BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
 SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score", "rubric")
-"""Voting modes in which a ballot shows a single answer, so that it is not repeated in another
-order."""
+"""Voting modes in which a ballot shows one answer, so that there is no order to repeat."""
 SCORE_LABELS: Final = ("score",)
-"""`Ask.labels` of a vote that scores one answer on the study's scale; a rubric adds its
-criteria."""
+"""`Ask.labels` of a vote that scores one answer on the study's scale; a rubric adds criteria."""
 SELECTION_RULES: Final[tuple[SelectionRule, ...]] = get_args(SelectionRule)
 
 BALLOT_COLUMNS: Final = (
@@ -72,7 +70,7 @@ class Ballot:
     """Time when the ballot was last shown."""
     done: float = 0.0
     criteria: tuple[str, ...] = ()
-    """Criteria of a filled-in rubric, in the order of its levels."""
+    """Criteria of a filled-in rubric, in the order of the vote's levels."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -299,7 +297,7 @@ def vote_keys(connection: sqlite3.Connection, study: str) -> set[str]:
 
 
 def restore_votes(connection: sqlite3.Connection, study: str) -> None:
-    """Append the votes cast on the page to the plan of a saved study, if it still has their
+    """Append the votes cast on the page to a saved study's plan, if it still has their
     comparisons."""
     cast = [b for b in read_ballots(connection, study) if b.key and b.state == "voted"]
     items = read_items_by_id(connection, study, {ballot.item for ballot in cast})
@@ -341,8 +339,7 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Update the number of orders in which a voter has voted on a comparison, in all these
-    votes."""
+    """Store, in all of a voter's votes on a comparison, the number of orders voted on."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:
@@ -382,8 +379,7 @@ def read_items_by_id(
 
 
 def voter_id(name: str) -> str:
-    """Return `human:<name>`; raise StudyError unless the name is one line of at most 60
-    characters."""
+    """Return `human:<name>`; raise StudyError unless the name is a line of 1 to 60 characters."""
     plain = " ".join(name.split())
     if not plain or len(plain) > 60 or not plain.isprintable():
         raise StudyError(

@@ -71,8 +71,7 @@ def _add_voter_links(connection: sqlite3.Connection) -> None:
 
 
 def _add_adapted_requests(connection: sqlite3.Connection) -> None:
-    """Migration: add the keys of calls sent without refused parameters, and counts of reasoning
-    tokens."""
+    """Migration: add keys of calls sent without refused parameters, and reasoning-token counts."""
     connection.execute(
         "CREATE TABLE adapted_requests (key TEXT PRIMARY KEY, adapted TEXT NOT NULL, "
         "without TEXT NOT NULL) STRICT, WITHOUT ROWID"
@@ -135,8 +134,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 
 
 def prepare_store(path: Path) -> None:
-    """Create a missing store, or migrate an older one; raise an error for a store of a newer
-    version."""
+    """Create a missing store, or migrate an older one; raise an error for a newer version."""
     check_file(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

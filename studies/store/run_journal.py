@@ -30,8 +30,7 @@ share has no room for the call."""
 
 
 class RunJournal:
-    """Writes of one run to the store; every `await` of a write returns after the write is
-    committed.
+    """Writes of one run to the store; every `await` of a write returns after its commit.
 
     This run replaces judgements whose status is in `again`, unless they were stored after it began.
     """
@@ -95,8 +94,7 @@ class RunJournal:
         return begun
 
     async def withdraw(self, key: str, attempt: int, *, keep_lease: bool = False) -> None:
-        """Delete an attempt whose call was not sent because the run or the endpoint's calls are
-        paused.
+        """Delete an attempt whose call was not sent, because the run or the endpoint is paused.
 
         `keep_lease`: another call for the same ask is in progress, so the lease is not released.
         """
@@ -255,15 +253,15 @@ class RunJournal:
 
 @dataclass(frozen=True, slots=True)
 class MaybePaidTwice:
-    """A call that was in flight when its process died: it may have been billed, and a new run
-    repeats it."""
+    """A call in flight when its process died: it may have been billed, and a new run repeats it."""
 
     key: str
     started: float
 
 
 def list_maybe_paid_twice(store: Store, study: str | None = None) -> list[MaybePaidTwice]:
-    """List a study's (or all) attempts that have no outcome and whose process has ended."""
+    """List the attempts without an outcome whose process has ended; without `study`, of all
+    studies."""
     where = "" if study is None else f"AND {ATTEMPTS_OF_STUDY}"
     rows = store.read(
         f"SELECT key, owner, started FROM attempts WHERE ended IS NULL {where}",

@@ -43,8 +43,8 @@ def write_study_rows(
     plan_sha: str,
     only_recorded: bool,
 ) -> PlanChange:
-    """Write a study's items, prompts and plan; stored judgements and votes cast on the page are
-    kept."""
+    """Write a study's items, prompts and plan; keep stored judgements and votes cast on the
+    page."""
     study_id = put_study(connection, study, plan_sha, only_recorded)
     live = "SELECT key FROM plan WHERE study=? AND origin='live'"
     before = {key for (key,) in connection.execute(live, (study_id,))}
@@ -70,8 +70,7 @@ def rename_study_rows(connection: sqlite3.Connection, study: Study, name: str) -
 
 
 def delete_study_rows(connection: sqlite3.Connection, name: str) -> int:
-    """Delete a study and the judgements that no other study uses; return the number of these
-    judgements."""
+    """Delete a study and the judgements that no other study uses; return their number."""
     keys = (
         f"SELECT key FROM plan WHERE study={STUDY_ID} UNION "
         f"SELECT key FROM ballots WHERE study={STUDY_ID} AND key IS NOT NULL"

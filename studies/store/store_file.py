@@ -23,8 +23,7 @@ Value = TypeVar("Value")
 
 
 class StoreFile:
-    """The file of a store; each thread reads through a separate connection, one writer makes all
-    writes."""
+    """The file of a store; each thread reads through its own connection, one writer writes."""
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path) if path is not None else database.default_store_path()

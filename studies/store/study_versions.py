@@ -59,8 +59,7 @@ class StudyVersions:
         return stamp, own
 
     def is_current(self, name: str, version: StudyVersion, read: ReadQuery) -> bool:
-        """Whether a version is still current: the plan is unchanged, and no judgement of the study
-        is newer."""
+        """Whether a version is current: the plan is unchanged and no judgement is newer."""
         stamp, last = version
         now = self.current_version(name, read)
         if now[0] != stamp or now[1] < last:
@@ -73,8 +72,8 @@ class StudyVersions:
 
 
 def _last_own_seq(read: ReadQuery, study: int, before: _VersionRecord) -> int:
-    """Return the highest sequence number (seq) of a study's judgements: the one recorded in
-    `before`, or that of a judgement stored since then."""
+    """Return the highest sequence number (seq) of a study's judgements; only those since the check
+    `before` are read."""
     row = read(
         "SELECT max(j.seq) FROM judgements j WHERE j.seq>? AND EXISTS "
         "(SELECT 1 FROM plan p WHERE p.key=j.key AND p.study=?)",

@@ -52,22 +52,19 @@ class StoreWriter:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
         self.current_file: Callable[[], object] = lambda: None
-        """Function that returns a stamp of the store's file; when the stamp changes, the file is
-        reopened."""
+        """Function that returns a stamp of the store's file, which is reopened when it changes."""
         self._file: object = None
         self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed = False
         self._submit_lock = threading.Lock()
-        """Lock that prevents queueing a write after the thread has ended, whose caller would wait
-        forever."""
+        """Lock against queueing a write after the thread has ended: it would never be made."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 
     def submit_from(
         self, loop: asyncio.AbstractEventLoop, work: WriteFunction, waiting: asyncio.Future[Any]
     ) -> None:
-        """Queue a write; after its commit, the future `waiting` receives the result in its event
-        loop."""
+        """Queue a write; after its commit, the future `waiting` gets the result in its loop."""
         self._put(_WriteJob(work, waiting, loop))
 
     def run(self, work: WriteFunction) -> Any:

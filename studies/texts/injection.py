@@ -157,8 +157,7 @@ def find_echoes(reply: str, texts: Sequence[str]) -> tuple[tuple[int, int], ...]
 
 
 def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
-    """Return a text in lower case, with full-width letters narrowed and without zero-width
-    characters.
+    """Return a text in lower case with narrow letters and without zero-width characters.
 
     The second value gives each character's index in the original text; None if indices are equal.
     """
@@ -175,8 +174,7 @@ def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Trim white space from a span, and leading characters that only mark the start of a sentence;
-    return its start and end."""
+    """Return start and end of a span without white space and leading marks of a sentence start."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
     return start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))

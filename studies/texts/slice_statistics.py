@@ -44,8 +44,7 @@ class SliceProfile:
     category."""
     instructions: LengthSummary | None
     answers: tuple[LengthSummary, ...]
-    """Length summary of each contestant's answers, and of the references if there are any; the
-    longest median first."""
+    """Length summary of each contestant's answers, and of the references; longest median first."""
     coverage: tuple[ContestantCoverage, ...]
     openings: InstructionOpenings
     images: tuple[tuple[int, int], ...]
@@ -59,8 +58,8 @@ class SliceProfile:
 
 
 def profile_slice(items: Sequence[Item], contestants: Sequence[str] = ()) -> SliceProfile:
-    """Compute the statistics of a slice; without `contestants`, for all contestants with an
-    answer."""
+    """Compute the statistics of a slice; without `contestants`, of all contestants that have
+    answers."""
     names = list(contestants) or sorted({name for item in items for name in item.responses})
     if REFERENCE not in names and any(item.reference.strip() for item in items):
         names.append(REFERENCE)
@@ -100,8 +99,7 @@ def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage
 
 
 def summarise_lengths(name: str, texts: Sequence[str | None]) -> LengthSummary | None:
-    """Summarise the lengths of texts; missing and empty texts do not count. None if no text is
-    left."""
+    """Summarise the lengths of the texts that are not missing or empty; None without any."""
     words = sorted(len(text.split()) for text in texts if text and text.strip())
     n = len(words)
     if not n:

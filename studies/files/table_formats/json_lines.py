@@ -50,8 +50,7 @@ def parse_json(text: str, where: str, limits: ReadLimits | None = None) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dict; raise ValueError for duplicate keys, of which the json module keeps the
-    last."""
+    """Build a dict; raise ValueError for duplicate keys, of which json would keep the last."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]

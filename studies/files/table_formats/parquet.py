@@ -134,8 +134,7 @@ def _skip_rows(yielded: int, stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _check_nested_texts(metadata: Any, group: int, name: str, limits: ReadLimits) -> None:
-    """Limit the number of texts inside lists of a row group, whose size is unknown before
-    reading."""
+    """Limit the number of texts inside lists, because their size is unknown before reading."""
     columns = metadata.row_group(group)
     for column in map(columns.column, range(columns.num_columns)):
         inside = "." in column.path_in_schema and column.physical_type == "BYTE_ARRAY"

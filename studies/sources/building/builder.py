@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """Collector of items, votes and verdicts; later answers to a known question are added to its
-    item.
+    """Collector of items, votes and verdicts; later answers to a question are added to its item.
 
     A question or an answer whose text differs from the earlier text under the same name starts a
     new item (`q1~2`), because a verdict on a different text belongs to a different comparison.
@@ -85,8 +84,8 @@ class SourceBuilder:
         where: str = "",
         **facts: Any,
     ) -> str:
-        """Add a question with its answers, or the answers to an earlier item with the same
-        question; return the item's id."""
+        """Add an item, or add its answers to an earlier item with the same question; return the
+        id."""
         if not id:
             raise SourceError(f"{where}: the question has no id; fill the column or remove the row")
         answers = {name: text for name, text in (responses or {}).items() if text}
@@ -124,7 +123,7 @@ class SourceBuilder:
         self._drafts[item].human.append(Preference(judge, order, picked, chosen, ranks or {}))
 
     def add_gold(self, item: str, names: Sequence[str], pick: Pick) -> None:
-        """Add which answer is known to be better; ignored if known for the same answers."""
+        """Add which of these answers is known to be better, unless it was added before."""
         draft, compared = self._drafts[item], tuple(sorted(names))
         known = {
             draft.compared.get(index)
@@ -178,7 +177,8 @@ class SourceBuilder:
         return same
 
     def all_notes(self) -> list[str]:
-        """Return the reader's notes, and notes on rows left out and on equal questions."""
+        """Return the reader's notes, and notes on rows left out and on items with equal
+        questions."""
         return [*self._self_comparison_notes(), *self.notes, *self._question_notes()]
 
     def _self_comparison_notes(self) -> list[str]:

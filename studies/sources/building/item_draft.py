@@ -39,8 +39,7 @@ def finish_item(draft: ItemDraft, shared: Mapping[str, str]) -> Item:
 
 
 def _with_compared(draft: ItemDraft, index: int) -> Preference:
-    """Return a vote of the item; one of unknown order on some of the answers becomes a ranking of
-    these answers.
+    """Return a vote; one of unknown order on only some answers becomes a ranking of these.
 
     Otherwise the vote would count for all answers of the item.
     """

@@ -108,7 +108,7 @@ def _has_sentences(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _guess_by_name(columns: Sequence[str]) -> dict[str, str]:
-    """Map to each field the first column with one of the field's known names; a column is used
+    """Map the first column with one of a field's known names to the field; a column is used
     once."""
     by_fold = {column.casefold().strip(): column for column in reversed(columns)}
     guess: dict[str, str] = {}
@@ -170,7 +170,8 @@ def _contestant_in_name(column: str) -> str:
 
 
 def _is_nested(column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column contains objects or nested lists; a list of strings may be images."""
+    """Whether a column contains objects or nested lists; a list of strings, such as images, does
+    not count."""
     values = [row.get(column) for row in rows[:50]]
     return any(isinstance(v, dict) or (isinstance(v, list) and _has_objects(v)) for v in values)
 

@@ -212,8 +212,7 @@ def _join_files(
 
 
 def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
-    """Read a table with one answer per row; scores become verdicts, ranks one ranking per
-    question."""
+    """Read a table of one answer per row; scores become verdicts, a question's ranks a ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
     builder.needs_reading = needs_reading(fields)
     for index, row in enumerate(table.rows):

@@ -38,8 +38,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def read(source: OpenSource) -> SourceBuilder:
-    """Read a file of judgements; questions and answers come from files in `data.files`, under any
-    key."""
+    """Read judgements; questions and answers come from the files in `data.files`, under any key."""
     builder = SourceBuilder()
     questions: dict[str, tuple[str, str]] = {}
     answers: dict[str, dict[str, str]] = {}

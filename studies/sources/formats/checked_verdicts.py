@@ -167,7 +167,7 @@ class _CellReader:
         return word in PASS_WORDS if self.pass_fail else float(word)
 
     def status(self, row: Row) -> Status | None:
-        """Return the status that the verdict cell of an unusable reply names, else None."""
+        """Return the status, such as "error", that the verdict cell names; None for a verdict."""
         return _UNUSABLE_WORDS.get(_fold_word(row.get(self.verdict_column)))
 
 

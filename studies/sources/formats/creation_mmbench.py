@@ -153,7 +153,7 @@ def _item_number(row: Row, where: str) -> str:
 
 
 def build_instruction(row: Row, description: str, where: str) -> str:
-    """Return the question of a row, built from other columns by the query template if empty."""
+    """Return a row's question; if empty, build it from other columns by the query template."""
     question = _trimmed_text(row, "question")
     if not question:
         parts = {
@@ -217,8 +217,7 @@ def _parse_literal(text: str, where: str) -> Mapping[Any, Any] | str:
 
 
 def _bracket_depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets in a text, counting brackets inside quotes
-    too."""
+    """Return the maximum depth of nested brackets in a text; brackets inside quotes count too."""
     depth = deepest = 0
     for character in text:
         if character in "([{":

@@ -22,7 +22,7 @@ def matches_table(table: SourceTable) -> str:
 
 
 def matches_folder(folder: Path) -> str:
-    """Return the reason why a folder is recognised as one of shards; empty if it is not."""
+    """Return the reason why a folder is recognised as a shard folder; empty if it is not."""
     if next(folder.rglob("*.parquet"), None) is None:
         return ""  # without a Parquet file pyarrow is not needed
     from studies.files import shards

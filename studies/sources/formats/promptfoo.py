@@ -82,8 +82,8 @@ def _add_choice(
     answers: Sequence[tuple[str, Mapping[str, Any]]],
     judge: str,
 ) -> None:
-    """Add the verdict of `select-best` on a test's answers; unusable unless exactly one answer is
-    chosen."""
+    """Add the verdict of `select-best` on a test's answers; unusable unless it chose exactly
+    one."""
     if len(answers) < 2:
         return
     best = [place for place, (_, part) in enumerate(answers) if part.get("pass") is True]
@@ -105,8 +105,7 @@ def _judged_parts(row: Row) -> list[Mapping[str, Any]]:
 
 
 def _contestants(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
-    """Return (provider, prompt) -> contestant name, which includes the prompt only if there are
-    several."""
+    """Return (provider, prompt) -> contestant name, with the prompt only if there are several."""
     cells = list(dict.fromkeys(_cell_key(row) for row in rows))
     prompts = {prompt for _, prompt in cells}
     return {
@@ -124,8 +123,8 @@ def _cell_key(row: Row) -> tuple[str, str]:
 
 
 def _question(row: Row) -> str:
-    """Return the variables of a test as its question, because the prompts of the contestants
-    differ."""
+    """Return the variables of a test as its question, because each contestant has its own
+    prompt."""
     variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
     if len(variables) == 1:
         return text_of(next(iter(variables.values())))

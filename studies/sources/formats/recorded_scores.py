@@ -37,8 +37,7 @@ def score_rows(table: SourceTable) -> Sequence[Row]:
 
 
 def score_of(value: Any) -> float | None:
-    """Convert a score, or pass or fail, to a number; None if the score is missing or an unknown
-    label."""
+    """Convert a number, or pass or fail, to a score; None for a missing value or another label."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, int | float):
@@ -77,7 +76,7 @@ class ScoreLog:
         error: str = "",
         person: bool = False,
     ) -> None:
-        """Add the score of an answer; a failed judge call is stored as an error, a missing score is
+        """Add the score of an answer; a failed judge call becomes an error, a missing score is
         counted."""
         score = None if error else score_of(value)
         label = "" if isinstance(value, float) else text_of(value).strip()

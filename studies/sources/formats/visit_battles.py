@@ -104,8 +104,7 @@ def _add_battle(
 
 
 def _winner(result: str, letters: tuple[str, str], names: tuple[str, str]) -> str:
-    """Return the model that a verdict names by its letter or name, or "tie"; empty for any other
-    text."""
+    """Return the model that a verdict names by letter or name, "tie", or "" for any other text."""
     word = result.strip()
     if word in names:
         return word

@@ -145,14 +145,12 @@ def _add_item(
 
 
 def _reference_text(row: Row) -> str:
-    """Return the reference answer: `gpt4_prediction`, else `reference_output` (in the Hub's
-    table)."""
+    """Return the reference answer: `gpt4_prediction`, or in the Hub's table `reference_output`."""
     return text_of(row.get("gpt4_prediction" if "gpt4_prediction" in row else "reference_output"))
 
 
 def _reference_fault(row: Row, where: str) -> str | None:
-    """Return the cause of a wrong reference by the verification form: "caption", "answer", or
-    None."""
+    """Return what the verification form calls wrong in a reference: "caption", "answer" or None."""
     if _parse_flag(row, "human_ratings_problem_in_caption", where):
         return "caption"
     return "answer" if _parse_flag(row, "human_ratings_problem_in_gpt4", where) else None

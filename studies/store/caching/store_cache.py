@@ -22,11 +22,9 @@ from studies.store.caching.memory_size import MemorySize, measure
 MAX_CACHE_BYTES: Final = 1 << 30
 """Maximum bytes of a store's cache, about three frames of five million judgements."""
 REMEASURE_SECONDS: Final = 1.0
-"""Minimum seconds between two measurements of used values, while the cache is less than half
-full."""
+"""Minimum seconds between two measurements of used values while the cache is under half full."""
 RECENT_ENTRIES: Final = 8
-"""Number of most recently used entries that are always measured again, because they may still
-grow."""
+"""Number of most recently used entries that are always measured again, as they may grow."""
 Value = TypeVar("Value")
 CacheKey = tuple[Hashable, ...]
 
@@ -42,7 +40,7 @@ class StoreCache:
     """Cache with one version of the value of each key; the newest value is never dropped."""
 
     def __init__(self, most_bytes: int = MAX_CACHE_BYTES, excluded: tuple[type, ...] = ()) -> None:
-        """Create an empty cache; objects of the `excluded` types, such as the store, are not
+        """Create an empty cache; objects of `excluded` types, such as the store, are not
         measured."""
         self._most, self._excluded = most_bytes, excluded
         self._entries: OrderedDict[CacheKey, _CacheEntry] = OrderedDict()

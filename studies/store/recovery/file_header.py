@@ -26,8 +26,7 @@ class FileHeader(NamedTuple):
 
 
 def parse_header(start: bytes) -> FileHeader | None:
-    """Parse the header in the first bytes of a file or of its first page; None if it is no SQLite
-    header."""
+    """Parse the header at the start of a file or of its first page; None if it is none."""
     if len(start) < HEADER_BYTES or start[:16] != MAGIC:
         return None
     (size,) = struct.unpack_from(">H", start, 16)

@@ -197,8 +197,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _values(payload: bytes) -> tuple[Any, ...]:
-    """Return the values of a record; raise Unreadable if their lengths do not add up to its
-    size."""
+    """Return the values of a record; raise Unreadable if their lengths do not fit its size."""
     header_size, at = _varint(payload, 0)
     body = header_size
     values: list[Any] = []

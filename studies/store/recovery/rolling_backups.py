@@ -21,8 +21,7 @@ from studies.errors import StoreUnusable
 from studies.store.recovery.backup import copy_store, find_damage
 
 MAX_DAILY_BYTES: Final = 2_000_000_000
-"""Maximum size of a store that is copied every day; `python -m studies backup` copies larger
-ones."""
+"""Maximum size of a store that is copied daily; `python -m studies backup` has no limit."""
 FIRST_CHECK_SECONDS: Final = 60.0
 CHECK_SECONDS: Final = 1800.0
 _log: Final = logging.getLogger(__name__)
@@ -81,8 +80,7 @@ def backup_before_migration(store: Path, version: int) -> None:
 
 
 def backup_daily(store: Path) -> Path | None:
-    """Make today's backup if the store has changed since the last one, and delete the oldest
-    backups.
+    """Make today's backup if the store has changed since the last; delete the oldest backups.
 
     Returns the new file; None if no backup was made.
     """

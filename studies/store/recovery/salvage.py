@@ -130,8 +130,7 @@ def _copy_tables(
 
 
 def _insert_rows(connection: sqlite3.Connection, shape: TableShape, rows: Iterable[Row]) -> int:
-    """Insert rows and return how many were inserted; of two rows with the same key, the first
-    is."""
+    """Insert rows, of several with the same key only the first; return the number inserted."""
     kept = 0
     records = (shape.record(row) for row in rows)
     while batch := list(islice(records, _BATCH_ROWS)):
@@ -154,8 +153,7 @@ def _insert_row(connection: sqlite3.Connection, table: str, record: dict[str, An
 
 
 def _count_lost(trees: PageTrees, result: TableResult) -> None:
-    """Count the lost rows of a table by a complete index; without one, estimate them from the lost
-    pages."""
+    """Count a table's lost rows by a complete index, else estimate them from the lost pages."""
     for shape in trees.shapes.values():
         if shape.table == result.name and shape.is_index and not shape.partial:
             entries = sum(1 for _ in trees.rows(shape.name))
@@ -180,7 +178,7 @@ def _copy_sequence(trees: PageTrees, connection: sqlite3.Connection) -> None:
 def _restore_references(
     connection: sqlite3.Connection, tables: dict[str, TableResult]
 ) -> Iterator[str]:
-    """Add a study, and a note, for each plan whose study is lost; delete rows that refer to lost
+    """Add a study, with a note, for each plan without its study; delete rows that refer to lost
     rows."""
     connection.execute("BEGIN")
     rows = connection.execute(

@@ -1,5 +1,4 @@
-"""Columns and types of each table and index of a store, by which rows on lost pages are
-recognised."""
+"""Columns and types of a store's tables and indexes, by which rows on lost pages are recognised."""
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ class TableShape(NamedTuple):
         return self.name != self.table
 
     def fits(self, row: Row) -> bool:
-        """Whether the values of a row match the columns; columns added by later versions may be
+        """Whether the values of a row match the columns; columns of later versions may be
         missing."""
         if (row.rowid is not None) != (self.has_rowid and not self.is_index):
             return False

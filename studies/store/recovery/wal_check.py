@@ -131,8 +131,7 @@ def _checksum(content: bytes, sums: tuple[int, int], order: str) -> tuple[int, i
 
 
 def find_foreign_wal(store: Path, header: FileHeader) -> str:
-    """Return the evidence that the log beside a store belongs to another store; empty without
-    evidence."""
+    """Return the evidence that the log beside a store belongs to another store; else ""."""
     log = wal_path(store)
     wal = read_wal(log)
     if wal is None or not _compare(store, header, wal):
