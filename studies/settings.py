@@ -147,11 +147,11 @@ HOST_KEY_MODELS: Final[Setting[tuple[str, ...]]] = Setting(
 HOST_KEY_URL: Final = Setting(
     "EVENHAND_HOUSE_URL", "endpoint of the lent key", str, "https://api.openai.com/v1", "OpenAI"
 )
-HOST_KEY_RUN_USD: Final = _dollars("EVENHAND_HOUSE_RUN_USD", "its limit per run", 0.1)
+HOST_KEY_RUN_USD: Final = _dollars("EVENHAND_HOUSE_RUN_USD", "dollars of the lent key per run", 0.1)
 HOST_KEY_VISITOR_USD: Final = _dollars(
-    "EVENHAND_HOUSE_VISITOR_USD", "its limit per visitor and day", 0.25
+    "EVENHAND_HOUSE_VISITOR_USD", "dollars of the lent key per visitor and day", 0.25
 )
-HOST_KEY_DAY_USD: Final = _dollars("EVENHAND_HOUSE_DAY_USD", "its limit per day", 2.0)
+HOST_KEY_DAY_USD: Final = _dollars("EVENHAND_HOUSE_DAY_USD", "dollars of the lent key per day", 2.0)
 HOST_KEY_OFF: Final = Setting(
     "EVENHAND_HOUSE_OFF", "`1`: switches the lent key off", _is_on, False, "`0`"
 )
