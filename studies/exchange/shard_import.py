@@ -168,7 +168,7 @@ _IMPORT_LOCK: Final = threading.Lock()
 
 
 def _batch_rows(batch: pa.RecordBatch, path: Path) -> Iterator[tuple[Any, ...]]:
-    """Convert a batch to rows of the store; raise SourceError if it has no judgements."""
+    """Convert a batch to rows of the store; raise SourceError if the file has no judgements."""
     try:
         return zip(*_batch_columns(batch), strict=True)
     except (KeyError, ValueError, TypeError, pa.ArrowException) as error:

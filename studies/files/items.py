@@ -50,7 +50,7 @@ def parse_items(table: SourceTable, *, texts_required: bool = True) -> list[Item
 
 
 def _drop_absent_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop null fields, because a Parquet struct has a null for each key of its column it lacks."""
+    """Drop null fields: a struct in Parquet has all keys of its column, null where absent."""
     return {
         name: inner for name, value in values.items() if (inner := drop_nulls(value)) is not None
     }

@@ -158,7 +158,7 @@ def _link_file(partial: Path, wanted: Path) -> bool:
 
 
 def _claim_and_replace(partial: Path, wanted: Path) -> bool:
-    """Create an empty file `wanted` and replace it by the finished file; return False if it exists.
+    """Create an empty file `wanted` and replace it by the finished file; False if `wanted` exists.
 
     Used on disks without hard links.
     """

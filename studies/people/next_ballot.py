@@ -73,8 +73,8 @@ class BallotPicker:
         ]
 
     def next_ballot(self) -> Ballot | None:
-        """Return the voter's open ballot, else a repeat if one is due, else a new ballot; None if
-        there is none of these."""
+        """Return the voter's open ballot, else a repeat if due, else a new ballot; None if there is
+        none of these."""
         opened = next((ballot for ballot in self.own_ballots if ballot.state == "open"), None)
         ballot = opened or self._repeat() or self._new()
         return replace(ballot, seen=self.now) if ballot else None

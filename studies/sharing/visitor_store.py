@@ -98,7 +98,7 @@ class VisitorStore(Store):
     def name_for_owner(self, name: str) -> str:
         """Return the name under which this visitor saves a study.
 
-        If another visitor's study has the name, this visitor's suffix is added.
+        If another visitor's study has the name, a suffix that identifies this visitor is added.
         """
         mark = current_visitor().owner[:6]
         marked = f"{name} ({mark})"

@@ -30,7 +30,7 @@ class FileJoin:
     empty: int = 0
     conflicting: int = 0
     """Number of join keys for which the file has different answers. If a key has as many questions
-    as answers, they are assigned in order; else all its questions get the first answer."""
+    as answers, the answers are assigned in order; else all its questions get the first answer."""
     examples: Mapping[str, tuple[str, ...]] | None = None
 
 

@@ -19,7 +19,8 @@ AUTO_READ: Final = "auto"
 
 @dataclass(frozen=True, slots=True)
 class RecordedReading:
-    """A verdict read from a reply, with slots in the order of the labels; or why there is none."""
+    """Verdict read from a reply, with its slots in the order of the labels, or the reason for
+    none."""
 
     verdict: Verdict | None
     rule: str

@@ -43,7 +43,8 @@ class FieldReader:
         return StudyError(f"{self.at(key)}: {message}")
 
     def take(self, key: str, default: T, accept: Callable[[object], T], expected: str) -> T:
-        """Return a field's value, converted by `accept`; the default if it is absent or null."""
+        """Return a field's value, converted by `accept`; the default for an absent or null
+        field."""
         self._known.add(key)
         value = self._values.get(key)
         if value is None:

@@ -46,7 +46,7 @@ def parse_judge(entry: object, where: str) -> JudgeSpec:
 
 
 def _apply_preset(judge: JudgeSpec, given: Collection[str]) -> JudgeSpec:
-    """Return the judge with the provider's address, key variable and price where it has none."""
+    """Return the judge, with the provider's address, key variable and price if not set."""
     preset = provider_presets()[judge.provider]
     variable = JUDGE.api_key_env.attribute in given
     return replace(

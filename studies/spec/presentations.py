@@ -30,7 +30,7 @@ class Presentation:
 
 
 def resolve_contestants(study: Study, items: Sequence[Item]) -> list[str]:
-    """Return the contestants of a study; raise StudyError if one has no answer in the data."""
+    """Return the contestants of a study; raise StudyError if any has no answer in the data."""
     found = sorted({name for item in items for name in item.responses})
     wanted = list(study.contestants) or found
     for name in [*wanted, study.baseline, study.new]:

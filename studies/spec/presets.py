@@ -25,8 +25,8 @@ PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
 """Name -> description of the result panels that reproduce tables and figures of the papers."""
 
 PROBE_SOURCE: Final = "probe"
-"""Name of the probe set as a data source. Its items have four answers, no human checks, and
-criteria only if they are visual."""
+"""Name of the probe set as a data source. Its items have four answers and no human checks; only
+visual items have criteria."""
 
 
 @dataclass(frozen=True, slots=True)

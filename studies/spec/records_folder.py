@@ -20,10 +20,8 @@ otherwise a text with many unclosed `${` would take quadratic time."""
 
 
 def expand_source(source: str) -> str:
-    """Replace ${EVENHAND_RECORDS} in a data source by the value of this variable.
-
-    The variable stays as written if it is unset; any other variable always does.
-    """
+    """Replace ${EVENHAND_RECORDS} in a data source by its value; other or unset variables stay as
+    written."""
     folder = RECORDS.read()
     return _VARIABLE_PATTERN.sub(
         lambda m: folder if m[1] == RECORDS_VARIABLE and m[2] and folder else m[0], source

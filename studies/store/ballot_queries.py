@@ -31,7 +31,7 @@ BALLOT_MODES: Final[tuple[BallotMode, ...]] = get_args(BallotMode)
 SINGLE_MODES: Final[tuple[BallotMode, ...]] = ("verify", "pass", "score", "rubric")
 """Voting modes in which a ballot shows one answer, so that there is no order to repeat."""
 SCORE_LABELS: Final = ("score",)
-"""`Ask.labels` of a vote that scores one answer on the study's scale; a rubric adds criteria."""
+"""`Ask.labels` of a vote that scores one answer; a vote with a rubric adds the criteria."""
 SELECTION_RULES: Final[tuple[SelectionRule, ...]] = get_args(SelectionRule)
 
 BALLOT_COLUMNS: Final = (
@@ -200,8 +200,8 @@ def voted_comparisons(
 
 
 def first_selection_reason(ballot: Ballot, mine: Iterable[Ballot]) -> str:
-    """Return the reason why a ballot's comparison was chosen; for a repeat, that of the voter's
-    first ballot on it."""
+    """Return why a ballot's comparison was chosen; for a repeat, why it was chosen the first
+    time."""
     if ballot.chosen != "repeat":
         return ballot.chosen
     same = (b for b in mine if (b.item, b.names) == (ballot.item, ballot.names))

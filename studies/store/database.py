@@ -94,7 +94,7 @@ existing ones are never changed."""
 SCHEMA_VERSION: Final = 1 + len(MIGRATIONS)
 CHECKPOINT_PAGES: Final = 8000
 """Pages of the write-ahead log (32 MB) that trigger a checkpoint. Keys are hashes, so one batch of
-rows changes about a thousand pages; SQLite's default would trigger one at every commit."""
+rows changes about a thousand pages; with SQLite's default every commit would be a checkpoint."""
 
 
 def default_store_path() -> Path:
@@ -239,7 +239,7 @@ _log = logging.getLogger(__name__)
 
 
 class DatabaseWatch:
-    """Watch that keeps a store's file open and detects that it was deleted or replaced."""
+    """Watch that keeps a store's file open and detects the file's deletion or replacement."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

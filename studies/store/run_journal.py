@@ -32,7 +32,7 @@ share has no room for the call."""
 class RunJournal:
     """Writes of one run to the store; every `await` of a write returns after its commit.
 
-    This run replaces judgements whose status is in `again`, unless they were stored after it began.
+    The run replaces judgements whose status is in `again`, except those stored after the run began.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class RunJournal:
         """Store the judgement and its last attempt's outcome, and release the lease, in one commit.
 
         `without` are planned parameters that were not sent because the endpoint refuses them; the
-        reply is then stored under an adapted key.
+        reply is then stored under another key (studies/store/queries/adapted_requests.py).
         """
         now = self._wall()
 

@@ -74,7 +74,7 @@ class Store(ItemQueries, PromptQueries, PlanQueries, JudgementQueries, RunQuerie
         return ""
 
     def folder_of(self, name: str) -> Path:
-        """Return the folder to which the paths of a study are relative: that of its owner."""
+        """Return the folder of the study's owner, to which the paths of the study are relative."""
         return self.folder
 
     def owns(self, name: str) -> bool:

@@ -52,12 +52,13 @@ class StoreWriter:
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
         self.current_file: Callable[[], object] = lambda: None
-        """Function that returns a stamp of the store's file, which is reopened when it changes."""
+        """Function that returns a stamp of the store's file; a new stamp makes the writer reopen
+        it."""
         self._file: object = None
         self._jobs: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed = False
         self._submit_lock = threading.Lock()
-        """Lock against queueing a write after the thread has ended: it would never be made."""
+        """Lock that prevents queueing a write after the thread has ended."""
         self._thread = threading.Thread(target=self._loop, name="store-writer", daemon=True)
         self._thread.start()
 

@@ -27,7 +27,7 @@ _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
-"""Zero-width characters, which can be put into words to hide them from a search."""
+"""Zero-width characters, which inside a word hide the word from a search."""
 _FULL_WIDTH: Final = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {
     0x3000: 0x20,
     0xA0: 0x20,

@@ -21,7 +21,8 @@ POSITION_METRICS: Final = (
 
 
 class ReplyReading(Protocol):
-    """A verdict read from a reply, with slots in the order of the labels; or why there is none."""
+    """Verdict read from a reply, with its slots in the order of the labels, or the reason for
+    none."""
 
     @property
     def verdict(self) -> Verdict | None: ...
@@ -38,7 +39,8 @@ class RereadCounts:
     replies: int = 0
     read: int = 0
     changed: int = 0
-    """Number of recorded verdicts that differ from the verdict read, or cannot be read."""
+    """Number of verdicts in the file that differ from the verdict read from the reply, or whose
+    reply is unreadable."""
 
 
 def has_judge_reply(judgement: Judgement) -> bool:

@@ -143,7 +143,7 @@ def _read_messages(table: SourceTable, builder: SourceBuilder) -> None:
 
 
 def _message_thread(row: Row, by_id: dict[str, Row]) -> list[Row]:
-    """Return the conversation up to a message, oldest first; a loop in the data ends it."""
+    """Return the messages up to the given one, oldest first; stop at a loop in the data."""
     turns, seen = [row], {text_of(row["message_id"])}
     while (parent := text_of(turns[0].get("parent_id"))) in by_id and parent not in seen:
         seen.add(parent)

@@ -77,7 +77,7 @@ def build_from_judgements(source: OpenSource, all_judgements: Sequence[Judgement
 
 
 def first_per_ask(judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Return only the first judgement of each ask: joined exports can contain one twice."""
+    """Return the first judgement of each ask, as joined exports can contain a judgement twice."""
     first: dict[tuple[object, ...], Judgement] = {}
     for judgement in judgements:
         ask = judgement.ask

@@ -51,7 +51,7 @@ def check_file(path: Path) -> None:
 
 
 def _find_fault(path: Path) -> StoreUnusable | None:
-    """Return the first fault of a file; None without a fault or if this process has it open."""
+    """Return the first fault of a file; None if it has no fault or is open in this process."""
     with PLAIN_READ:
         return None if is_open_here(path) else _read_fault(path)
 

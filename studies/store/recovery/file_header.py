@@ -26,7 +26,7 @@ class FileHeader(NamedTuple):
 
 
 def parse_header(start: bytes) -> FileHeader | None:
-    """Parse the header at the start of a file or of its first page; None if it is none."""
+    """Parse the header at the start of a file or of its first page; None if it is invalid."""
     if len(start) < HEADER_BYTES or start[:16] != MAGIC:
         return None
     (size,) = struct.unpack_from(">H", start, 16)

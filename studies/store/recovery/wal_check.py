@@ -5,9 +5,9 @@ the file. This happens when a backup is copied over a store whose log was left b
 log does not name its store, so these properties are compared:
 
 - the identity in the first page (`application_id`), random for each store and each backup. The
-  writer puts the first page into every transaction, so that each log has it;
+  writer puts the first page into every transaction, so that each log contains the identity;
 - the change counter in the first page: SQLite raises it with every log that changes this page, and
-  starts a log again only when all of it is in the file;
+  starts a log anew only when all its pages are in the file;
 - without a first page in the log (an older version wrote it) no page was added or freed, so that
   the number of pages is that of the file, and each page has kept its kind.
 
@@ -38,7 +38,7 @@ class WalFrame:
 
     page: int
     committed_pages: int
-    """Number of pages of the database after the commit that this frame ends; 0 if it ends none."""
+    """Number of database pages after the transaction that this frame ends; 0 in other frames."""
     offset: int
     """Position in the log file of the page's first byte."""
 
