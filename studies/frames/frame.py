@@ -45,8 +45,6 @@ RIGHT_COLUMN: Final = "right"
 unknown."""
 RIGHT_OPTIONS_COLUMN: Final = "right_options"
 """Column, for three options or more: number of right answers among the options, −1 if unknown."""
-FRAME_ROW_FIELDS: Final = 15
-"""Number of columns of `Store.frame_rows`."""
 
 
 def frame_from_rows(

@@ -11,19 +11,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-PAPER_PANELS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "visit-leaderboard": "Elo, matches, win rate against the reference, cost per comparison",
-        "grade-heatmap": "grade, entropy and choice by judge, prompt and unrelated option",
-        "creation-table": "Reward, Win Rate and the counts of the five levels",
-        "factuality": "visual factuality scores of each model, over both orders",
-        "alignment": "MAE and Consistency with people, beside the always-tie judge",
-        "win-table": "wins, losses, ties and the adjusted win rate of each model",
-        "ratings": "mean single ratings of each model, by category",
-    }
-)
-"""Name -> description of the result panels that reproduce tables and figures of the papers."""
-
 PROBE_SOURCE: Final = "probe"
 """Name of the probe set as a data source. Its items have four answers and no human checks; only
 visual items have criteria."""

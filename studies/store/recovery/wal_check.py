@@ -136,7 +136,7 @@ def find_foreign_wal(store: Path, header: FileHeader) -> str:
     wal = read_wal(log)
     if wal is None or not _compare(store, header, wal):
         return ""
-    wal = read_wal(log, verify=True)  # a torn end is no reason for an alarm
+    wal = read_wal(log, verify=True)  # an incomplete end of the log is no evidence
     return _compare(store, header, wal) if wal else ""
 
 
