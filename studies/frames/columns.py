@@ -38,8 +38,8 @@ ROW_SEP: Final = "\x1e"
 
 
 class ColumnTexts(NamedTuple):
-    """Consecutive rows of a study's frame, with one text per column: SQLite joins values faster
-    than Python creates an object for each."""
+    """Consecutive rows of a study's frame, with one text per column: joining values in SQLite is
+    faster than creating a Python object for each value."""
 
     items: str
     """Ids of the items as JSON texts, separated by ROW_SEP."""
@@ -87,14 +87,14 @@ class NumberListColumn:
         self._any = False
 
     def take(self, texts: Sequence[str | None]) -> None:
-        """Append rows with a JSON list, or None, each."""
+        """Append one row per text, which is a JSON list of numbers or None."""
         found = any(texts)  # one call of the parser for all rows
         self.take_lists(
             json.loads(f"[{','.join(text or 'null' for text in texts)}]") if found else texts
         )
 
     def take_lists(self, lists: Sequence[Any]) -> None:
-        """Append rows with a list of numbers, or None, each."""
+        """Append one row per list of numbers, or None for a row without numbers."""
         table = np.full((len(lists), 0), np.nan, np.float32)
         if any(lists):
             self._any = True
@@ -127,7 +127,7 @@ class JudgementColumns:
 
     @classmethod
     def from_texts(cls, blocks: Iterable[ColumnTexts], no_pick: int) -> JudgementColumns:
-        """Read blocks of rows.
+        """Read the blocks of rows that the store yields.
 
         Texts that repeat in most rows are converted once per combination instead of once per row.
         """
@@ -197,14 +197,14 @@ def _concatenate(parts: list[np.ndarray], kind: Any) -> np.ndarray:
 
 
 def _parse_distinct(joined: str) -> tuple[np.ndarray, list[Any]]:
-    """Return, for JSON texts joined by ROW_SEP, the distinct values in order of first appearance
-    and each row's index among them."""
+    """Parse JSON texts joined by ROW_SEP; return the index of each row's value among the distinct
+    values, and these values in order of first appearance."""
     codes, texts = pd.factorize(np.asarray(joined.split(ROW_SEP), dtype=object))
     return codes, [json.loads(text) for text in texts]
 
 
 def _number_table(lists: Sequence[Sequence[float]]) -> np.ndarray:
-    """Return the lists as rows of an array; shorter rows end with NaN."""
+    """Return an array with one list per row; shorter lists are filled up with NaN."""
     sizes = np.fromiter(map(len, lists), np.int64, len(lists))
     table = np.full((len(lists), int(sizes.max(initial=0))), np.nan, np.float32)
     for size in np.unique(sizes[sizes > 0]):

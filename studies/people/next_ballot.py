@@ -31,7 +31,7 @@ OPEN_BALLOT_SECONDS: Final = 30 * 60.0
 
 
 class VoterProgress(NamedTuple):
-    """Progress of a voter: ballots voted, ballots skipped, and ballots in total."""
+    """Progress of a voter: numbers of ballots voted, skipped, and expected in total."""
 
     voted: int
     skipped: int

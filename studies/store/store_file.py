@@ -20,8 +20,7 @@ from studies.store.writer import StoreWriter
 MIN_CACHED_SECONDS: Final = 1.0
 """Minimum seconds of a computation whose result is also cached on disk."""
 ROWS_PER_BLOCK: Final = 20_000
-"""Rows that one query joins into one text per column: few enough for memory, and enough for
-speed."""
+"""Number of rows that one query joins into one text per column, limited to save memory."""
 Value = TypeVar("Value")
 
 

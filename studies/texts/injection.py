@@ -174,7 +174,7 @@ def _fold_text(text: str) -> tuple[str, Sequence[int] | None]:
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return start and end of a span without white space and leading marks of a sentence start."""
+    """Return start and end of a span without surrounding white space and leading punctuation."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip(" \t\n.!?:;>*#-"))
     return start + left, end - (len(piece) - len(piece.rstrip(" \t\n")))

@@ -99,7 +99,7 @@ def count_coverage(name: str, texts: Sequence[str | None]) -> ContestantCoverage
 
 
 def summarise_lengths(name: str, texts: Sequence[str | None]) -> LengthSummary | None:
-    """Summarise the lengths of the texts that are not missing or empty; None without any."""
+    """Summarise the lengths of the texts that are not missing or empty; None if all are."""
     words = sorted(len(text.split()) for text in texts if text and text.strip())
     n = len(words)
     if not n:
