@@ -48,9 +48,9 @@ class ColumnTexts(NamedTuple):
     seqs: str
     """Sequence numbers (seq), separated by commas."""
     scores: str
-    """JSON list with a list of numbers, or null, per row."""
+    """JSON list with one element per row: a list of numbers, or null."""
     probabilities: str
-    """JSON list with a list of numbers, or null, per row."""
+    """JSON list with one element per row: a list of numbers, or null."""
 
 
 class TextColumn:

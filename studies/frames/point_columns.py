@@ -239,8 +239,8 @@ def add_criterion_labels(
 
 
 def _criterion_codes(frame: pd.DataFrame, places: int) -> tuple[np.ndarray, list[str]]:
-    """Return the code of each criterion listed in each row (−1 for none), and the criteria's names
-    by code."""
+    """Return, for each row, the codes of the criteria in the order listed (−1: none), and all
+    criteria's names by code."""
     labels = frame["labels"].cat
     parsed = [arrangement_of(name) for name in labels.categories]
     names = sorted({name for one in parsed for name in one.criteria})

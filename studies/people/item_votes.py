@@ -58,8 +58,8 @@ def has_votes(items: Iterable[Item]) -> bool:
 
 
 def is_item_vote(judgement: Judgement) -> bool:
-    """Whether a judgement was converted from a vote in an item, which has no time (page votes
-    have)."""
+    """Whether a judgement was converted from an item's vote, which unlike a page vote has no
+    time."""
     return judgement.rule == VOTE_PROMPT and not judgement.time
 
 

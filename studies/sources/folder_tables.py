@@ -45,7 +45,7 @@ def read_folder_tables(folder: Path, format: str = "") -> tuple[str, SourceTable
 
 
 def find_files(source: str, folder: Path) -> list[Path]:
-    """List the files that match a pattern such as `runs/*.jsonl`; empty without a pattern."""
+    """List the files that match a pattern such as `runs/*.jsonl`; empty if there is no wildcard."""
     if not any(sign in source for sign in "*?["):
         return []
     base = Path(source)

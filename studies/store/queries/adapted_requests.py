@@ -43,7 +43,7 @@ def is_key_of_call(key: str, planned: str) -> bool:
 
 def find_adapted_key(connection: sqlite3.Connection, key: str) -> str | None:
     """Return the key under which the reply to a planned call was stored because parameters were
-    left out; None if none were."""
+    left out; None if all were sent."""
     row = connection.execute("SELECT adapted FROM adapted_requests WHERE key=?", (key,)).fetchone()
     return None if row is None else str(row[0])
 
