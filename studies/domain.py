@@ -332,8 +332,8 @@ class Judgement:
     detail: str = ""
     """Readable reason for a missing verdict (the provider's message without secrets)."""
     top_logprobs: str = ""
-    """Most likely tokens at the last position, as received: [[token, log-probability], …] as
-    JSON. Stored so that label probabilities can be recomputed."""
+    """Candidates for the reply's last token as JSON, [[token, log-probability], …]; for a rubric,
+    one such list per level. Stored so that label probabilities can be recomputed."""
 
     @property
     def readable(self) -> bool:

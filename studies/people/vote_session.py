@@ -216,8 +216,8 @@ class VoteSession:
         return self._show_ballot(lambda place: place == mine[0].position)
 
     def _show_ballot(self, wanted: Callable[[int], bool]) -> Ballot | None:
-        """Return the voter's last ballot at a position that is `wanted`; store that it is shown
-        now."""
+        """Return the voter's last ballot for whose position `wanted` is true; store that it is
+        shown now."""
 
         def work(connection: sqlite3.Connection) -> Ballot | None:
             mine = read_ballots(connection, self.study, self.voter)

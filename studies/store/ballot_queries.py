@@ -339,7 +339,7 @@ def append_vote_ask(connection: sqlite3.Connection, study: str, ask: Ask) -> Non
 
 
 def update_order_counts(connection: sqlite3.Connection, study: str, ballot: Ballot) -> None:
-    """Store, in all of a voter's votes on a comparison, the number of orders voted on."""
+    """Store, in all votes of a voter on a comparison, in how many orders the voter saw it."""
     mine = [b for b in read_ballots(connection, study, ballot.voter) if b.item == ballot.item]
     keys = [b.key for b in mine if b.key and b.state == "voted" and b.names == ballot.names]
     for key in keys:

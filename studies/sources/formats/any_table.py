@@ -212,7 +212,8 @@ def _join_files(
 
 
 def _read_long(builder: SourceBuilder, table: SourceTable, fields: Mapping[str, str]) -> None:
-    """Read a table of one answer per row; scores become verdicts, a question's ranks a ranking."""
+    """Read a table of one answer per row; scores become verdicts, and the ranks of a question's
+    answers become one ranking."""
     ranks: dict[str, dict[str, int]] = defaultdict(dict)
     builder.needs_reading = needs_reading(fields)
     for index, row in enumerate(table.rows):
