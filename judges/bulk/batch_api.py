@@ -27,8 +27,8 @@ FINAL_STATUSES: Final = frozenset({"completed", "failed", "expired", "cancelled"
 
 @dataclass(slots=True)
 class SubmittedBatch:
-    """Recorded progress of one batch file: its upload, its batch at the provider, and its
-    results."""
+    """Recorded progress of one batch file: its upload, the batch created from it, and the
+    downloaded results."""
 
     sha: str
     file_id: str = ""
@@ -61,7 +61,7 @@ def read_submitted_batches(folder: Path) -> dict[str, SubmittedBatch]:
 def submit_batches(
     client: openai.OpenAI, folder: Path, judge_files: list[Path]
 ) -> dict[str, SubmittedBatch]:
-    """Upload each file and create its batch, unless that was done before."""
+    """Upload each file and create its batch; skip a file whose batch exists already."""
     batches = read_submitted_batches(folder)
     created = None
     for path in judge_files:

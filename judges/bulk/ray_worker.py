@@ -51,7 +51,7 @@ REPORT_SCHEMA: Final = pa.schema(
 class AttemptLog:
     """The attempts of a batch, kept in memory until they are written to the shards.
 
-    It has the interface of the live engine's journal. It does not check leases: the driver holds
+    The class has the interface of the live engine's journal, but checks no leases: the driver holds
     the leases of the whole round.
     """
 

@@ -1,4 +1,5 @@
-"""The engine: one thread with an event loop for all runs of a process, and the clients they share.
+"""The engine: one thread with an event loop for all runs of a process, and the clients that the
+runs share.
 
 Runs at the same endpoint with the same API key share a client and a rate limiter, so a cool-down
 holds for all of them. Processes that use the same store share the measured rate limits.
@@ -148,7 +149,8 @@ class Engine:
         return JudgeState(judge.name, model, price, limiter, workers, dropped_parameters=refused)
 
     async def release_clients(self, run: Run) -> None:
-        """Close the clients that no other run uses, because a client holds an API key."""
+        """Close the clients of an ended run that no other run uses, because a client holds an API
+        key."""
         for at, client in list(self._clients.items()):
             client.runs.discard(run.id)
             if not client.runs:
@@ -158,8 +160,8 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the oldest unused rate limiters. Their number would grow without end, because each
-        typed API key has its own."""
+        """Delete the rate limiters that have been unused longest. Without this limit their number
+        would grow without end, because each typed API key has its own limiter."""
         unused = [
             at
             for at, limiter in self._limiters.items()

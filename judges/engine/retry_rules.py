@@ -32,8 +32,8 @@ def retry_delay(
 
 
 def _backoff_seconds(run_state: RunState, attempts_made: int) -> float:
-    """Return the wait before the next attempt: it doubles each time and has a random part, so that
-    workers do not retry at the same moment."""
+    """Return the seconds before the next attempt: the wait doubles with each attempt and has a
+    random part, so that workers do not retry at the same moment."""
     doubled = run_state.settings.first_backoff * 2 ** (attempts_made - 1)
     return float(min(MAX_BACKOFF_SECONDS, doubled) * (0.5 + run_state.rng.random() / 2))
 

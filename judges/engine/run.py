@@ -216,7 +216,8 @@ class Run:
                 self._loop.call_soon_threadsafe(self._apply_controls, run_state)
 
     def _note_pause(self, paused: bool) -> None:
-        """Store the time at which a pause began; a second pause request does not change it."""
+        """Store the time at which a pause began; a repeated pause request does not change this
+        time."""
         if not paused:
             self.paused_since = None
         elif self.paused_since is None:
@@ -324,7 +325,7 @@ class Run:
 
     def _counts_now(self) -> Counter[str]:
         """Count the judgements in the store by status. An error of an earlier run counts as pending
-        until this run has made its ask again."""
+        until this run has repeated the ask."""
         return count_statuses(
             self.store, self.plan.study.name, self._settings, self._journal.start_seq
         )

@@ -56,7 +56,8 @@ class PendingRetry(NamedTuple):
 
 @dataclass(slots=True)
 class FailureTally:
-    """Number and last example of one kind of failed call, for one judge in this run."""
+    """Number of failed calls with one reason, for one judge in this run, and the most recent
+    example."""
 
     count: int = 0
     example: str = ""
@@ -141,8 +142,7 @@ class RunState:
     store_error: str = ""
     """Reason why the store cannot be written; the run is paused until the user resumes it."""
     shares_asks: bool = False
-    """Whether another run makes some of this run's asks; the judgements of that run count for
-    both."""
+    """Whether another run makes some of this run's asks; those judgements count for both runs."""
     on_store_error: Callable[[str], None] = print
     resumed_at: float = 0.0
     resume_event: asyncio.Event = field(default_factory=asyncio.Event)
@@ -184,9 +184,10 @@ class RunState:
                 await state.blocked_event.wait()
 
     async def wait_for_repair(self, error: Exception, submitted: float) -> bool:
-        """Pause the run after a failed write to the store; wait until the user resumes or stops it.
+        """Pause the run after a failed write to the store; wait until the user resumes or stops the
+        run.
 
-        Returns whether to write again. Until then, replies that are not written stay in memory.
+        Returns whether to write again. While the run is paused, unwritten replies stay in memory.
         """
         if self.stop:
             return False

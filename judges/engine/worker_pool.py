@@ -41,8 +41,8 @@ class JudgeQueue:
 
     state: JudgeState
     next_asks: Callable[[int], list[Ask]]
-    """Function that returns the next asks, at most the given number; an empty list if there are
-    none now."""
+    """Function that returns the next asks, at most the given number; an empty list if no ask is
+    available now."""
     call_for: Callable[[Ask], JudgeCall]
     settle: Callable[[Judgement, AskAttempts], Coroutine[Any, Any, None]]
     more_event: asyncio.Event | None = None

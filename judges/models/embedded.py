@@ -70,7 +70,6 @@ class EmbeddedServer:
         return self._process.pid
 
     def alive(self) -> bool:
-        """Whether the child process is running."""
         return self._process.poll() is None
 
     def close(self) -> None:
@@ -117,14 +116,13 @@ _shared_servers = _SharedServers()
 
 
 def shared_server(named: str = "") -> EmbeddedServer:
-    """Return this process's server of the named weights, started on first use and again if the
-    child has died. Judges with the same weights share a server."""
+    """Return this process's server for the named weights, started on first use and again if its
+    process has died. Judges with the same weights share a server."""
     return _shared_servers.find_or_start(_locate_weights(named))
 
 
 @atexit.register
 def close_shared_servers() -> None:
-    """End all shared servers of this process."""
     _shared_servers.close()
 
 

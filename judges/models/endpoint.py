@@ -46,8 +46,8 @@ ACCEPTED_ENCODINGS: Final = ("", "identity", "gzip", "deflate")
 size limit holds."""
 
 MIN_ECHOED_KEY: Final = 16
-"""Minimum length of an API key that is masked in replies; a shorter key ('not-needed') may occur in
-a reply by chance."""
+"""Minimum length of an API key that is masked in replies; a reply may contain a shorter key
+('not-needed') by chance."""
 
 REQUEST_HEADERS: Final = (
     (b"Content-Type", b"application/json"),
@@ -146,8 +146,8 @@ class EndpointModel:
         method: str = "POST",
         url: httpx2.URL | None = None,
     ) -> httpx2.Request:
-        """Build a request. The key is added to each request, so that the HTTP client does not store
-        it."""
+        """Build a request. The API key is added to each request, so that the HTTP client does not
+        store the key."""
         bearer = f"Bearer {self._key.use() or 'none'}".encode("utf-8", "replace")
         headers = [(b"Authorization", bearer), *REQUEST_HEADERS]
         return httpx2.Request(
@@ -196,7 +196,7 @@ def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
 def tls_context() -> ssl.SSLContext:
     """Return the TLS settings with the trusted certificates of this machine.
 
-    The certificates of each place that the environment names are read once and then cached, because
+    The certificates are cached by their location (environment variables can change it), because
     reading them takes 50 ms of CPU, more than the rest of a small run.
     """
     return _read_certificates(tuple(ssl.get_default_verify_paths()))

@@ -99,7 +99,7 @@ def _classify(error: BaseException, endpoint: str) -> CallFailure:
 
 
 def _system_words(error: BaseException) -> str:
-    """The operating system's words for an error, without its number and address, such as
+    """Return the operating system's text for an error, without error number and address, such as
     "connection refused"."""
     number = error.errno if isinstance(error, OSError) else None
     return os.strerror(number).lower() if number and number > 0 else str(error)

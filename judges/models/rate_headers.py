@@ -29,8 +29,8 @@ _DURATIONS: Final = re.compile(rf"(?:{_DURATION.pattern})+")
 """Pattern of one or more numbers with units. The length of each number is bounded, because the
 header comes from a foreign server."""
 FIRST_TIMESTAMP: Final = 1e9
-"""Smallest number that is read as seconds since 1970; from a thousand times this number on, numbers
-are milliseconds since 1970."""
+"""Numbers from this value on are read as seconds since 1970, from a thousand times this value on as
+milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class RequestQuota:
 
 
 def rate_headers_of(endpoint: str) -> RateHeaders:
-    """Return which rate headers the provider at an address sends; an unknown provider is assumed to
-    send OpenAI's."""
+    """Return which rate-limit headers the provider at an address sends; an unknown provider is
+    assumed to send the same headers as OpenAI."""
     preset = preset_for_url(endpoint)
     return "requests" if preset is None else preset.rate_headers
 

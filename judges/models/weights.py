@@ -75,8 +75,8 @@ def find_weights() -> Path:
 
 
 def _check_chosen(path: Path) -> Path:
-    """Return the path given by EVENHAND_GGUF; raise an error if there is no such file, because a
-    fallback to other weights would be another judge."""
+    """Return the path given by EVENHAND_GGUF; raise an error if the file does not exist, because
+    other weights would be another judge."""
     if not path.is_file():
         raise WeightsMissing(
             f"EVENHAND_GGUF names {path}, which is not a file. Correct it, "

@@ -115,7 +115,7 @@ def load_host_key() -> HostKey | None:
 
 
 def off_switch_file(store: Path) -> Path:
-    """Return the path, beside the store, of the file that disables this Space's key while it
+    """Return the path of the file, beside the store, that disables this Space's key while the file
     exists."""
     return store.with_name(store.name + "-house-off")
 

@@ -48,7 +48,7 @@ class DescribeResult:
     described: int
     without_images: int
     failed: Mapping[str, str]
-    """Item -> reason why it has no new description; an old description is kept."""
+    """Item -> reason why the item has no new description; an old description is kept."""
     dollars: float
     reason: str = ""
     """Reason why the run ended early; empty if it did not."""

@@ -104,7 +104,8 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer whose label is first (A) or second (B) in order, whatever its slot."""
+    """Return the answer whose label comes first (`index` 0: A) or second (1: B), whatever its
+    slot."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict
@@ -140,8 +141,8 @@ def _closing_text(verdict: str, labels: tuple[str, ...], prefilled: bool) -> str
 
 
 def _criteria_lines(prompt: Prompt, inputs: PromptInputs) -> str:
-    """Return the criteria as text: those of a rubric in the order of the labels, otherwise those of
-    the study or of the item."""
+    """Return the criteria as text: those of a rubric in the order of the labels; without a rubric,
+    those of the study or, if the study has none, of the item."""
     if not prompt.rubric:
         return inputs.criteria or _criteria_text(inputs.item)
     order = parse_arrangement(inputs.labels).criteria

@@ -136,8 +136,8 @@ def _check_no_credentials(url: str) -> None:
 
 
 def _endpoint_refused(url: str, why: str) -> EndpointRefused:
-    """Build the error for a refused URL; the part of the URL before an @ is left out, because it
-    may be a key."""
+    """Build the error for a refused URL; the part of the URL before an @ is left out, because that
+    part may be a key."""
     rest = url.rpartition("@")[2]
     shown = rest if rest.isprintable() and len(rest) <= 120 else ascii(rest)[:120]
     return EndpointRefused(f"the endpoint {shown!r} is refused: {why}")

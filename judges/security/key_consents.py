@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of a URL in normal form; an empty text if it has no host.
+    """Return scheme, host and port of a URL in normal form; an empty text if the URL has no host.
 
     Uses the parser that builds the request, so that consent and request refer to the same host.
     """

@@ -119,7 +119,7 @@ class Brackets:
 
 def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets | None:
     """Return the last `[[…]]` of a reply; if a sentence compares the last two, return the preferred
-    one."""
+    of the two."""
     two = deque(_BRACKETS.finditer(text, start, len(text) if end is None else end), 2)
     if not two:
         return None
@@ -180,8 +180,8 @@ _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
 _PROSE: Final = 500
 """Number of characters of a possible JSON object that are parsed first. If parsing fails within
-them, the next brace is tried; if it fails later, the search continues at the position of the
-failure."""
+these characters, the next brace is tried; if it fails later, the search continues at the position
+of the failure."""
 
 
 def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:

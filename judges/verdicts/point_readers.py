@@ -124,8 +124,8 @@ def _find_criterion(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _values_by_name(options: tuple[str, ...], arrangement: Arrangement) -> dict[str, float]:
-    """Return name of an option in the reply -> score; an option is named by its letter, if it has
-    one, and by its own text."""
+    """Return the name of each option in a reply -> its score; an option is named by its text and,
+    if the request assigns letters, by its letter."""
     values = option_values(options)
     letters = zip(arrangement.letters, arrangement.options, strict=False)
     return {letter: values[option] for letter, option in letters if option in values} | values

@@ -26,9 +26,9 @@ class Format:
     """A way in which a prompt asks for a verdict and a reply states it.
 
     `closing` and `closing_prefilled` may contain `$labels` ("A or B"), and for a rubric `$criteria`
-    (one line for each criterion). `closing_prefilled` is for a
-    judge whose reply is pre-filled up to the label. It names the labels and contains no
-    placeholder, because small models copy placeholders.
+    (one line for each criterion). `closing_prefilled` is for a judge whose reply is pre-filled up
+    to the label. It names the labels and contains no placeholder, because small models copy
+    placeholders.
     """
 
     name: str

@@ -30,7 +30,7 @@ class HedgeBudget:
 
 
 class HedgeableCall(Protocol):
-    """The methods that `race` needs from the attempts at one ask."""
+    """Interface of one call for an ask, as far as `race` uses it."""
 
     attempt: int | None
 
@@ -52,8 +52,8 @@ async def race(
     """Call the judge for an ask, with a second call if the first becomes slow; return the call that
     was answered first, and its outcome.
 
-    The slower call continues in the background, because it is billed; `background` receives its
-    task.
+    The slower call continues in the background, because it is billed; the function `background`
+    receives the task of this call.
     """
     one = asyncio.create_task(first.run())
     await _wait_until_slow(one, first.slow_event)
@@ -99,7 +99,7 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
 
 
 def _leave(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
-    """Let the slower of two calls continue in the background; if it was not sent yet, cancel it."""
+    """Let the slower of two calls continue in the background; cancel it if it was not sent yet."""
     loser.abandon()
     background(task)
     if loser.attempt is None:

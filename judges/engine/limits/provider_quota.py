@@ -1,4 +1,4 @@
-"""Token bucket set from the number of requests left that a provider reports in its reply
+"""Token bucket that follows the number of requests left, as a provider reports it in reply
 headers."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class QuotaBucket:
             del self._start_times[: MAX_START_TIMES // 2]
 
     def update(self, quota: RequestQuota, started: float, now: float) -> None:
-        """Take the numbers from the headers of a reply whose call started at `started`.
+        """Store the numbers from the headers of a reply whose call started at `started`.
 
         Calls started later are subtracted, because the numbers in the headers do not include them.
         """

@@ -18,7 +18,7 @@ class SlowCallWatch:
     limiter: EndpointLimiter
     durations: CallDurations
     slow_calls: dict[str, float]
-    """Name -> start time, for the judge's slow calls."""
+    """Call -> start time, for the judge's slow calls."""
     name: str
     slow_event: asyncio.Event = field(default_factory=asyncio.Event)
     """Event that is set once a call takes far longer than usual."""
@@ -39,7 +39,7 @@ class SlowCallWatch:
             self._timer = loop.call_later(seconds, self._stop_counting, time.monotonic())
 
     def end(self) -> bool:
-        """Cancel the timer; return whether the call was no longer counted as in flight."""
+        """Cancel the timer; return whether the call had been excluded from the calls in flight."""
         if self._timer is not None:
             self._timer.cancel()
         return self.slow_calls.pop(self.name, None) is not None

@@ -7,8 +7,8 @@ from collections import deque
 
 
 class TurnQueue:
-    """Futures of waiting calls, in order of arrival within a run; runs take turns, however many
-    calls each has."""
+    """Futures of waiting calls: first come, first served within a run; the runs take turns, however
+    many calls each of them has waiting."""
 
     def __init__(self) -> None:
         self._by_run: dict[object, deque[asyncio.Future[None]]] = {}

@@ -81,7 +81,7 @@ def draw_point_name(
 ) -> str:
     """Draw an option and return its name in a reply. With probability `first_bias` it is the option
     offered first (or at a place drawn by `slot_weights`); otherwise it depends on the answer's
-    label or quality. `criterion`: place of the criterion in a rubric."""
+    label or quality. `criterion` is the index of the criterion in a rubric."""
     offered = parse_arrangement(call.inputs.labels).options
     if (biased := draw_slot(settings, len(offered), rng)) is not None:
         chosen = offered[biased]
