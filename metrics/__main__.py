@@ -144,7 +144,7 @@ def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
 
 
 def _lacks_numbers(part: Any) -> bool:
-    """Whether a section is empty, or has estimates and none of them has a value."""
+    """Whether a section is empty, or has estimates of which none has a value."""
     estimates = list(_list_estimates(part))
     return part in ({}, []) or (bool(estimates) and all(e["value"] is None for e in estimates))
 

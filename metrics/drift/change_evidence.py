@@ -3,8 +3,9 @@
 The evidence is an e-value, computed as the capital of a bettor: every night, the capital is bet
 against "no change" at odds that depend on the night's p-value. Without a change the expected
 capital does not grow, so it reaches 1/α in at most a share α of all series, however long they are
-(Ville's inequality). The capital is divided over the possible first nights of a change. If all of
-it were bet from the first night on, a year without change would use it up before a change comes.
+(Ville's inequality). The capital is divided over the possible first nights of a change. If the
+whole capital were bet from the first night on, a year without change would use it up before a
+change comes.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from typing import Final
 from scipy.special import ndtri
 
 HORIZON: Final = 365
-"""Number of nights over which the start of a change is spread. For a change that starts later no
-capital is left: the evidence stays valid, but the baseline should be renewed."""
+"""Number of nights over which the possible start of a change is spread. No capital is left for a
+change that starts later: the evidence stays valid, but the baseline should be renewed."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
 """Assumed sizes of a change, in standard deviations of one night. Equal parts of the capital are
 bet on each size."""
 UNSPENT: Final = 0.1
-"""Share of the capital that is not bet on a night, so that one good night does not lose all of
-it."""
+"""Share of the capital that is not bet on a night, so that one night without a sign of change does
+not lose the whole capital."""
 _SMALLEST_P: Final = 1e-300
 _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
@@ -63,8 +64,8 @@ class ChangeEvidence:
 
     @property
     def e_value(self) -> float:
-        """Factor by which the capital has grown. Without a change it reaches 1/α in at most a share
-        α of series."""
+        """Factor by which the capital has grown. In series without a change, at most a share α ever
+        reaches 1/α."""
         return _waiting(self.nights) + sum(self.started) / len(self.started)
 
 

@@ -1,4 +1,5 @@
-"""History of one stream of nights: outcomes by item, and the evidence for a change so far."""
+"""History of one stream (a judge, a prompt and a kind of score): outcomes of all nights by item,
+and the evidence for a change so far."""
 
 from __future__ import annotations
 
@@ -30,13 +31,12 @@ class NightComparison:
     p: float
     evidence: ChangeEvidence
     strength: float
-    """Evidence for a change. In series without a change it reaches 1/α in at most a share α of
-    them."""
+    """Evidence for a change. Of series without a change, at most a share α ever reaches 1/α."""
 
 
 @dataclass(frozen=True)
 class StreamHistory:
-    """All nights of one stream: a judge, a prompt and a kind of score."""
+    """All nights of one stream: a judge, a prompt and a kind of score, such as accuracy."""
 
     kind: Kind
     bags: Bags = field(default_factory=dict)
@@ -79,11 +79,8 @@ class StreamHistory:
         return shown, StreamHistory(self.kind, bags, evidence, self.single)
 
     def _strength(self, bags: Bags, evidence: ChangeEvidence) -> float:
-        """Return the evidence for a change: the stronger of two tests if the baseline is a single
-        night.
-
-        The two tests then share the alarm rate.
-        """
+        """Return the evidence for a change. If the baseline is a single night, this is the stronger
+        result of two tests, which share the alarm rate."""
         if not self.single:
             return evidence.e_value
         strength = (1 - SHARE) * evidence.e_value

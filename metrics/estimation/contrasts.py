@@ -37,8 +37,8 @@ MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
 families use Bonferroni's."""
 MIN_DISCORDANT = 10
-"""Number of units that differ between the two sides from which the t interval of a difference of
-shares is reliable."""
+"""The t interval of a difference of shares is reliable if at least this many units differ between
+the two sides."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Change of the share if one more unit differs between the sides; 1 for verdicts that are right
-    or wrong."""
+    """Difference between the two sides in one discordant unit: 1 if units are right or wrong, less
+    for fractional credits."""
 
     def statistic(self, totals: Floats) -> Floats:
         """Compute left − right; the first half of `totals` belongs to the left cell, the second to
@@ -151,7 +151,8 @@ def contrast_families(
     groups: Sequence[Sequence[tuple[CellKey, CellKey]]],
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
-    """Estimate paired differences for several lists of pairs, each list adjusted as its own family.
+    """Estimate paired differences for several lists of pairs; each list is adjusted as a separate
+    family.
 
     A family contains all measures for all its pairs.
     """
@@ -244,7 +245,7 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
     The standard error is then too small, because a sample of this size may miss rare differences.
     The score interval uses the effective number of pairs (`_effective_pairs`), or the number of
-    items if no item differs from another.
+    items if all items have the same difference.
     """
     if raw.value is None or raw.low is None or raw.high is None:
         return raw
@@ -286,7 +287,7 @@ def _effective_pairs(one: PairedTotals, raw: Estimate, discordance: float) -> fl
 
 def _critical_value(family: list[PairedTotals], rng: np.random.Generator, rounds: int) -> float:
     """Critical value of the max-t adjustment of a family; every bootstrap round draws the same
-    items for all members."""
+    items for all differences of the family."""
     union = np.unique(np.concatenate([one.items for one in family]))
     deviations = np.zeros((len(union), len(family)))
     for member, one in enumerate(family):

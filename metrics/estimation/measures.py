@@ -189,14 +189,14 @@ class Measure:
     """Function from totals to the change of the measure if every unit had another outcome; see
     `unit_effect`."""
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
-    """`interval` for all cells at once; it returns None if the totals do not allow this."""
+    """Function that computes the intervals of all cells at once; it returns None if the totals do
+    not allow this, and `interval` is then called for each cell."""
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Return the change of the measure if all units had another outcome; it sets the width of
-        the interval when nothing varies.
+        """Return the change of the measure if all units had another outcome; this change sets the
+        width of the interval when nothing varies.
 
-        By default this is the distance from the value to the farther bound; 0 if a bound is
-        infinite.
+        By default it is the distance from the value to the farther bound; 0 if a bound is infinite.
         """
         if self.effect is not None:
             return self.effect(totals)
@@ -251,8 +251,7 @@ class Measure:
 
 
 def note_missing_order(estimate: Estimate) -> Estimate:
-    """Return the estimate, if it has no data, with the note that the shown order is not
-    recorded."""
+    """Add the note that the shown order is not recorded, if the estimate has no data."""
     return estimate if estimate.n else replace(estimate, note=ORDER_UNKNOWN_NOTE)
 
 

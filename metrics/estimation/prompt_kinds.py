@@ -18,8 +18,8 @@ from studies.frames.frame import NO_PICK
 
 SCORING_PREFIXES: Final = ("creation-factuality",)
 FIVE_LEVEL_PREFIXES: Final = ("creation-subjective", "arena-hard")
-"""Name prefixes of the built-in prompts of each kind (scoring, five-level), which are recognised by
-name, without a verdict."""
+"""Name prefixes of built-in five-level prompts (SCORING_PREFIXES: of scoring prompts). Prompts with
+these prefixes are recognised by name, even without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
@@ -60,8 +60,8 @@ class _PromptCodes:
         return found
 
     def rows(self, prompts: row_selection.Mask, prefixes: Sequence[str]) -> row_selection.Mask:
-        """Mask of the rows of the selected prompts, and of all prompts whose names start with a
-        prefix."""
+        """Mask of the rows of the selected prompts, and of prompts whose name starts with one of
+        the prefixes."""
         named = np.array([name.startswith(tuple(prefixes)) for name in self.names], np.bool_)
         wanted = prompts | named
         return wanted[self.codes] if len(wanted) else np.zeros(len(self.codes), np.bool_)

@@ -36,10 +36,11 @@ PERSON_COLUMN: Final = "person"
 """Person of each row in a frame whose people are pooled as one judge (`pool_people`)."""
 
 ORDER_KEY: Final = (*COMPARISON_KEY, "shown")
-"""Columns that identify one order of one comparison; rows equal in them are repeats."""
+"""Columns that identify one order of one comparison; rows with equal values in these columns are
+repeats."""
 
 NO_SLOT: Final = -2
-"""Marks a slot that does not exist, in `slot_contestants` and `chosen_contestants`."""
+"""Code of a slot that does not exist, in `slot_contestants` and `chosen_contestants`."""
 
 
 def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
@@ -78,7 +79,7 @@ def select_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_known_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose shown order is known; imported files may lack it."""
+    """Rows whose shown order is known; imported files may lack the order."""
     if "orders" not in frame:  # tables of battles: their two model columns give the order
         return frame
     known = (frame["orders"] != 0).to_numpy()
@@ -153,7 +154,8 @@ def present_columns(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 def add_item_column(
     frame: pd.DataFrame, column: str, of_item: Mapping[str, str], rest: str = ""
 ) -> pd.DataFrame:
-    """Add a categorical column to group by (such as the task), from a mapping item -> value."""
+    """Add a categorical column to group by (such as the task), from a mapping item -> value; items
+    outside the mapping get the value `rest`."""
     item = frame["item"].astype("category")
     names = [str(of_item.get(str(name), rest)) for name in item.cat.categories]
     known = sorted(set(names))

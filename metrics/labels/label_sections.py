@@ -26,8 +26,8 @@ RATE_NAMES: Final = (
     "observed_pass_rate",
 )  # fmt: skip
 PARTS: Final[tuple[Literal["contestant", "category"], ...]] = ("contestant", "category")
-"""Columns whose values (such as contestants) also get rates of their own, if there are several
-values."""
+"""Columns by whose values rates are computed separately, if a column has several values: each
+contestant, each category."""
 MAX_ERRORS_P: Final = 0.05
 """p-value below which the error rates count as different between contestants."""
 REVERSAL_NOTE: Final = (
@@ -77,8 +77,8 @@ def rows_by_contestant(frame: pd.DataFrame, cell: tuple[str, str]) -> dict[str, 
 def rates_by(
     frame: pd.DataFrame, cell: tuple[str, str], column: Literal["contestant", "category"]
 ) -> dict[str, PassFailRates]:
-    """Compute the rates of one judge and prompt for each contestant or category; rows without a
-    category are left out."""
+    """Compute the rates of one judge and prompt separately for each contestant or category; rows
+    without a category are left out."""
     found = _rows_by(frame, cell, "first" if column == "contestant" else column)
     return {name: pass_fail_rates(rows) for name, rows in found.items() if name}
 

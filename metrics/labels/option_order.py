@@ -118,8 +118,8 @@ def _rows_of(table: pd.DataFrame, cell: Cell) -> pd.DataFrame:
 
 
 def order_effect(own: pd.DataFrame, order: str, same: str) -> OrderEffect:
-    """Estimate the effect of the column `order` on the scores of answers that are equal in the
-    column `same`."""
+    """Estimate the effect of the order in the column `order` on the scores of the same answers;
+    only rows with equal values in the column `same` are compared."""
     case = [*ANSWER, same]
     main = own[~own["noise"]]
     cells = main.groupby([*case, order])["score"].mean().reset_index()
@@ -206,8 +206,8 @@ def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
 
 
 def _matching_share(case: np.ndarray, score: Floats, offered: Floats) -> Floats:
-    """Return, for each row, the share of all verdicts in the row's case that equal the score of the
-    option."""
+    """Return, for each row, the share of all verdicts in the row's case whose score equals the
+    row's `offered`."""
     counts = pd.Series(1.0, index=pd.MultiIndex.from_arrays([case, score])).groupby(level=[0, 1])
     equal = counts.sum().reindex(pd.MultiIndex.from_arrays([case, offered])).fillna(0.0)
     return np.asarray(equal.to_numpy() / np.bincount(case)[case], np.float64)

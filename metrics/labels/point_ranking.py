@@ -52,8 +52,8 @@ class RankedModel:
     true_rate: Estimate | None
     """Pass rate corrected for the judge's errors; None for scores."""
     lead: Estimate | None
-    """Value of the first model minus value of this model, by the basis of the ranking; None for the
-    first model."""
+    """First model minus this model, in the value that the models are ranked by
+    (`PointRanking.basis`); None for the first model."""
     ranks: tuple[int, int]
     """Best and worst rank that the intervals of all differences allow."""
 
@@ -216,7 +216,8 @@ def _ranked(
 
 
 def _gap(gaps: Gaps, one: str, other: str) -> Estimate:
-    """Return the difference of two models, given in either order."""
+    """Return the value of model `one` minus the value of model `other`, whichever order `gaps`
+    lists them in."""
     if (one, other) in gaps:
         return gaps[one, other]
     found = gaps[other, one]

@@ -26,7 +26,7 @@ SEED: Final = 7
 MIN_REPEATS: Final = 3
 """Smallest number of calls in one arrangement for which a majority of repeats is computed."""
 MIN_VALUES: Final = 3
-"""Smallest number of different pass probabilities for which another threshold is tried."""
+"""Smallest number of different pass probabilities for which a threshold other than ½ is tried."""
 MAX_THRESHOLDS: Final = 50
 MIN_COMPLETE: Final = 0.5
 """Share of the labelled answers that must have all arrangements; else the rules over arrangements

@@ -30,15 +30,16 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Smallest number of comparisons with at least three votes for which a person is compared with the
-others on these comparisons only."""
+"""Smallest number of comparisons with at least three votes for which a person's agreement with the
+others is measured on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)
 class PeerAgreement:
     """Agreement of each person with the other people, and of the other people with each other.
 
-    `own` is a sum of shares over `n` comparisons, `rest` a sum of shares over `m` comparisons.
+    For each person, `own` is the sum over `n` comparisons of the share of others who agree with the
+    person; `rest` is the sum over `m` comparisons of the share of pairs of others who agree.
     `pairs` is the number of disjoint pairs of others: the independent observations behind `rest`.
     """
 
@@ -239,11 +240,11 @@ class VotesByPerson:
 
     @cached_property
     def expected_first(self) -> Floats:
-        """For each vote, the share of other people's decisive votes for the answer shown first in
-        this vote.
+        """For each vote, the share of other people's decisive votes on the same answers that choose
+        the answer shown first in this vote.
 
-        It is 1/N (N answers) if no others voted decisively. It is the reference for position bias,
-        as preferring the first answer is no bias if that answer is better.
+        It is 1/N (N answers) if no other person voted decisively. This share is the reference for
+        position bias, as preferring the first answer is no bias if that answer is better.
         """
         votes = self.votes
         counts = count_votes(votes)

@@ -36,7 +36,7 @@ random permutations are drawn."""
 
 @dataclass(frozen=True)
 class OrderTest:
-    """Statistic and p-value of a test; p is None if there is nothing to test (`note` gives the
+    """Statistic and p-value of a test; p is None if the data allow no test (`note` gives the
     reason)."""
 
     __test__ = False  # pytest would collect the name
@@ -140,8 +140,8 @@ def stuart_maxwell_test(table: ArrayLike) -> OrderTest:
 
 
 def bowker_test(table: ArrayLike) -> OrderTest:
-    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji), without empty
-    cells."""
+    """Bowker's test of symmetry of a k×k table: Σ (n_ij − n_ji)²/(n_ij + n_ji) over i < j, without
+    terms whose two cells are empty."""
     counts = np.asarray(table, np.float64)
     above, below = (
         counts[np.triu_indices_from(counts, 1)],

@@ -51,7 +51,7 @@ class BenchmarkCorrelations:
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return benchmark -> model -> score, from a table with the columns model, benchmark and score.
 
-    Errors name the row.
+    Error messages name the faulty row.
     """
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:

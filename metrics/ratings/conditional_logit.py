@@ -36,8 +36,8 @@ class LogitProblem:
 
     `design[setting, alternative]` is the row of regressors of an alternative's utility, `shares`
     the weight of an outcome for each alternative (for example, a tie counts half for each). `tally`
-    counts outcomes per kind of item; its column is setting · (number of outcomes) + outcome.
-    `multiplicity` is the number of items of each kind.
+    counts outcomes per kind of item (items with the same battles are one kind); its column is
+    setting · (number of outcomes) + outcome. `multiplicity` is the number of items of each kind.
     """
 
     design: Floats

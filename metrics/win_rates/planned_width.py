@@ -106,11 +106,12 @@ def detectable_win_rate(half: float) -> float:
 
 
 def variance_sources(components: VarianceComponents, size: StudySize) -> dict[str, float]:
-    """Return the share of items, orders, judges, prompts and repeats in the variance of the win
-    rate.
+    """Return source (items, orders, judges, prompts or repeats) -> its share in the variance of the
+    win rate.
 
-    The interaction of items with one of the others (such as items × judges) counts for that one.
-    Interactions of more than two count for repeats, as more repeats would reduce them.
+    An interaction of items with one further source counts for that source: items × judges for
+    judges. Interactions of items with several sources count for repeats, as more repeats would
+    reduce them.
     """
     levels = size.levels()
     found: dict[str, float] = {}

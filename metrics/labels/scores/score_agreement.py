@@ -33,12 +33,12 @@ class ScoreAgreement:
     """Estimates of the agreement of a judge's scores with the labels."""
 
     mae: Estimate
-    """Mean absolute difference."""
+    """Mean absolute difference of score and label."""
     bias: Estimate
     """Mean of score − label."""
     spearman: Estimate
     kendall: Estimate
-    """Kendall's tau-b."""
+    """Kendall's tau-b of scores and labels."""
     within_one: Estimate
     """Share of scores at most one step from the label."""
     quadratic_kappa: Estimate
