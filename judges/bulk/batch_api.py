@@ -1,8 +1,8 @@
 """Client of a provider's Batch API: upload files, create batches, poll, download the results.
 
-`batches.json` in the folder records the progress of each file. It is written after every step, so
-a crash repeats at most one step, and no second batch is created for a file with a recorded batch. A
-batch that was created but not recorded is found again by its metadata.
+`batches.json`, in the folder of the batch files, records the progress of each file. It is written
+after every step, so a crash repeats at most one step, and no second batch is created for a file
+with a recorded batch. A batch that was created but not recorded is found again by its metadata.
 """
 
 from __future__ import annotations

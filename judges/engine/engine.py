@@ -51,7 +51,7 @@ class _SharedClient:
 
 
 class Engine:
-    """Starts runs in its own thread and finds them by id or study."""
+    """Executes all runs of a process in one separate thread, and finds them by id or study."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

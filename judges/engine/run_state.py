@@ -44,8 +44,6 @@ class RunSettings:
 
 
 class PendingRetry(NamedTuple):
-    """An ask that waits for its next attempt."""
-
     attempts_made: int
     max_attempts: int
     reason: str

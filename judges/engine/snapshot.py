@@ -52,8 +52,6 @@ class JudgeWait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunSnapshot:
-    """The state of a run at one moment."""
-
     id: str
     study: str
     state: RunStatus

@@ -52,11 +52,11 @@ class HostKey:
     prices: Mapping[str, Price]
     """Prices of the models allowed; the price in a study file is ignored."""
     run_usd: float
-    """Cap for one run."""
+    """Spending cap of one run, in dollars."""
     visitor_usd: float
-    """Cap for one visitor per day (UTC)."""
+    """Spending cap of one visitor per day (UTC), in dollars."""
     day_usd: float
-    """Cap for all visitors together per day (UTC)."""
+    """Spending cap of all visitors together per day (UTC), in dollars."""
 
     def refusal_reason(self, judge: JudgeSpec, *, sees: bool = False) -> str:
         """Return why a judge cannot use this API key; empty if it can. `sees` states whether images

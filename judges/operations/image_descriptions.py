@@ -189,8 +189,8 @@ class _DescribeRuns:
 def without_thoughts(reply: str) -> str:
     """Return a reply without its closed <think> blocks and the white space around them.
 
-    `str.find` takes linear time; a regular expression with white space on both sides takes time
-    quadratic in the number of consecutive spaces.
+    The blocks are found with `str.find`, which takes linear time; a regular expression with white
+    space on both sides takes time quadratic in the number of consecutive spaces.
     """
     parts, end = [], 0
     while (start := reply.find(_OPENED, end)) >= 0 and (close := reply.find(_CLOSED, start)) >= 0:

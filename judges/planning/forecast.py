@@ -24,8 +24,6 @@ IMAGE_TOKENS: Final = 765
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Expected calls, tokens, dollars and seconds of a plan."""
-
     asks: int
     noise: int
     prompt_tokens: int

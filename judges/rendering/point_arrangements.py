@@ -33,7 +33,8 @@ def _option_arrangements(options: tuple[str, ...], order: str) -> list[Arrangeme
     """Return the orders in which the options are offered.
 
     `rotations`: each option at each place once. `crossed`: the same rotations with letters, once
-    with A at the first place and once with A at the last; place and letter are then separated.
+    with A at the first place and once with A at the last, so that the effects of place and letter
+    can be separated.
     """
     if order == "crossed":
         letters = tuple(string.ascii_uppercase[: len(options)])

@@ -166,7 +166,7 @@ def _match_option(
 def _option_at(text: str, start: int, values: Mapping[str, float]) -> str:
     """Return the longest option at a position; "" if there is none.
 
-    There is also none if the word or number continues: "4.5" is not 4, and "4/5" is read by
+    An option does not count if the word or number continues: "4.5" is not 4, and "4/5" is read by
     `score_at`.
     """
     found = [name for name in values if text.startswith(lower_ascii(name), start)]

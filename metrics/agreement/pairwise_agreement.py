@@ -175,7 +175,8 @@ def _alpha_statistic(size: int) -> Statistic:
 
 @dataclass(frozen=True, eq=False)
 class VerdictGrid:
-    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if there is none."""
+    """Verdicts of raters (rows) on calls (columns): a slot, TIE, or NO_CHOICE if the rater gave no
+    verdict."""
 
     raters: list[str]
     picks: NDArray[np.int8]
@@ -341,9 +342,9 @@ def agreement_among_votes(votes: PeopleVotes) -> PeopleAgreement:
 def _coincidence_weights(votes: Ints) -> Floats:
     """Return the weight ½·1/(m − 1) of each pair of votes, with m the number of votes on its case.
 
-    `votes` is the first vote of each pair; each pair occurs in both directions, hence the ½. With
-    Krippendorff's weight 1/(m − 1) every vote has weight 1 in total, however many votes its case
-    has. Unweighted, a case with 12 votes would count as 66 pairs.
+    `votes` is the row number of the first vote of each pair; each pair occurs in both directions,
+    hence the ½. With Krippendorff's weight 1/(m − 1) every vote has weight 1 in total, however many
+    votes its case has. Unweighted, a case with 12 votes would count as 66 pairs.
     """
     return np.asarray(0.5 / np.bincount(votes)[votes], np.float64)
 

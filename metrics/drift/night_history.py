@@ -108,7 +108,6 @@ class StreamHistory:
 
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> StreamHistory:
-        """Build the history from the data that `to_data` returned."""
         evidence = ChangeEvidence(int(data["nights"]), tuple(map(float, data["evidence"])))
         bags = {
             str(item): {str(outcome): int(count) for outcome, count in bag.items()}

@@ -35,7 +35,7 @@ ADJUSTED_METHOD = "item jackknife t, max-t over the item bootstrap"
 BOOTSTRAP_ROUNDS = 1000
 MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
-families use Bonferroni's."""
+families use Bonferroni's critical value."""
 MIN_DISCORDANT = 10
 """The t interval of a difference of shares is reliable if at least this many units differ between
 the two sides."""
@@ -128,8 +128,8 @@ def max_t_of_all_pairs(
 ) -> float:
     """Estimate the 95 % quantile of the largest |z| over all pairs of cells and all measures.
 
-    It widens the interval of two cells that were chosen because of their values, such as the
-    highest and the lowest. `cells` limits the cells (default: all). Families of more than
+    This quantile widens the interval of two cells that were chosen because of their values, such as
+    the highest and the lowest. `cells` limits the cells (default: all). Families of more than
     MAX_BOOTSTRAP_FAMILY members use Bonferroni's quantile instead.
     """
     evidence = GroupedFrame(frame, by)

@@ -1,7 +1,7 @@
 """Dense integer codes for groups of rows, by counting tables instead of hashing.
 
-Five million rows can form as many different groups. Hashing them takes ten times the memory of the
-rows; a counting table with an entry for every possible combination takes half of it.
+Five million rows can form as many different groups. Hashing takes ten times the memory of the rows;
+a counting table with an entry for every possible combination takes half the memory of the rows.
 """
 
 from __future__ import annotations

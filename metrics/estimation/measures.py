@@ -160,8 +160,8 @@ class MeasureTally:
 
 
 def jackknife_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Estimate:
-    """Estimate with a delete-one-item interval, for measures that are neither a share nor a
-    mean."""
+    """Estimate a measure from its item totals with a delete-one-item interval, for measures that
+    are neither a share nor a mean."""
     n = round(float(sums[:, -1].sum()))
     effect = measure.unit_effect(sums.sum(axis=0), statistic)
     return jackknife_estimate(sums, statistic, n, measure.unit, measure.bounds, effect=effect)
@@ -203,11 +203,9 @@ class Measure:
         return farthest_bound(float(statistic(totals)), self.bounds)
 
     def of(self, frame: pd.DataFrame) -> Estimate:
-        """Estimate the measure on a whole frame."""
         return self.by_cell(GroupedFrame(frame))[()]
 
     def by_cell(self, evidence: GroupedFrame) -> dict[CellKey, Estimate]:
-        """Estimate the measure in every cell."""
         tally = self.tally(evidence)
         cell, _, sums = sum_by_cell_item(tally)
         estimates = self.estimates(sums, cell, evidence.count, tally.statistic)

@@ -43,7 +43,7 @@ class OrderEffect:
     """Effect of an order (of options, or of criteria) on the scores of the same answers."""
 
     changed: Estimate
-    """Share of answers whose score depends on the order."""
+    """Share of answers whose score differs between orders."""
     noise_floor: Estimate
     """Share of repeats in the same order whose score differs from the first verdict."""
     shift: Mapping[str, Estimate]
@@ -63,7 +63,7 @@ class OptionOrder:
     """Expected value of `first_place` if the same verdicts did not depend on the order."""
     shift: Mapping[str, Estimate]
     places: tuple[PlaceShare, ...] = ()
-    """Shares of all places, from the first to the last."""
+    """Share of verdicts for the option listed at each place, from the first place to the last."""
     place_entropy: float | None = None
     """Entropy of the chosen places, from 0 (always the same place) to 1 (all equally often)."""
     letter: PlaceShare | None = None
@@ -184,8 +184,8 @@ def _with_places(
 
 
 def _share_at(main: pd.DataFrame, score_by_code: Sequence[float]) -> PlaceShare:
-    """Estimate the share of verdicts for one option of each arrangement, and the share expected if
-    the order has no effect.
+    """Estimate the share of verdicts for one option of each arrangement (such as the option listed
+    first), and the share expected if the order has no effect.
 
     `score_by_code` gives the score of that option in each arrangement. The expected share assumes
     that the verdicts on an answer (and criterion) have the same distribution in every order.

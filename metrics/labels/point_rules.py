@@ -118,10 +118,10 @@ class _CellVerdicts:
         self.cells = self._complete(cells)
 
     def _complete(self, cells: pd.DataFrame) -> pd.DataFrame:
-        """Return only the answers that were judged in every arrangement, if there are enough of
-        them.
+        """Return only the answers that were judged in every arrangement, if these are at least the
+        share MIN_COMPLETE of all answers.
 
-        Otherwise arrangements cannot be combined, and `orders` becomes 1.
+        Otherwise arrangements cannot be combined: all answers are returned, and `orders` becomes 1.
         """
         sizes = cells.groupby(list(ANSWER))["score"].transform("size")
         whole = (sizes == self.orders).to_numpy()
@@ -210,10 +210,11 @@ def _rule(
 
 
 def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints] | None:
-    """Return the number of calls, the loss of the combined repeats, the loss of one call, and the
-    items.
+    """Return the number of calls per answer, and by answer: the loss of the combined repeats, the
+    mean loss of one call, and the item.
 
-    Only answers judged several times in one arrangement count; None without such answers.
+    Only answers judged at least MIN_REPEATS times in one arrangement count; None without such
+    answers.
     """
     rows = verdicts.rows.assign(loss=verdicts.loss(verdicts.rows["score"], verdicts.rows["label"]))
     grouped = rows.groupby([*ANSWER, "options", "criteria"])
@@ -240,11 +241,11 @@ def _repeat_losses(verdicts: _CellVerdicts) -> tuple[float, Floats, Floats, Ints
 def _held_out_losses(
     verdicts: _CellVerdicts, answers: pd.DataFrame, item: Ints, probable: bool
 ) -> Floats | None:
-    """Return the mean loss of each answer with a threshold (for scores: a shift) chosen on other
-    items.
+    """Return the mean loss of each answer with a pass threshold (for scores: a constant shift)
+    chosen on other items.
 
     The threshold is chosen on one half of the items and applied to the other half, and vice versa,
-    for several random halves. None without enough items or different values.
+    for several random halves. None with fewer than four items, or too few different values.
     """
     units, code = np.unique(item, return_inverse=True)
     if len(units) < 4:

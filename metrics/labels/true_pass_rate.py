@@ -91,8 +91,9 @@ def refusal_reason(rates: PassFailRates) -> str:
 def corrected_pass_rate(unlabelled: PassFailRows, labelled: PassFailRows) -> Estimate:
     """Rogan–Gladen estimate on unlabelled verdicts, with the limits of Lang and Reiczigel (2014).
 
-    These limits add pseudo-counts to the three shares and shift the centre, which keeps their
-    coverage for few labels. Sample sizes are effective ones, clustered by item.
+    These limits add pseudo-counts to the three shares (passes, sensitivity, specificity) and shift
+    the centre, which keeps their coverage for few labels. Sample sizes are effective ones,
+    clustered by item.
     """
     observed, n = _share_and_size(unlabelled.verdict == PASS, unlabelled.item)
     good, bad = labelled.label == PASS, labelled.label == FAIL
@@ -161,8 +162,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
     """Prediction-powered estimate (PPI++) of the share of good answers.
 
     It is the share of good labels plus a weighted difference: pass rate on unlabelled minus pass
-    rate on labelled answers. It is valid for any judge, but the labelled answers must be a random
-    sample of all.
+    rate on labelled answers. The estimate is valid for any judge, but the labelled answers must be
+    a random sample of all answers.
     """
     usable = rows.usable
     known = usable.label != UNKNOWN

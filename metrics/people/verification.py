@@ -31,7 +31,7 @@ from studies.domain import AnswerCheck, Estimate
 from studies.frames.frame import TIE
 
 FAULTS: Final = ("answer", "caption")
-"""Kinds of fault that the verification form offers; any other value counts as no kind of fault."""
+"""Kinds of fault that the verification form offers; any other value counts as neither of them."""
 NONE_FAIL_NOTE: Final = "every verified answer follows the instruction"
 NOT_SHARED_NOTE: Final = "no answer was verified by two people"
 CONSTANT_ANSWERS_NOTE: Final = "all verifiers give the same value: κ and α are undefined"
@@ -59,13 +59,13 @@ class VerificationShares:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAgreement:
-    """Number of verifiers and their agreement: equal share and κ over pairs of people, α over all
-    people."""
+    """Number of verifiers and their agreement: share of equal checks and κ over pairs of people, α
+    over all people."""
 
     people: int
     answers: int
     twice: int
-    """Answers verified by two or more people."""
+    """Number of answers verified by two or more people."""
     same: Estimate
     kappa: Estimate
     alpha: Estimate

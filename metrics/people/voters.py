@@ -73,7 +73,6 @@ def _voter_sort_key(one: Voter) -> tuple[bool, int, float, str]:
 
 
 def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
-    """Return the frame without the votes of the named people."""
     judges = {HUMAN_PREFIX + name for name in names}
     return row_selection.select_rows(
         frame, ~frame["judge"].astype(str).isin(list(judges)).to_numpy()
@@ -81,7 +80,6 @@ def drop_voters(frame: pd.DataFrame, names: Collection[str]) -> pd.DataFrame:
 
 
 def _unflagged_voters(people: VotesByPerson) -> list[Voter]:
-    """Measure all voters, without their flags."""
     everything = np.ones(len(people.rows), bool)
     ties = people.share((people.pick < 0).astype(np.float64), everything, "")
     skill = voter_skills(people.votes, people.options[people.one_vote], len(people.names))

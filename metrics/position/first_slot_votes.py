@@ -21,8 +21,8 @@ def count_item_votes(frame: pd.DataFrame) -> tuple[int, int]:
     """Return the number of items that lean toward the first slot, and of all items that lean.
 
     An item leans toward the slot that was picked more often over both orders of a pair. Rows are in
-    the order of arrival; a pair counts once both its orders are read, with the first reading of
-    each. Without a preference for a position both directions are equally likely, whatever the
+    the order of arrival; a pair counts once both its orders are read, with the first verdict in
+    each order. Without a preference for a position both directions are equally likely, whatever the
     answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))

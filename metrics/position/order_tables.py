@@ -50,8 +50,8 @@ class OrderTable:
 
     counts: Ints
     leans: Ints | None = None
-    """For each item, flips toward first minus flips toward second; None if each pair is an item of
-    its own."""
+    """For each item, flips toward first minus flips toward second; None if every pair belongs to a
+    different item."""
     incomplete: Ints | None = None
     """For each item, in the order of `leans`, the number of pairs without a verdict in both orders;
     None if there are no such pairs."""

@@ -22,7 +22,7 @@ from metrics.position.position_tallies import two_order_sets
 from studies.frames.frame import TIE
 
 MAX_EXACT_STATES: Final = 100_000
-"""Maximum number of histograms (possible slot counts) in the exact permutation test; beyond it
+"""Maximum number of histograms (possible slot counts) in the exact permutation test; with more,
 random draws are used."""
 
 MAX_EXACT_FLIPS: Final = 10_000

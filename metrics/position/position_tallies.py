@@ -224,7 +224,8 @@ class PooledEntropy:
 
     @property
     def edges(self) -> list[int]:
-        """Column at which the slot counts of each N begin, and the end of the last."""
+        """Column at which the slot counts of each N begin, followed by the column after the last
+        slot count."""
         return [0, *accumulate(self.sizes)]
 
     def sizes_in_use(self, totals: Floats) -> list[int]:

@@ -106,8 +106,8 @@ def _slot_and_choice_counts(rows: pd.DataFrame, group: Ints, groups: int) -> tup
 
 
 def grade_estimates(frame: pd.DataFrame, rule: GradeRule = "default") -> dict[str, Estimate]:
-    """Estimate the means over items of grade, entropy and choice, the corrected grade, and a grade
-    per N.
+    """Estimate the means over items of grade, entropy and choice share, the corrected grade, and a
+    grade per N.
 
     The grade of a dataset is the mean of the items' grades G. Corrected for chance it is Σ(G −
     g(N))/Σ(1 − g(N)), with g(N) the expected grade of random choices. Grades are not comparable
@@ -164,7 +164,6 @@ def _chance_corrected_grade(table: pd.DataFrame, item: Ints, note: str) -> Estim
 def grade_estimates_by_cell(
     frame: pd.DataFrame, by: Sequence[str]
 ) -> dict[CellKey, dict[str, Estimate]]:
-    """Compute `grade_estimates` in every cell of `by`."""
     evidence = GroupedFrame(frame, by)
     cell = evidence.frame["cell"].to_numpy()
     return {key: grade_estimates(frame.loc[cell == k]) for k, key in enumerate(evidence.cells)}

@@ -95,8 +95,8 @@ def plan_budget(study: RemedyStudy, prices: Mapping[Cell, float]) -> BudgetPlan 
 def _list_options(study: RemedyStudy, costs: Mapping[Cell, float]) -> list[_Option]:
     """List the rules that may enter the plan, cheapest first.
 
-    They are one call of the judge that is best up to each cost, and the rules of every judge for
-    whom a remedy helps.
+    They are, for each cost, one call of the best judge that costs at most as much, and the rules of
+    every judge for whom a remedy helps.
     """
     cells = [k for k, cell in enumerate(study.cells) if cell in costs]
     singles = [single_rule(study.grid, cell) for cell in cells]

@@ -70,7 +70,7 @@ def decide_by_sign(score: Values) -> Decisions:
 
 
 def mean_decisions(parts: Sequence[Decisions]) -> Decisions:
-    """Combine several rules, one of which is chosen with equal probability."""
+    """Combine several rules, one of which is chosen at random with equal probabilities."""
     first = reduce(np.add, [one.first for one in parts]) / len(parts)
     second = reduce(np.add, [one.second for one in parts]) / len(parts)
     return Decisions(first, second)
@@ -199,8 +199,8 @@ def round_robin(verdicts: Sequence[Values]) -> Decisions:
 
 
 def ask_people(verdicts: Values, votes: tuple[Floats, Floats], share: float) -> Decisions:
-    """Decide like `pooled_orders`, but by one human vote for the `share` with the highest order
-    entropy.
+    """Decide like `pooled_orders`, but by one human vote for the `share` of comparisons with the
+    highest order entropy.
 
     With two verdicts the order entropy is one bit if they differ and zero if not. If only a part of
     the comparisons with equal entropy is needed, each is sent to people with equal probability.

@@ -31,7 +31,8 @@ MIN_COMPLETE: Final = 0.5
 """Share of the comparisons with a known better answer that a judge must have judged in both orders.
 A judge with a smaller share is left out, because only comparisons that all judges have are used."""
 MIN_AVAILABLE: Final = 0.9
-"""Share of comparisons with graded replies from which on the table uses only these comparisons."""
+"""If a judge's replies are graded on at least this share of comparisons, the table uses only
+comparisons with graded replies of this judge."""
 MAX_PANEL: Final = 6
 """Largest number of possible partners for which all juries of two and of three judges are tried."""
 
@@ -104,7 +105,6 @@ class RemedyStudy:
 
     @property
     def comparisons_by_item(self) -> Floats:
-        """Number of comparisons of each item."""
         return self._single_credits[:, -1]
 
     def partners(self, cell: int) -> list[int]:
@@ -221,10 +221,10 @@ def _generator() -> np.random.Generator:
 def study_remedies(
     frame: pd.DataFrame, judges: Sequence[str] = (), source: TruthSource | None = None
 ) -> RemedyStudy:
-    """Select the comparisons with a known better answer on which every judge has both orders.
+    """Select the comparisons with a known better answer that every judge has judged in both orders.
 
-    Judges that have both orders on less than half of them are left out and listed. If nearly all
-    replies of a judge are graded, comparisons without graded replies are left out too.
+    Judges that have both orders on less than half of these comparisons are left out and listed. If
+    nearly all replies of a judge are graded, comparisons without graded replies are left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0

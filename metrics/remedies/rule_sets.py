@@ -25,7 +25,8 @@ SHOWN_MARGINS: Final = (0.25, 0.5)
 class Rule:
     """A remedy with its decisions on every comparison of a grid.
 
-    `calls` is the number of judge calls per comparison by cell, `votes` that of human votes.
+    `calls` is the number of judge calls per comparison, by cell; `votes` is the number of human
+    votes per comparison.
     """
 
     id: str

@@ -23,7 +23,7 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""Minimum items with stored replies for a rule that lacks replies on other items."""
+"""Minimum number of items with stored replies for a rule that lacks replies on other items."""
 SAME_CREDIT: Final = 1e-9
 
 
@@ -71,9 +71,9 @@ def estimate_rules(
 ) -> list[RuleEstimate]:
     """Estimate remedies on the comparisons of an order grid; the first rule is the baseline.
 
-    A rule that lacks replies on some comparisons is compared with the baseline on the others, and a
-    note states their number. Such rules, and rules that ask people (a vote is no judge call), are
-    not in the family of the adjustment.
+    A rule that lacks replies on some comparisons is compared with the baseline on the remaining
+    comparisons, and a note states their number. Such rules, and rules that ask people (a vote is no
+    judge call), are not in the family of the adjustment.
     """
     baseline = rules[0]
     base = baseline.decisions.credit(grid.truth)

@@ -93,8 +93,8 @@ def _option_strengths(frame: pd.DataFrame) -> Mapping[str, Estimate]:
 
 
 def _place_effects(frame: pd.DataFrame) -> Json:
-    """Return N -> effect of each position, and the effects of labels, from one conditional logit
-    fit."""
+    """Return number of options -> effect of each position, and the effects of labels, from one
+    conditional logit fit."""
     if not (frame["options"] > 2).any():
         return {}
     model = fit_choice_model(frame, least=3)

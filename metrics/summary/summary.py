@@ -255,8 +255,8 @@ def _option_counts(rows: pd.DataFrame) -> list[int]:
 
 
 def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, order_tests.OrderTest]:
-    """Run the within-item permutation test for each N above two; for pairs it equals the sign
-    test."""
+    """Run the within-item permutation test for each number of options above two; for pairs the test
+    equals the sign test."""
     return {
         f"permutation_{n}": order_tests.permutation_test(rows, n, rng)
         for n in _option_counts(rows)

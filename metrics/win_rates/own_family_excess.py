@@ -148,8 +148,8 @@ def _excess(
 def _points_for_own(
     rows: pd.DataFrame, own_first: row_selection.Mask
 ) -> tuple[Floats, row_selection.Mask]:
-    """Return the points of the own family's answer in each row, and whether the verdict was
-    read."""
+    """Return the points of the answer of the judge's family in each row, and whether the verdict
+    was read."""
     pick = rows["pick"].to_numpy()
     read = row_selection.evidence_mask(rows) & (pick != NO_PICK)
     points = np.where(pick == TIE, 0.5, (pick == 0) == own_first).astype(np.float64)
@@ -159,8 +159,8 @@ def _points_for_own(
 def _sums_by_seat(
     points: Floats, read: row_selection.Mask, seat: Ints, seats: int, item: Ints
 ) -> Floats:
-    """Return, by item, the points, verdicts and missing verdicts of each judge, in adjacent
-    columns."""
+    """Return, by item, the points, verdicts and missing verdicts of each judge, as three blocks of
+    one column per judge; `seat` is the judge of each row."""
     line = np.arange(len(points))
     columns = np.zeros((len(points), 3 * seats))
     columns[line, seat] = points

@@ -43,7 +43,7 @@ class QuotaBucket:
         self._updated = now
 
     def next_start(self, now: float) -> float:
-        """Return the earliest time at which a request is left."""
+        """Return the earliest time at which the provider is expected to accept another request."""
         if not math.isfinite(self._left):
             return 0.0
         self._refill(now)

@@ -187,7 +187,6 @@ class RateEstimate:
         self.rate = DECREASE * self._base
 
     def _lift(self) -> None:
-        """Remove the limit on the rate."""
         self.rate, self.probing = None, False
         self._accepted, self._refused, self._trial_after = 0, 0, TRIAL_AFTER
         self._measured_calls = self._measured_seconds = self._idle_seconds = 0.0

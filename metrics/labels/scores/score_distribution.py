@@ -17,7 +17,8 @@ from studies.domain import Estimate
 
 NO_REPEATS_NOTE: Final = "no answer was judged twice in the same arrangement"
 MAX_VALUES: Final = 25
-"""Largest number of different values whose shares are computed; above it, scores are continuous."""
+"""Largest number of different values whose shares are computed; with more, scores count as
+continuous."""
 _SAME_SCORE: Final = 1e-6
 _ARRANGEMENT: Final = ("options", "criteria")
 
