@@ -133,7 +133,8 @@ def postprocess_row(row: Mapping[str, Any]) -> Row:
 
 
 def _last_token_logprobs(logprobs: Any) -> list[tuple[str, float]]:
-    """Return the alternatives for the last token with their log-probabilities, most probable first.
+    """Return the candidates for the reply's last token with their log-probabilities, most probable
+    first.
 
     Ray gives them as {token id: {decoded_token, logprob, rank}}.
     """

@@ -160,8 +160,8 @@ class Engine:
         self._drop_unused_limiters()
 
     def _drop_unused_limiters(self) -> None:
-        """Delete the rate limiters that have been unused longest. Without this limit their number
-        would grow without end, because each typed API key has its own limiter."""
+        """Delete the longest unused rate limiters beyond MAX_UNUSED_LIMITERS; each typed API key
+        has a separate limiter, so their number would grow without end."""
         unused = [
             at
             for at, limiter in self._limiters.items()

@@ -182,7 +182,7 @@ class VerdictGrid:
     picks: NDArray[np.int8]
     item: Ints
     asks: pd.DataFrame
-    """One row of the frame for each call, with the answers shown."""
+    """One row of the frame for each call; it contains the answers shown."""
 
     def between(self, first: str, second: str, note: str = "") -> PairAgreement:
         a, b = (self.picks[self.raters.index(name)].astype(np.int64) for name in (first, second))

@@ -64,7 +64,7 @@ class ChangeEvidence:
 
     @property
     def e_value(self) -> float:
-        """Factor by which the capital has grown. In series without a change, at most a share α ever
+        """Factor by which the capital has grown. Of series without a change, at most a share α ever
         reaches 1/α."""
         return _waiting(self.nights) + sum(self.started) / len(self.started)
 
@@ -73,7 +73,8 @@ def _bets(p: float) -> Sequence[float]:
     """Return, for each assumed size of a change, the factor by which a night multiplies the capital
     bet on that size.
 
-    The factor is the likelihood ratio of the night's z for a normal mean shifted by this size.
+    The capital except the share UNSPENT is multiplied by a likelihood ratio: that of the night's
+    z-score under a normal distribution shifted by this size, to no shift.
     """
     z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)

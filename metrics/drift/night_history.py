@@ -57,7 +57,7 @@ class StreamHistory:
         return StreamHistory(self.kind, _add_night(self.bags, tonight), self.evidence, single)
 
     def compare(self, tonight: Mapping[str, str]) -> tuple[NightComparison, StreamHistory]:
-        """Compare a night with the earlier ones; return the comparison and the history with this
+        """Compare a night with the earlier nights; return the comparison and the history with this
         night added."""
         common = [item for item in tonight if item in self.bags]
         bags = _add_night(self.bags, tonight)

@@ -233,7 +233,8 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Largest change of the difference if every unit of one side had another outcome."""
+    """Largest change of the difference left − right if every unit (such as a verdict) on one side
+    had another outcome."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
     sides = totals[:width], totals[width:]

@@ -93,8 +93,8 @@ def proportion(
     """Estimate the mean of 0/1 outcomes (a tie may be ½) with a Wilson interval at the effective n.
 
     `effective_sample_size` corrects for several verdicts per item; with one verdict per item the
-    interval is plain Wilson. For a share of 0 or 1 the sample size is the number of items, not of
-    verdicts. With one item only there is no interval.
+    interval is the ordinary Wilson interval. For a share of 0 or 1 the sample size is the number of
+    items, not of verdicts. With one item only there is no interval.
     """
     y = np.asarray(successes, np.float64)
     if len(y) == 0:

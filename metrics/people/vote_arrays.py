@@ -30,8 +30,8 @@ ALL_TIES_NOTE: Final = "no decisive vote"
 NO_OTHERS_NOTE: Final = "no other person voted on the same answers"
 NOT_REPEATED_NOTE: Final = "no comparison was shown twice with swapped positions"
 MIN_SAME_CASES: Final = 10
-"""Smallest number of comparisons with at least three votes for which a person's agreement with the
-others is measured on these comparisons only."""
+"""A person with at least this many comparisons of three or more votes is compared with the others
+on these comparisons only."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,8 @@ class AlignmentRow:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentContrast:
-    """Difference left − right of a judge's alignment on the same cases.
+    """Difference of a judge's alignment between two conditions (left − right: run modes, or inputs
+    of the judge), on the same cases.
 
     `left` is closer to people if `mae` is below 0, or `consistency` above 0.
     """

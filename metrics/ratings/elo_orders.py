@@ -120,7 +120,7 @@ class StreamedOrders:
         self._ends = [
             np.cumsum(battles.sizes[item_order]).astype(np.int32) for item_order in item_orders
         ]
-        """Number of steps after which each item of an order is finished."""
+        """For each order, the number of battles played when each of its items is finished."""
         lengths = [int(ends[-1]) for ends in self._ends]
         self.shape = (len(item_orders) + plan, max([len(battles.plan) if plan else 0, *lengths]))
         self._chunk_start, self._chunk = -1, np.zeros((0, 0), np.int32)

@@ -157,7 +157,8 @@ class _ProfileLikelihood:
 
 
 def _best_log_likelihood(counts: PairCounts) -> float:
-    """Largest possible log-likelihood, with separable groups infinitely far apart.
+    """Largest possible log-likelihood, with infinite gaps between groups of which one won every
+    battle against the other.
 
     Only battles within the groups contribute.
     """

@@ -98,8 +98,8 @@ def _merge_orders(rows: pd.DataFrame, combine: CombineRule) -> pd.DataFrame:
 
 
 def _graded_picks(rows: pd.DataFrame, otherwise: Ints) -> Ints:
-    """Return the slot (in each comparison's first row) that the mean graded score of its orders
-    favours.
+    """Return the answer that the mean graded score of a comparison's orders favours, as a slot in
+    the comparison's first row.
 
     If a reply is not graded, the pick is `otherwise`. Repeats of an order are averaged.
     """

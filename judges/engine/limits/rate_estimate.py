@@ -132,8 +132,8 @@ class RateEstimate:
             self._set_measured()
 
     def _add_interval(self, calls: int, seconds: float) -> None:
-        """Add the accepted calls and the seconds between two refusals. Once enough calls are
-        measured, older intervals count half, because limits change."""
+        """Add the accepted calls and the seconds between two refusals to the measurement. Once
+        enough calls are measured, older intervals count half, because limits change."""
         weight = 0.5 if self._measured_calls >= OLD_CALLS else 1.0
         self._measured_calls = weight * self._measured_calls + calls
         self._measured_seconds = weight * self._measured_seconds + seconds

@@ -69,9 +69,9 @@ class PointRepeats:
     """Variation of repeated verdicts on one answer in the same arrangement."""
 
     deviation: Estimate
-    """Mean standard deviation of the scores of one answer."""
+    """Mean over answers of the standard deviation of an answer's scores."""
     several: Estimate
-    """Share of answers with more than one verdict among their repeats."""
+    """Share of answers whose repeats have more than one score."""
 
 
 def score_distributions(frame: pd.DataFrame) -> dict[Cell, ScoreDistribution]:
