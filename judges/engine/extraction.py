@@ -58,8 +58,8 @@ class Extractor:
         )
 
     def includes(self, read: Judgement, items: Mapping[str, Item]) -> bool:
-        """Whether a judgement belongs to this plan; if the study was saved with another plan since,
-        it may not."""
+        """Whether a judgement belongs to this plan; some do not, if the study was saved with
+        another plan since."""
         judges = {judge.name for judge in self.plan.study.judges}
         planned = read.ask.item in items and read.ask.judge in judges
         return planned and read.ask.prompt in self.prompts

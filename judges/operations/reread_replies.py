@@ -32,8 +32,8 @@ class RereadResult:
 
     read: int = 0
     changed: Counter[str] = field(default_factory=Counter)
-    """Change, such as "unreadable -> ok" or "ok, another verdict" -> number of judgements that
-    changed so."""
+    """Change, such as "unreadable -> ok" or "ok, another verdict" -> number of judgements with this
+    change."""
     unchanged_count: int = 0
     """Number of judgements read from label probabilities that are not parsed again, because the
     store lacks their log-probabilities."""

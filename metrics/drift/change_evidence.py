@@ -73,8 +73,8 @@ def _bets(p: float) -> Sequence[float]:
     """Return, for each assumed size of a change, the factor by which a night multiplies the capital
     bet on that size.
 
-    The capital except the share UNSPENT is multiplied by a likelihood ratio: that of the night's
-    z-score under a normal distribution shifted by this size, to no shift.
+    The part that is bet, 1 − UNSPENT, is multiplied by the likelihood ratio of the night's z-score:
+    normal with a mean shifted by this size, against no shift.
     """
     z = -float(ndtri(min(max(p, _SMALLEST_P), 1 - 1e-16)))
     ratios = (math.exp(min(shift * z - shift * shift / 2, 400.0)) for shift in SHIFTS)

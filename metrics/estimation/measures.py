@@ -1,5 +1,5 @@
-"""Measures as statistics of item totals, which gives all of them intervals and contrasts in one
-way.
+"""Measures as statistics of item totals, so that all measures have intervals and contrasts computed
+in the same way.
 
 Rows are selected once (`GroupedFrame`), counted per unit (`MeasureTally`) and summed per item.
 Estimates, jackknife replicates and bootstrap rounds apply the same statistic to item totals with
@@ -140,7 +140,8 @@ def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
-    """Count how often each slot was picked in each group, with at least two columns."""
+    """Count how often each slot was picked in each group: [group, slot], with at least two
+    columns."""
     counts = row_selection.count_picks(rows, group, groups)[:, 1:]
     return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
 

@@ -60,7 +60,7 @@ class OptionOrder:
     first_place: Estimate
     """Share of verdicts for the option listed first."""
     expected_first: Estimate
-    """Expected value of `first_place` if the same verdicts did not depend on the order."""
+    """Expected value of `first_place` if the verdicts did not depend on the order."""
     shift: Mapping[str, Estimate]
     places: tuple[PlaceShare, ...] = ()
     """Share of verdicts for the option listed at each place, from the first place to the last."""

@@ -273,7 +273,8 @@ def _held_out_losses(
 
 
 def _mean_held_out(halves: np.ndarray, loss: Any) -> Floats:
-    """Return the mean loss of each answer over the random halves that did not contain it."""
+    """Return the mean loss of each answer, with the parameter fitted on random halves that do not
+    contain the answer; `loss` takes the mask of the half to fit on."""
     total, count = np.zeros(halves.shape[1]), np.zeros(halves.shape[1])
     for half in halves:
         for fit in (half, ~half):

@@ -22,9 +22,9 @@ class ReliabilityPoint:
     """Answers to which the judge gave about the same value, and their labels."""
 
     value: float
-    """Mean probability of a pass, or score."""
+    """Mean probability of a pass that the judge gave; for scores, the score."""
     label: Estimate
-    """Share of good answers, or mean label."""
+    """Share of good answers; for scores, the mean label."""
 
 
 def reliability_curves(frame: pd.DataFrame) -> dict[Cell, tuple[ReliabilityPoint, ...]]:

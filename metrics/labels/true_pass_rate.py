@@ -192,8 +192,8 @@ def power_tuned_rate(rows: PassFailRows) -> Estimate:
 def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, float]:
     """Wilson limits of a share with a known variance, at the sample size that gives this variance.
 
-    Normal limits cover too rarely for a small share and few labels. Without any spread the size is
-    the number of labels.
+    Normal limits cover too rarely for a small share and few labels. If the variance is zero, the
+    sample size is the number of labels.
     """
     share = min(1.0, max(0.0, value))
     spread = share * (1 - share)

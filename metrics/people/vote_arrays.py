@@ -154,10 +154,10 @@ class VotesByPerson:
 
     @cached_property
     def side_shares(self) -> tuple[Floats, Floats]:
-        """Return two shares for each vote in `votes`: agreement of the others with the vote, and of
-        the others with each other.
+        """Return two shares for each vote in `votes`: the share of the other voters on the case who
+        agree with the vote, and the share of pairs of other voters who agree with each other.
 
-        The first share is nan without other votes on the case, the second with fewer than two.
+        The first share is nan without other voters, the second with fewer than two.
         """
         counts = count_votes(self.votes)
         n = counts.sum(axis=1)[self.votes.case]
@@ -258,8 +258,8 @@ class VotesByPerson:
         return np.where(np.isfinite(share), share, 1 / self.options)
 
     def _index_of_first(self) -> Ints:
-        """Return, for each row, the index of the answer shown first in the sorted names of the
-        models shown."""
+        """Return, for each row, the index that the model shown first has among the sorted names of
+        the models shown."""
         names = row_selection.contestants(self.rows)
         placed = row_selection.slot_contestants(self.rows, names)
         below = (placed >= 0) & (placed < placed[:, :1])

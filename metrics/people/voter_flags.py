@@ -24,8 +24,8 @@ MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
 """Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
 MIN_GAP: Final = 0.15
-"""A significant difference of a voter's agreement or consistency to the others' leads to a flag
-only if it is at least this large: with many votes small differences are significant."""
+"""A voter is flagged for lower agreement or consistency than the others only if the difference is
+at least this large, besides significant: with many votes small differences are significant."""
 MIN_LEAN: Final = 0.25
 """Minimum difference between a voter's share of first picks and the expected share for a flag."""
 MAX_READING_SPEED: Final = 100.0

@@ -1,4 +1,4 @@
-"""Position and label effects of crossed labels, and content and position terms from label
+"""Position and label effects, separated by crossed labels; content and position terms from label
 probabilities."""
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class OrderTable:
     """For each item, flips toward first minus flips toward second; None if every pair belongs to a
     different item."""
     incomplete: Ints | None = None
-    """For each item, in the order of `leans`, the number of pairs without a verdict in both orders;
-    None if there are no such pairs."""
+    """For each item, in the order of `leans`, the number of pairs that lack a verdict in at least
+    one order; None if there are no such pairs."""
 
     @property
     def item_leans(self) -> Ints:

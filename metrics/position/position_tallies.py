@@ -165,7 +165,8 @@ def kappa_tally(evidence: GroupedFrame) -> MeasureTally:
 
 def _compare_repeats(evidence: GroupedFrame, noise: bool) -> tuple[pd.DataFrame, Floats, Floats]:
     """Return the rows of orders read at least twice, with two shares for each order: pairs of
-    repeats that differ, and repeats with the most frequent verdict."""
+    repeats that differ, and repeats with the most frequent verdict. `noise` includes noise-floor
+    repeats."""
     frame = evidence.frame
     usable = row_selection.evidence_mask(frame) & (frame["pick"] != NO_PICK).to_numpy()
     usable &= (frame["orders"] != 0).to_numpy()  # order unknown: no repeats to compare

@@ -102,8 +102,8 @@ def correlate_all_benchmarks(
 def add_study_scores(
     study: Mapping[str, Estimate], others: Mapping[str, ModelScores], name: str = THIS_STUDY
 ) -> dict[str, dict[str, float]]:
-    """Put the study's own numbers (ratings, rewards or win rates) in front of the others as a
-    benchmark."""
+    """Return the benchmarks `others`, preceded by the study's numbers (ratings, rewards or win
+    rates) as a benchmark `name`."""
     own = {model: got.value for model, got in study.items() if got.value is not None}
     return {name: own, **{other: dict(scores) for other, scores in others.items()}}
 

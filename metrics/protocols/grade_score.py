@@ -209,8 +209,8 @@ def canonical_slot_probabilities(
 
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
-    """Compute the exact expected grade, entropy and choice of a judge, over all nⁿ outcomes of one
-    item.
+    """Compute the exact expected grade, entropy and choice share of a judge, over all nⁿ outcomes
+    of one item.
 
     `pooled` is the entropy of the slots that the judge would pick over many items.
     """

@@ -205,7 +205,8 @@ class _ChoiceDesign:
         return np.zeros(0, np.int64)
 
     def weights(self, kind: str, block: Floats) -> Floats:
-        """Extend contrasts on one kind of parameter by zeros for all other parameters."""
+        """Extend contrasts on one kind of parameter (strengths, slots or labels) by zeros for all
+        other parameters."""
         spread = np.zeros((len(block), sum(self.width.values())))
         spread[:, self.columns(kind)] = block
         return spread

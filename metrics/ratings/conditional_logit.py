@@ -265,7 +265,7 @@ def _choice_differences(problem: LogitProblem) -> tuple[Floats, Mask]:
 
 
 def fit_conditional_logit(problem: LogitProblem) -> LogitFit:
-    """Fit by maximum likelihood (Newton); `pseudo` counts are added only if the fit would be
+    """Fit by maximum likelihood (Newton); pseudo-counts are added only if an estimate would be
     infinite."""
     counts = problem.counts
     finite = finite_directions(problem) if problem.design.shape[2] else None

@@ -30,7 +30,8 @@ MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start.""
 MAX_END_DIFFERENCE: Final = 1e-9
 """Elo points by which the final ratings from the two starts may differ."""
 OTHER_START_OFFSET: Final = 1_000.0
-"""Elo points, alternately above and below the start, at which the second pass begins."""
+"""Starting ratings of the second pass: this many Elo points, alternately above and below those of
+the first pass."""
 
 
 def ratings_from_last_battles(

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from metrics.ratings.battles import Battles, Floats, Ints
 
 _BLOCK_STEPS = 1024
-"""Steps whose indices are prepared together: large enough to be cheap, small enough for cache."""
+"""Number of steps whose indices are prepared together: large enough to be cheap, small enough for
+cache."""
 
 
 _MAX_CELLS = 60_000_000

@@ -66,7 +66,8 @@ class GapLimits:
         A gap d is excluded if the battles are less than 2.5 % as likely under the best fit with
         that gap as under the best fit with any gap. For two contestants and n wins this is the
         exact limit, a win probability of .025^(1/n). Battles of one item count as one: the
-        log-likelihood is divided by the battles per item among those that separate the two sides.
+        log-likelihood is divided by the mean number of battles per item that separate the two
+        contestants.
         """
         if (above, below) not in self._cache:
             self._cache[above, below] = self._compute_lower_limit(above, below)

@@ -182,9 +182,9 @@ def random_halves(items: int, rng: np.random.Generator) -> Floats:
 
 
 def _held_out_credit(credit: Floats, best: Ints, held_out: Floats) -> Floats:
-    """Return the mean credit of each item over the random halves that did not contain it.
+    """Return the mean credit of each item over the random halves that do not contain it.
 
-    `best` is, for each random half, the column that was best on the other items.
+    Half h chose the column `best[h]`; `held_out[h]` is 1 for the items outside this half.
     """
     found = np.zeros(len(credit))
     for column in np.unique(best):

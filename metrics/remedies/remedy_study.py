@@ -38,7 +38,7 @@ MAX_PANEL: Final = 6
 
 MAX_SELECTED: Final = 100_000
 """Largest number of comparisons for which all juries of two and of three judges are tried; with
-more comparisons, the best partner is known well."""
+more comparisons, the best partner is known precisely enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,8 @@ class RemedyStudy:
         return estimate_rules(self.grid, [single_rule(self.grid, k) for k in order], _generator())
 
     def _juries_with(self, cell: int) -> list[Rule]:
-        """List juries of this judge: with the best partner, with the two best, and of all
-        judges."""
+        """List juries that include this judge: with the best partner, with the two best, and with
+        all judges."""
         panel = self.panel(self.cells[cell][1])
         others = self.partners(cell)
         found: list[Rule] = []

@@ -23,7 +23,8 @@ from metrics.remedies.rule_sets import Rule
 from studies.domain import Estimate
 
 MIN_ITEMS: Final = 2
-"""Minimum number of items with stored replies for a rule that lacks replies on other items."""
+"""A rule that lacks replies on some comparisons is estimated only if the other comparisons are on
+at least this many items."""
 SAME_CREDIT: Final = 1e-9
 
 

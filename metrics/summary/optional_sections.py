@@ -77,7 +77,8 @@ def _grade_extras(rows: pd.DataFrame) -> Json:
 
 
 def _gradelab_scores(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Compute grade, entropy and choice as the code of the Grade Score's authors (gradelab) does.
+    """Compute grade, entropy and choice share as the code of the Grade Score's authors (gradelab)
+    does.
 
     That code also counts items with an unreadable rotation. Without such items the result is empty,
     because its numbers would equal those of the section `grade`.

@@ -275,8 +275,8 @@ def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _label_effects(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Estimate position and label effects if labels were crossed, and logit terms if there are
-    probabilities."""
+    """Estimate position and label effects if labels were crossed, and content and position terms
+    (in logits) if there are label probabilities."""
     effects = label_effect.slot_and_label_effects(rows)
     found = {f"{name}_effect": got for name, got in effects.items() if got.value is not None}
     split = label_effect.probability_split(rows)

@@ -36,8 +36,8 @@ UNIT: Final = "difference of shares"
 
 @dataclass(frozen=True)
 class OwnFamilyExcess:
-    """Win rates of one family by its own judge (`own`) and by outsiders (`others`), on the same
-    items.
+    """Win rates of one family by a judge of this family (`own`) and by outsiders (`others`), on the
+    same items.
 
     `bounds` are the smallest and largest excess over all possible verdicts of the unusable replies;
     they do not include sampling error.
@@ -50,8 +50,8 @@ class OwnFamilyExcess:
     excess: Estimate
     bounds: Estimate
     people_excess: Estimate
-    """Difference P(judge picks own family | people do) − P(judge picks other | people do), minus
-    the same difference for outsiders."""
+    """P(judge agrees with people | people prefer the family's answer) − P(judge agrees | people
+    prefer the other answer), minus the same difference for outsiders."""
 
 
 def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:

@@ -70,8 +70,8 @@ def _own_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]
 
 
 def _own_scores(grid: OrderGrid, id: str) -> Sequence[Floats]:
-    """Return the scores of the comparisons by a remedy over one judge, one array for each equally
-    probable outcome."""
+    """Return the scores by which a remedy over one judge decides: an array over comparisons for
+    each equally probable outcome."""
     verdicts = grid.verdicts[0]
     if id == "calibrated":
         return _calibrated(grid)

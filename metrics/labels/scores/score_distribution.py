@@ -59,7 +59,7 @@ class ScoreDistribution:
     """exp(entropy) of the values: the number of equally frequent values that has the same
     entropy."""
     expected: ExpectedScores | None = None
-    """Scores expected from the probabilities of the options; None where none were read."""
+    """Scores expected from the probabilities of the options; None if no probabilities were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
     """Criterion of a rubric -> its expected level, where probabilities of the levels were read."""
 
