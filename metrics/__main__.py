@@ -122,10 +122,7 @@ def is_estimate(value: object) -> bool:
 
 def render_tables(result: dict[str, Any], title: str = "") -> Iterable[str]:
     """Yield the lines of the printed tables: a heading for each section, then a line for each
-    value.
-
-    Sections without any number come last.
-    """
+    value. Sections without any number come last."""
     for name, part in sorted(result.items(), key=lambda section: _lacks_numbers(section[1])):
         if name in JSON_ONLY:
             continue

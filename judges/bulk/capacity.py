@@ -143,10 +143,8 @@ def asking_methods(load: AskTokens) -> list[AskingMethod]:
 def simulate_hours(
     load: AskTokens, asks: int, in_flight: int, limits: AccountLimits, seed: int = 7
 ) -> float:
-    """Simulate calls with random latencies; return the hours until the last reply.
-
-    A call starts when the rate limits allow it and fewer than `in_flight` calls are open.
-    """
+    """Simulate calls with random latencies; return the hours until the last reply. A call starts
+    when the rate limits allow it and fewer than `in_flight` calls are open."""
     rng = random.Random(seed)
     mu = math.log(MEAN_LATENCY) - LATENCY_SIGMA**2 / 2
     gap = max(60 / limits.requests, 60 * load.tokens / limits.tokens, CPU_PER_CALL)

@@ -303,11 +303,8 @@ def _import_leftover_shards(store: Store, plan: Plan, root: Path, mine: str) -> 
 
 
 def _study_stamp(store: Store, plan: Plan) -> str:
-    """Return a text that identifies this study in this store.
-
-    Shards are marked as imported with this text, so that the same shards can still be imported into
-    another store.
-    """
+    """Return a text that identifies this study in this store. Shards are marked as imported with
+    this text, so that the same shards can still be imported into another store."""
     return repr(store.created(plan.study.name))
 
 

@@ -121,10 +121,8 @@ class Engine:
     def open_judge(
         self, run: Run, judge: JudgeSpec, typed: Mapping[str, SecretKey], settings: RunSettings
     ) -> JudgeState:
-        """Build the client, rate limiter and price of one judge for a run.
-
-        Called inside the event loop, because a client belongs to the loop that uses it.
-        """
+        """Build the client, rate limiter and price of one judge for a run. Called inside the event
+        loop, because a client belongs to the loop that uses it."""
         consents = self.consents(run.store)
         key = find_api_key(judge, typed, consents) if judge.kind == "endpoint" else SecretKey("")
         at = (judge.endpoint or judge.kind, hashlib.sha256(key.use().encode()).hexdigest())

@@ -19,11 +19,8 @@ _REFUSAL_REASONS: Final = ("bad request", "no images", "no logprobs")
 def retry_delay(
     fault: CallFailure, run_state: RunState, state: JudgeState, attempts_made: int
 ) -> float:
-    """Return the seconds that this call waits before its next attempt.
-
-    The result is 0 if a rate limit makes all calls wait, because the limiter then delays this call
-    too.
-    """
+    """Return the seconds that this call waits before its next attempt. The result is 0 if a rate
+    limit makes all calls wait, because the limiter then delays this call too."""
     if fault.rate_limited and state.limiter.holds_refused_calls:
         return 0.0
     if fault.wait:

@@ -141,10 +141,7 @@ class RunTally:
 
     def expected_dollars(self) -> float | None:
         """Expected dollars of the whole run, if each judge's pending asks cost as much on average
-        as its completed asks.
-
-        None while a judge has no completed ask.
-        """
+        as its completed asks. None while a judge has no completed ask."""
         if any(
             planned and not self.settled[name] for name, planned in self.planned_by_judge.items()
         ):

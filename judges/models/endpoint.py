@@ -124,10 +124,7 @@ class EndpointModel:
 
     async def get(self, path: str) -> bytes:
         """Return the body at a path of the endpoint, such as `models`; raise the error of a failed
-        call, without the key.
-
-        The caller limits the duration.
-        """
+        call, without the key. The caller limits the duration."""
         url = httpx2.URL(f"{self._base_url}/{path}")
         response = await self._http.send(self._request(b"", 10.0, "GET", url), stream=True)
         try:
@@ -179,11 +176,8 @@ class EndpointModel:
 
 
 def _build_client(rules: EndpointRules) -> httpx2.AsyncClient:
-    """Build the HTTP client. Redirects are never followed.
-
-    Under strict rules a host name resolves only to checked addresses, and no proxy is used, because
-    a proxy would resolve names itself.
-    """
+    """Build the HTTP client. Redirects are never followed. Under strict rules a host name resolves
+    only to checked addresses, and no proxy is used, because a proxy would resolve names itself."""
     secure = tls_context()
     if not rules.strict:
         return DefaultAioHttpClient(follow_redirects=False, limits=CONNECTION_LIMITS, verify=secure)

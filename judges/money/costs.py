@@ -58,11 +58,8 @@ def listed_prices(path: Path = PRICES_FILE) -> dict[str, Price]:
 
 
 def cost_of(usage: Usage, price: Price | None) -> float | None:
-    """Return the cost of a call in dollars; None if price or token counts are unknown.
-
-    Tokens read from or written to the provider's cache have separate prices if the price list
-    contains them.
-    """
+    """Return the cost of a call in dollars; None if price or token counts are unknown. Tokens read
+    from or written to the provider's cache have separate prices if the price list contains them."""
     if price is None or usage.prompt is None or (usage.completion is None and price.output):
         return None
     read = price.input if price.cache_read is None else price.cache_read

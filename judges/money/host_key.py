@@ -231,11 +231,8 @@ class CallReservation:
         return reserved if alone and allowance.has_no_open_calls else ""
 
     async def release_unused(self, allowance: RunAllowance | None) -> None:
-        """Release the reservation of a call that was not made.
-
-        If the reservation had been refused, wait until the cost of a call in flight is known,
-        because dollars may then be free again.
-        """
+        """Release the reservation of a call that was not made. If the reservation had been refused,
+        wait until the cost of a call in flight is known, because dollars may then be free again."""
         if allowance is None:
             return
         if self._number is None:

@@ -48,10 +48,8 @@ def make_forecast(
 def forecast_asks(
     study: Study, planned_asks: Iterable[PlannedAsk], store: Store | None = None
 ) -> Forecast:
-    """Forecast calls, tokens, dollars and seconds of rendered asks.
-
-    If the store has judgements from the same endpoint, the measured speed of this endpoint is used.
-    """
+    """Forecast calls, tokens, dollars and seconds of rendered asks. If the store has judgements
+    from the same endpoint, the measured speed of this endpoint is used."""
     asks = noise = sent = received = cached = 0
     dollars: float | None = 0.0
     seconds = {judge.name: 0.0 for judge in study.judges}

@@ -25,10 +25,7 @@ cache."""
 
 def cached_from(judge: JudgeSpec) -> int | None:
     """Return the number of tokens from which on a repeated prompt start costs less; None without a
-    discount.
-
-    A discount is known from the provider's preset, or from a price for cached tokens.
-    """
+    discount. A discount is known from the provider's preset, or from a price for cached tokens."""
     if judge.kind != "endpoint":
         return None
     preset, price = preset_for_url(judge.endpoint), price_of(judge)

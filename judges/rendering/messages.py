@@ -43,10 +43,8 @@ class PromptInputs:
 def render_prompt(
     prompt: Prompt, inputs: PromptInputs, *, prefilled: bool = False
 ) -> list[dict[str, Any]]:
-    """Render the messages of a request.
-
-    With `prefilled`, a last assistant message contains the start of the reply, up to the label.
-    """
+    """Render the messages of a request. With `prefilled`, a last assistant message contains the
+    start of the reply, up to the label."""
     values = {name: _VARIABLE_VALUES[name](prompt, inputs) for name in prompt.variables}
     if "closing" in values:
         labels = inputs.labels if prompt.options else _sort_labels(inputs.labels)

@@ -80,10 +80,7 @@ class Prompt:
 
     def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return a llama.cpp grammar that forces a readable verdict; None if the format has no
-        grammar.
-
-        `labels` are the ask's labels, needed for a verdict on one answer.
-        """
+        grammar. `labels` are the ask's labels, needed for a verdict on one answer."""
         if not self.options:
             return self.format.gbnf(n_options)
         offered = parse_arrangement(labels)
@@ -96,10 +93,7 @@ class Prompt:
 
     def prefill_for(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:
         """Return the start of the reply up to the label; None if some label takes more than one
-        token.
-
-        `labels` are the ask's labels, needed for a verdict on one answer.
-        """
+        token. `labels` are the ask's labels, needed for a verdict on one answer."""
         prefill = self.format.prefill_for(n_options)
         if not self.options or prefill is None:
             return prefill

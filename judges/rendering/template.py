@@ -70,10 +70,7 @@ def unknown_variables(text: str) -> list[str]:
 
 def misspelt_braces(text: str) -> list[tuple[str, str]]:
     """Return unknown words in braces that resemble a known variable, as pairs (word, probable
-    variable).
-
-    Other unknown words are not reported, because braces also occur in JSON and code.
-    """
+    variable). Other unknown words are not reported, because braces also occur in JSON and code."""
     found = []
     for match in _PLACEHOLDER.finditer(text):
         name = match["double"] or match["single"]

@@ -181,11 +181,8 @@ _GLOBAL_UNICAST: Final = ipaddress.IPv6Network("2000::/3")
 
 
 def why_not_public(text: str) -> str:
-    """Return the reason an address is not public; an empty text if it is public.
-
-    If an IPv6 address embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked
-    instead.
-    """
+    """Return the reason an address is not public; an empty text if it is public. If an IPv6 address
+    embeds IPv4 addresses (mapped, NAT64, 6to4, Teredo), these are checked instead."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -38,9 +38,7 @@ class Pair(NamedTuple):
 
 def origin_of(url: str) -> str:
     """Return scheme, host and port of a URL in normal form; an empty text if the URL has no host.
-
-    Uses the parser that builds the request, so that consent and request refer to the same host.
-    """
+    Uses the parser that builds the request, so that consent and request refer to the same host."""
     try:
         parts = httpx2.URL(url.strip())
         host = parts.raw_host.decode("ascii").lower().rstrip(".")

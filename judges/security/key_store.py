@@ -198,11 +198,8 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
 
 
 def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
-    """Return the pieces that occur in a text.
-
-    The function either searches the text for each piece, or looks up every part of the text in the
-    set of pieces, whichever takes fewer steps.
-    """
+    """Return the pieces that occur in a text. The function either searches the text for each piece,
+    or looks up every part of the text in the set of pieces, whichever takes fewer steps."""
     if len(pieces) <= len(text):
         return [piece for piece in pieces if piece in text]
     windows = {

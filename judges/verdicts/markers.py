@@ -135,9 +135,7 @@ def last_brackets(text: str, start: int = 0, end: int | None = None) -> Brackets
 
 def score_at(text: str, position: int, top: int) -> tuple[float, int] | None:
     """Return the score at a position, and the position where it ends; `/top` may follow the number.
-
-    None for a range, another denominator, or another kind of number (80 %, 8th).
-    """
+    None for a range, another denominator, or another kind of number (80 %, 8th)."""
     number = _NUMBER.match(text, position)
     if number is None:
         return None

@@ -58,10 +58,7 @@ def read_gradelab_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
 
 def _value_end(text: str, position: int) -> int:
     """Return the end of the line at a position; if nothing follows on that line, the end of the
-    next line.
-
-    Blank lines were removed when the reply was cleaned.
-    """
+    next line. Blank lines were removed when the reply was cleaned."""
     end = text.find("\n", position)
     if end >= 0 and not text[position:end].strip():
         position = end + 1

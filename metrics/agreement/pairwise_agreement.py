@@ -52,9 +52,7 @@ CONSTANT_VERDICTS_NOTE: Final = "both always give the same verdict: κ and α ar
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
     """Agreement of two raters: share of equal verdicts, Cohen's κ and Krippendorff's α (nominal).
-
-    `decisive` and `kappa_decisive` are share and κ on the calls where neither rater gave a tie.
-    """
+    `decisive` and `kappa_decisive` are share and κ on the calls where neither rater gave a tie."""
 
     share: Estimate
     kappa: Estimate
@@ -191,10 +189,8 @@ class VerdictGrid:
 
 
 def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
-    """Build the array of verdicts [rater, call]: the people's majority first, then each judge.
-
-    A judge's repeats in one order are reduced to the most frequent verdict.
-    """
+    """Build the array of verdicts [rater, call]: the people's majority first, then each judge. A
+    judge's repeats in one order are reduced to the most frequent verdict."""
     rows = row_selection.keep_first_votes(row_selection.select_picks(frame[list(_READ_COLUMNS)]))
     human = row_selection.people_mask(rows)
     machine = row_selection.modal_verdicts(row_selection.select_rows(rows, ~human))
@@ -257,10 +253,8 @@ class PeopleAgreement:
 
 @dataclass(frozen=True, eq=False)
 class PeopleVotes:
-    """People's votes as arrays: case, item, voter and choice of each vote.
-
-    `choice` is the index of the answer's model in the sorted model names of the case, or TIE.
-    """
+    """People's votes as arrays: case, item, voter and choice of each vote. `choice` is the index of
+    the answer's model in the sorted model names of the case, or TIE."""
 
     case: Ints
     cases: int

@@ -91,10 +91,7 @@ def _binomial(high: int, nights: int) -> float:
 
 def contrast_strength(night: int, p: float) -> float:
     """Convert the p-value after `night` nights to the scale of the e-value, on which an alarm is
-    raised at 1/α.
-
-    The result is 0 on nights without this test (`LOOKS`).
-    """
+    raised at 1/α. The result is 0 on nights without this test (`LOOKS`)."""
     if night not in LOOKS:
         return 0.0
     return SHARE / len(LOOKS) / max(p, 1e-300)

@@ -44,10 +44,8 @@ def _waiting(nights: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEvidence:
-    """Capital after a number of nights.
-
-    `started` has, for each assumed size of a change, the capital of all possible starts so far.
-    """
+    """Capital after a number of nights. `started` has, for each assumed size of a change, the
+    capital of all possible starts so far."""
 
     nights: int = 0
     started: tuple[float, ...] = (0.0,) * len(SHIFTS)

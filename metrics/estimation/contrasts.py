@@ -44,9 +44,7 @@ the two sides."""
 @dataclass(frozen=True)
 class Contrast:
     """Difference left − right of a measure between two cells, on the items that both cells have.
-
-    `adjusted` has the interval that holds simultaneously for all contrasts of the family.
-    """
+    `adjusted` has the interval that holds simultaneously for all contrasts of the family."""
 
     measure: str
     left: CellKey
@@ -152,10 +150,7 @@ def contrast_families(
     rounds: int = BOOTSTRAP_ROUNDS,
 ) -> list[list[Contrast]]:
     """Estimate paired differences for several lists of pairs; each list is adjusted as a separate
-    family.
-
-    A family contains all measures for all its pairs.
-    """
+    family. A family contains all measures for all its pairs."""
     return _estimate_families(GroupedFrame(frame, by), measures, rng, groups, rounds)
 
 
@@ -186,10 +181,7 @@ def adjust_family(
     least: float = 0.0,
 ) -> list[Contrast]:
     """Estimate the differences of a family, each with a raw interval and an interval adjusted for
-    the family.
-
-    `least` is the smallest critical value that the adjustment may use.
-    """
+    the family. `least` is the smallest critical value that the adjustment may use."""
     raws = [_raw_difference(one) for one in family]
     with_interval = [one for one, raw in zip(family, raws, strict=True) if raw.low is not None]
     critical = _critical_value(with_interval, rng, rounds) if with_interval else Z95

@@ -28,10 +28,8 @@ def entropy(counts: ArrayLike) -> Floats:
 
 
 def normalised_entropy(counts: ArrayLike) -> Floats:
-    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1.
-
-    1 means that all slots were chosen equally often.
-    """
+    """Maximum-likelihood entropy divided by log N, with N bins (slots); nan for N = 1. 1 means that
+    all slots were chosen equally often."""
     bins = np.shape(counts)[-1]
     return entropy(counts) / math.log(bins) if bins > 1 else entropy(counts) * np.nan
 

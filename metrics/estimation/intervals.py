@@ -192,10 +192,8 @@ def mean_estimate(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     note: str = "",
 ) -> Estimate:
-    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`.
-
-    If all items have the same mean, the half-width is `no_spread_half_width`.
-    """
+    """Estimate the mean over rows with a t interval clustered by item, clipped to `bounds`. If all
+    items have the same mean, the half-width is `no_spread_half_width`."""
     y, codes = np.asarray(values, np.float64), np.asarray(items)
     if len(y) == 0:
         return unknown_estimate(note or "no values", unit)

@@ -118,10 +118,8 @@ class MeasureCube:
         return found if found or by else {(): self._empty_estimate(name)}
 
     def _estimates_by(self, name: str, by: tuple[str, ...]) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, and cache the result.
-
-        A filter keeps or drops whole combinations, so later filters only select from this result.
-        """
+        """Estimate one measure for every combination of `by`, and cache the result. A filter keeps
+        or drops whole combinations, so later filters only select from this result."""
         key = (name, by)
         if key not in self._estimate_cache:
             self._estimate_cache[key] = self._compute_estimates(name, by)

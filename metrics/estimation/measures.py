@@ -94,10 +94,8 @@ class GroupedFrame:
 
     @cached_property
     def balanced_picks(self) -> pd.DataFrame:
-        """Picks of complete order sets; in cells judged in one order only, all picks.
-
-        Verdicts of unknown order are left out, as they contain no information on position.
-        """
+        """Picks of complete order sets; in cells judged in one order only, all picks. Verdicts of
+        unknown order are left out, as they contain no information on position."""
         keep = self.in_complete_set | self.one_order_cells[self.picks["cell"].to_numpy()]
         return row_selection.select_rows(self.picks, keep & (self.picks["orders"] != 0).to_numpy())
 

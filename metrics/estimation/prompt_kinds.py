@@ -23,10 +23,8 @@ these prefixes are recognised by name, even without a verdict."""
 
 
 def scoring_mask(frame: pd.DataFrame) -> row_selection.Mask:
-    """Mask of all rows of prompts that score each answer and pick none.
-
-    Rows of unreadable replies are included.
-    """
+    """Mask of all rows of prompts that score each answer and pick none. Rows of unreadable replies
+    are included."""
     shown = (frame["options"] > 1).to_numpy() & row_selection.evidence_mask(frame)
     unpicked = (frame["pick"] == NO_PICK).to_numpy()
     kinds = _PromptCodes(frame)

@@ -25,9 +25,7 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 OutcomeKind = Literal["verdict", "probability"]
 """Way in which a verdict counts: as win, loss or tie, or as fractions by its label probabilities.
-
-Fractions have no binomial variance: their variance is always estimated from the items.
-"""
+Fractions have no binomial variance: their variance is always estimated from the items."""
 
 COMPARISON_KEY: Final = ("item", "comparison", "judge", "prompt")
 """Columns that identify a comparison: some answers to one item, by one judge with one prompt."""
@@ -44,11 +42,8 @@ NO_SLOT: Final = -2
 
 
 def select_rows(frame: pd.DataFrame, mask: Mask | pd.Series) -> pd.DataFrame:
-    """Select rows by a Boolean mask with one entry per row.
-
-    A mask that is true everywhere returns a shallow copy: a full copy of five million rows would
-    take half a gigabyte.
-    """
+    """Select rows by a Boolean mask with one entry per row. A mask that is true everywhere returns
+    a shallow copy: a full copy of five million rows would take half a gigabyte."""
     selected = np.asarray(mask, np.bool_)
     return frame.copy(deep=False) if selected.all() else frame.loc[selected]
 
@@ -118,21 +113,16 @@ def keep_first_votes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def targeted_vote_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the votes on cases selected because judges flip or disagree there.
-
-    Such votes help to find faults, but they are not a random sample of all cases.
-    """
+    """Mask of the votes on cases selected because judges flip or disagree there. Such votes help to
+    find faults, but they are not a random sample of all cases."""
     if "chosen" not in frame:
         return np.zeros(len(frame), bool)
     return people_mask(frame) & frame["chosen"].isin(["flipped", "split"]).to_numpy()
 
 
 def select_judges(frame: pd.DataFrame, judges: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the verdicts of the given judges.
-
-    Without a list of judges: of all language-model judges, or of people if no language model
-    judged.
-    """
+    """Return the verdicts of the given judges. Without a list of judges: of all language-model
+    judges, or of people if no language model judged."""
     if judges is not None:
         return select_rows(frame, frame["judge"].astype(str).isin(list(judges)))
     human = people_mask(frame)
@@ -295,10 +285,7 @@ def slot_contestants(frame: pd.DataFrame, names: Sequence[str]) -> Ints:
 
 def _slot_table(frame: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Ints]:
     """Return the code of each row's arrangement (order of answers), and the contestants of each
-    arrangement.
-
-    The second array is [arrangement, slot].
-    """
+    arrangement. The second array is [arrangement, slot]."""
     shown, codes = categories_and_codes(frame["shown"])
     index = {name: code for code, name in enumerate(names)}
     width = int(frame["options"].max()) if len(frame) else 0

@@ -96,11 +96,8 @@ def _rows_by(frame: pd.DataFrame, cell: tuple[str, str], column: str) -> dict[st
 
 
 def pass_fail_section(frame: pd.DataFrame) -> Json:
-    """Build the section of pass/fail measures, as judge -> prompt -> values.
-
-    The values are a sentence, the rates, the true pass rate, the confusion table and the unusable
-    replies.
-    """
+    """Build the section of pass/fail measures, as judge -> prompt -> values. The values are a
+    sentence, the rates, the true pass rate, the confusion table and the unusable replies."""
     nested: Json = {}
     for (judge, prompt), found in pass_fail_results(frame).items():
         values: Json = {"sentence": pass_fail_sentence(found)}

@@ -72,10 +72,8 @@ class VerifierAgreement:
 
 
 class VerificationArrays:
-    """The verifications of a study as arrays with one entry per verification.
-
-    Items, contestants and people are coded by their sorted names.
-    """
+    """The verifications of a study as arrays with one entry per verification. Items, contestants
+    and people are coded by their sorted names."""
 
     def __init__(self, checks: Mapping[str, Sequence[AnswerCheck]]) -> None:
         rows = [(item, check) for item, found in checks.items() for check in found]
@@ -165,10 +163,7 @@ class VerificationArrays:
     @cached_property
     def majority_follows(self) -> dict[tuple[str, str], bool]:
         """Return (item, contestant) -> whether most verifiers say that the answer follows the
-        instruction.
-
-        Answers with as many yes as no are left out.
-        """
+        instruction. Answers with as many yes as no are left out."""
         answer, answers = self.answer
         lead = np.bincount(answer, np.where(self.follows, 1, -1), answers)
         return {

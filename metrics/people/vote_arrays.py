@@ -68,9 +68,7 @@ class VotesByPerson:
 
     def share(self, values: Floats, selected: row_selection.Mask, note: str) -> list[Estimate]:
         """Estimate each person's mean of `values` over the selected votes, clustered by item.
-
-        `note` is used for a person without such votes.
-        """
+        `note` is used for a person without such votes."""
         return self._share(values[selected], self.who[selected], self.item[selected], note)
 
     def _share(self, values: Floats, who: Ints, item: Ints, note: str) -> list[Estimate]:

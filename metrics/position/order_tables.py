@@ -120,10 +120,7 @@ class OrderTable:
 
     def tests(self) -> dict[str, OrderTest]:
         """Run the sign test by items and, by pairs, sign, McNemar, Stuart–Maxwell, Bowker and
-        permutation tests.
-
-        p is None without pairs.
-        """
+        permutation tests. p is None without pairs."""
         if not self.pairs:
             names = ("items", "sign", "mcnemar", "stuart_maxwell", "bowker", "permutation")
             return {name: OrderTest(name, None, None, None, 0, NO_PAIRS_NOTE) for name in names}
@@ -169,9 +166,7 @@ def _two_sided_p(hard: int, soft: int, lean: int) -> float:
 
 def build_order_tables(frame: pd.DataFrame, by: Sequence[str]) -> dict[CellKey, OrderTable]:
     """Build the order table of every cell, from pairs planned and read in exactly two orders.
-
-    Repeats count by their most frequent verdict.
-    """
+    Repeats count by their most frequent verdict."""
     evidence = GroupedFrame(
         frame[[*dict.fromkeys(row_selection.present_columns(frame, (*by, *_READ_COLUMNS)))]], by
     )

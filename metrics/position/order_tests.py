@@ -51,10 +51,7 @@ class OrderTest:
 
 def sign_test(primacy: int, recency: int) -> OrderTest:
     """Exact binomial test that flips toward the first and toward the second slot are equally
-    likely.
-
-    The p-value is twice the smaller tail; without flips it is 1.
-    """
+    likely. The p-value is twice the smaller tail; without flips it is 1."""
     n = primacy + recency
     p = min(1.0, 2 * float(bdtr(min(primacy, recency), n, 0.5))) if n else 1.0
     return OrderTest("sign", float(primacy), p, None, n, "" if n else "no flips")
@@ -106,10 +103,8 @@ def item_leans(sets: pd.DataFrame) -> Ints:
 
 
 def mcnemar_test(primacy: int, recency: int, continuity: bool = False) -> OrderTest:
-    """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom.
-
-    b is the number of flips toward the first slot (`primacy`), c toward the second (`recency`).
-    """
+    """McNemar's test: (|b − c| − correction)²/(b + c) with 1 degree of freedom. b is the number of
+    flips toward the first slot (`primacy`), c toward the second (`recency`)."""
     n = primacy + recency
     if n == 0:
         return OrderTest("McNemar", 0.0, 1.0, 1, 0, "no flips")
@@ -216,9 +211,7 @@ class OrderSetArrays:
 
 def arrange_order_sets(frame: pd.DataFrame, options: int) -> OrderSetArrays:
     """Collect the complete order sets of N options, with the most frequent verdict of each order.
-
-    Only sets with the most common number of orders are used.
-    """
+    Only sets with the most common number of orders are used."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, rows["options"] == options)
     orders = int(rows["orders"].mode().iloc[0]) if len(rows) else 0

@@ -31,10 +31,8 @@ SCORE_COLUMNS: Final = ("model", "benchmark", "score")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkCorrelations:
-    """Rank correlation and R² of every two benchmarks, over the models they share.
-
-    The matrices are symmetric and have no diagonal. The n of an estimate is the number of models.
-    """
+    """Rank correlation and R² of every two benchmarks, over the models they share. The matrices are
+    symmetric and have no diagonal. The n of an estimate is the number of models."""
 
     benchmarks: list[str]
     scores: dict[str, dict[str, float]]
@@ -50,9 +48,7 @@ class BenchmarkCorrelations:
 
 def benchmark_scores(table: pd.DataFrame) -> dict[str, dict[str, float]]:
     """Return benchmark -> model -> score, from a table with the columns model, benchmark and score.
-
-    Error messages name the faulty row.
-    """
+    Error messages name the faulty row."""
     missing = [name for name in SCORE_COLUMNS if name not in table]
     if missing:
         raise ValueError(

@@ -45,11 +45,8 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class ScoreGaps:
-    """Absolute differences between a judge's and people's scores.
-
-    There is one difference per verdict, or one per case if both orders are averaged (run mode
-    "dual").
-    """
+    """Absolute differences between a judge's and people's scores. There is one difference per
+    verdict, or one per case if both orders are averaged (run mode "dual")."""
 
     gap: Floats
     case: Ints

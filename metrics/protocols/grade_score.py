@@ -210,10 +210,7 @@ def canonical_slot_probabilities(
 
 def expected_grade_scores(judge: Floats) -> dict[str, float]:
     """Compute the exact expected grade, entropy and choice share of a judge, over all nⁿ outcomes
-    of one item.
-
-    `pooled` is the entropy of the slots that the judge would pick over many items.
-    """
+    of one item. `pooled` is the entropy of the slots that the judge would pick over many items."""
     n = len(judge)
     outcomes = np.indices((n,) * n).reshape(n, -1)
     weight = np.prod([judge[k][outcomes[k]] for k in range(n)], axis=0)

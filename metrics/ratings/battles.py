@@ -219,9 +219,7 @@ def _is_identity_order(rows: Ints, count: int) -> bool:
 
 def _battle_codes(pair: Ints, share: Floats, weight: Ints) -> Ints:
     """Return a code for each battle, computed from its pair, result (lost, tied, won) and weight.
-
-    If outcomes are fractions, every battle has a different code.
-    """
+    If outcomes are fractions, every battle has a different code."""
     result = (2 * share).astype(np.int8)
     if (result != 2 * share).any():  # fractional outcomes: every battle gets its own code
         return np.arange(len(pair))

@@ -63,10 +63,7 @@ def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
 
 def hessian_laplacian(counts: PairCounts, theta: Floats, pseudo: float = 0.0) -> Floats:
     """Hessian of the negative log-likelihood: a graph Laplacian with weight N·p·(1 − p) for each
-    pair.
-
-    N is the number of battles of a pair, p the win probability.
-    """
+    pair. N is the number of battles of a pair, p the win probability."""
     p = win_probabilities(counts, theta)
     return _weighted_laplacian(counts, (counts.total + 2 * pseudo) * p * (1 - p))
 
@@ -252,10 +249,7 @@ def pair_kind_matrix(counts: PairCounts, wins: Floats) -> sparse.csr_array | Flo
 
 def draw_items(multiplicity: Ints, rounds: int, rng: np.random.Generator) -> Floats:
     """Draw how often each kind of item (items with the same battles) occurs in each bootstrap
-    round.
-
-    Returns an array [kind, round].
-    """
+    round. Returns an array [kind, round]."""
     kinds, items = len(multiplicity), int(multiplicity.sum())
     if kinds < items:
         drawn = rng.multinomial(items, multiplicity / items, size=rounds)

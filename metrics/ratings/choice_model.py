@@ -251,10 +251,8 @@ def _strengths(layout: _ChoiceDesign, fitted: LogitFit) -> dict[str, Estimate]:
 
 
 def _option_positions(options: Ints) -> list[tuple[tuple[int, int], int]]:
-    """List, for each option, one place in which it was shown, as (setting, slot).
-
-    A setting is one list of options in the order shown.
-    """
+    """List, for each option, one place in which it was shown, as (setting, slot). A setting is one
+    list of options in the order shown."""
     codes, places = np.unique(options, return_index=True)
     width = options.shape[1]
     return [

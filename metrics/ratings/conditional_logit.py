@@ -128,10 +128,8 @@ class LogitFit:
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatioTest:
-    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood.
-
-    The test treats verdicts as independent, unlike the intervals, which are clustered by item.
-    """
+    """Result of a likelihood-ratio test; the statistic is twice the gain in log-likelihood. The
+    test treats verdicts as independent, unlike the intervals, which are clustered by item."""
 
     statistic: float
     df: int
@@ -298,10 +296,8 @@ def _empty_fit(problem: LogitProblem, counts: Floats) -> LogitFit:
 def likelihood_ratio_test(
     problem: LogitProblem, full: LogitFit, columns: Ints
 ) -> LikelihoodRatioTest:
-    """Test that the parameters of these columns are zero.
-
-    For regularised fits, the likelihood is that of the data without the pseudo-counts.
-    """
+    """Test that the parameters of these columns are zero. For regularised fits, the likelihood is
+    that of the data without the pseudo-counts."""
     nested = problem.without_columns(columns)
     if full.regularised:
         counts = problem.counts
@@ -352,10 +348,8 @@ def _line_search(
 
 
 def _sandwich(problem: LogitProblem, beta: Floats, bread: Floats) -> Floats:
-    """Covariance clustered by item: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ.
-
-    A is the information matrix, s the gradient of an item's log-likelihood, G the number of items.
-    """
+    """Covariance clustered by item: A⁻¹ M A⁻¹ with M = G/(G−1)·Σ_items s sᵀ. A is the information
+    matrix, s the gradient of an item's log-likelihood, G the number of items."""
     p = _probabilities(problem, beta)
     mean = np.einsum("ra,rak->rk", p, problem.design)
     own = np.einsum("oa,rak->rok", problem.shares, problem.design)

@@ -59,20 +59,15 @@ class EloRating:
 
     @property
     def outside_interval(self) -> bool:
-        """Whether the rating in plan order is outside its own interval.
-
-        This happens if battles come in blocks, such as one judge after the other.
-        """
+        """Whether the rating in plan order is outside its own interval. This happens if battles
+        come in blocks, such as one judge after the other."""
         return self.estimate.note == OUTSIDE_INTERVAL_NOTE
 
 
 @dataclass(frozen=True, eq=False)
 class EloCurve:
-    """Ratings after `battles[p]` battles: rows are points p, columns are `names`.
-
-    `low` and `high` bound 95 % of the ratings over orders of the items; None if there is only one
-    order.
-    """
+    """Ratings after `battles[p]` battles: rows are points p, columns are `names`. `low` and `high`
+    bound 95 % of the ratings over orders of the items; None if there is only one order."""
 
     names: tuple[str, ...]
     battles: Ints

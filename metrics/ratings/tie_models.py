@@ -35,10 +35,8 @@ NO_BATTLES_NOTE: Final = "no readable verdict"
 
 @dataclass(frozen=True, slots=True)
 class TieModel:
-    """Fit of a tie model: strengths (logits, sum zero) and the tie parameter.
-
-    The parameter is Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties).
-    """
+    """Fit of a tie model: strengths (logits, sum zero) and the tie parameter. The parameter is
+    Davidson's ν (0: no ties) or Rao–Kupper's κ (1: no ties)."""
 
     model: TieModelName
     strength: dict[str, Estimate]
@@ -49,10 +47,8 @@ class TieModel:
 
 
 def davidson(frame: pd.DataFrame) -> TieModel:
-    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ).
-
-    Every readable verdict counts.
-    """
+    """Fit Davidson's model P(tie) = ν√(α_i α_j)/Z, Z = α_i + α_j + ν√(α_i α_j), α = exp(θ). Every
+    readable verdict counts."""
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("davidson", data)
@@ -67,9 +63,7 @@ def davidson(frame: pd.DataFrame) -> TieModel:
 
 def rao_kupper(frame: pd.DataFrame) -> TieModel:
     """Fit the Rao–Kupper model P(i wins) = α_i/(α_i + κα_j), α = exp(θ); P(tie) is the remainder.
-
-    Every readable verdict counts.
-    """
+    Every readable verdict counts."""
     data = _linked_battles(frame)
     if isinstance(data, str):
         return _empty_model("rao-kupper", data)

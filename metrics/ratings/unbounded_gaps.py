@@ -159,10 +159,7 @@ class _ProfileLikelihood:
 
 def _best_log_likelihood(counts: PairCounts) -> float:
     """Largest possible log-likelihood, with infinite gaps between groups of which one won every
-    battle against the other.
-
-    Only battles within the groups contribute.
-    """
+    battle against the other. Only battles within the groups contribute."""
     label: Ints = component_labels(counts, strong=True)
     within = label[counts.low] == label[counts.high]
     inside = _select_pair_counts(counts, within)

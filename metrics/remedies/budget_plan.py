@@ -31,11 +31,8 @@ Currency = Literal["dollars", "calls"]
 
 @dataclass(frozen=True, eq=False)
 class PlanStep:
-    """A rule, its cost per comparison, and its agreement on items not used to choose it.
-
-    `gain` is the agreement minus that of the step before, on the same items; None for the cheapest
-    step.
-    """
+    """A rule, its cost per comparison, and its agreement on items not used to choose it. `gain` is
+    the agreement minus that of the step before, on the same items; None for the cheapest step."""
 
     rule: Rule
     cost: float
@@ -59,10 +56,8 @@ class BudgetPlan:
 
 @dataclass(frozen=True, eq=False)
 class _Option:
-    """A rule that may enter the plan, with the held-out credit of each item.
-
-    `advised` is the cell whose recommendation is this rule; None for any other rule.
-    """
+    """A rule that may enter the plan, with the held-out credit of each item. `advised` is the cell
+    whose recommendation is this rule; None for any other rule."""
 
     rule: Rule
     cost: float

@@ -96,10 +96,8 @@ def pooled_orders(verdicts: Values) -> Decisions:
 
 
 def repeated_in_one_order(repeats: Values, k: int) -> Decisions:
-    """Decide by the majority of k calls in the same order, which is chosen at random.
-
-    `repeats` is [order, repeat, comparison]. Equally many calls for both answers are undecided.
-    """
+    """Decide by the majority of k calls in the same order, which is chosen at random. `repeats` is
+    [order, repeat, comparison]. Equally many calls for both answers are undecided."""
     return mean_decisions([decide_by_sign(order[:k].sum(axis=0)) for order in repeats])
 
 
@@ -166,10 +164,8 @@ def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) 
 
 
 def jury_one_order(verdicts: Sequence[Values]) -> Decisions:
-    """Decide by the sum of one call of each judge, with orders alternating from judge to judge.
-
-    The first order is chosen at random. Two judges are thus called in opposite orders.
-    """
+    """Decide by the sum of one call of each judge, with orders alternating from judge to judge. The
+    first order is chosen at random. Two judges are thus called in opposite orders."""
     starts = (alternating_calls(verdicts, start) for start in range(2))
     return mean_decisions([decide_by_sign(reduce(np.add, calls)) for calls in starts])
 

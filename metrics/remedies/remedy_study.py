@@ -181,10 +181,8 @@ class RemedyStudy:
         return {}
 
     def advice(self, cell: int, table: Sequence[RuleEstimate] | None = None) -> Recommendation:
-        """Return the recommendation for one judge and prompt, computed once.
-
-        `table` is the judge's table, if it was already computed.
-        """
+        """Return the recommendation for one judge and prompt, computed once. `table` is the judge's
+        table, if it was already computed."""
         if cell not in self._advice:
             lines = self.judge_table(cell) if table is None else table
             further = self.further_rules(cell, [one.rule for one in lines])
@@ -256,10 +254,7 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
 
 def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
     """Mask of the comparisons with graded replies from every cell whose replies are nearly all
-    graded.
-
-    Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored.
-    """
+    graded. Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored."""
     keep = np.ones(grid.size, bool)
     if grid.graded is None:
         return keep

@@ -23,11 +23,8 @@ SHOWN_MARGINS: Final = (0.25, 0.5)
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A remedy with its decisions on every comparison of a grid.
-
-    `calls` is the number of judge calls per comparison, by cell; `votes` is the number of human
-    votes per comparison.
-    """
+    """A remedy with its decisions on every comparison of a grid. `calls` is the number of judge
+    calls per comparison, by cell; `votes` is the number of human votes per comparison."""
 
     id: str
     members: tuple[Cell, ...]

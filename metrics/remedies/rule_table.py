@@ -99,10 +99,8 @@ def estimate_rules(
 
 @dataclass(frozen=True, eq=False)
 class _RuleTotals:
-    """Sums of a rule by item: credit, decided, right, comparisons.
-
-    `step` is the typical size of a difference in credit to one call, such as 1/4 for `pool`.
-    """
+    """Sums of a rule by item: credit, decided, right, comparisons. `step` is the typical size of a
+    difference in credit to one call, such as 1/4 for `pool`."""
 
     rule: Rule
     sums: Floats

@@ -173,10 +173,8 @@ def _score_alignment(frame: pd.DataFrame, judge: str) -> dict[str, Estimate]:
 
 
 def _alignment(frame: pd.DataFrame) -> Json:
-    """Return MAE and Consistency with people, as in Creation-MMBench.
-
-    Keys: judge or person -> run mode (both orders averaged, or single verdicts) -> model.
-    """
+    """Return MAE and Consistency with people, as in Creation-MMBench. Keys: judge or person -> run
+    mode (both orders averaged, or single verdicts) -> model."""
     human, levels = row_selection.people_mask(frame), five_level_mask(frame)
     if (levels & ~human).any():  # three-level judges keep all rows
         frame = row_selection.select_rows(frame, human | levels)
@@ -189,10 +187,8 @@ def _alignment(frame: pd.DataFrame) -> Json:
 
 
 def _creation(frame: pd.DataFrame) -> Json:
-    """Return category -> model -> Creation-MMBench's numbers, if there are several categories.
-
-    The numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts.
-    """
+    """Return category -> model -> Creation-MMBench's numbers, if there are several categories. The
+    numbers are VFS (visual factuality score, 0–10), Reward, Win Rate and five-level counts."""
     rows = row_selection.select_rows(frame, five_level_mask(frame) | scoring_mask(frame))
     table = creation_table(rows, find_baseline(rows), ["category"])
     return {

@@ -147,10 +147,8 @@ def _points_of(rows: pd.DataFrame, name: str) -> np.ndarray[Any, np.dtype[np.flo
 
 
 def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
-    """Count the items won by `name` and the items decided.
-
-    Each item counts once: both orders are merged first, then the judges.
-    """
+    """Count the items won by `name` and the items decided. Each item counts once: both orders are
+    merged first, then the judges."""
     rows = counting_rules.outcome_rows(met, "majority")
     if len(rows) == 0:
         return 0, 0

@@ -211,10 +211,8 @@ def _leaderboard_section(
 
 
 def _position_section(frame: pd.DataFrame, rng: np.random.Generator) -> Json:
-    """Return judge -> prompt -> all position measures, the position term and the tests.
-
-    Pass/fail verdicts have no position and are left out.
-    """
+    """Return judge -> prompt -> all position measures, the position term and the tests. Pass/fail
+    verdicts have no position and are left out."""
     frame = row_selection.select_rows(frame, ~pass_fail_rows(frame))
     cells = position_measures.position_profile(frame, ["judge", "prompt"]) if len(frame) else {}
     evidence = GroupedFrame(frame, ["judge", "prompt"])
@@ -266,10 +264,7 @@ def _option_tests(rows: pd.DataFrame, rng: np.random.Generator) -> dict[str, ord
 
 def _entropy_split(rows: pd.DataFrame) -> dict[str, Estimate]:
     """Split the entropy of the verdict V into E[H(V | order)] and I(V; order), which is due to the
-    order.
-
-    Empty unless every order was repeated.
-    """
+    order. Empty unless every order was repeated."""
     parts = split_entropy_by_order(rows)
     return {f"entropy_{name}": got for name, got in parts.items() if got.value is not None}
 

@@ -58,10 +58,8 @@ LONGER_SHARE = Measure("longer", "share", _longer_tally, empty=NO_LENGTHS_NOTE)
 
 
 def length_preference(frame: pd.DataFrame) -> Estimate:
-    """Estimate the share of decisive verdicts for the longer answer, in complete order sets.
-
-    Pairs of equal length are left out.
-    """
+    """Estimate the share of decisive verdicts for the longer answer, in complete order sets. Pairs
+    of equal length are left out."""
     return estimate_all([LONGER_SHARE], frame)[LONGER_SHARE.name][()]
 
 

@@ -79,10 +79,7 @@ def own_family_excess(frame: pd.DataFrame) -> dict[str, OwnFamilyExcess]:
 
 def _people_excess(people: VerdictsBesidePeople, name: str, own: str) -> Estimate:
     """Estimate a judge's `self_preference` minus the mean preference of outsiders for the same
-    family.
-
-    Both are on the same items; an outsider is a judge of another family.
-    """
+    family. Both are on the same items; an outsider is a judge of another family."""
     parts, judge, item, family = people.for_family(own)
     outsiders = sorted(set(judge[family != own]))
     panel = [name, *outsiders]

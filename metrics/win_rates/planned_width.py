@@ -38,10 +38,7 @@ class StudySize:
 
     def levels(self) -> dict[str, float]:
         """Return the numbers of items, judges, prompts, orders and replies per cell, by name of the
-        source of variance.
-
-        Replies per cell are repeats times opponents.
-        """
+        source of variance. Replies per cell are repeats times opponents."""
         return {
             ITEM: self.items,
             JUDGE: self.judges,
@@ -53,11 +50,8 @@ class StudySize:
 
 @dataclass(frozen=True, slots=True)
 class PlannedWidth:
-    """Half-width of a 95 % interval.
-
-    `at_best` is true if the variance of a part of the plan (such as several judges) is unknown, so
-    that the interval may be wider.
-    """
+    """Half-width of a 95 % interval. `at_best` is true if the variance of a part of the plan (such
+    as several judges) is unknown, so that the interval may be wider."""
 
     half: float
     at_best: bool = False

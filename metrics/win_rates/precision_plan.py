@@ -113,9 +113,7 @@ def _within_variance(points: Floats, rows: pd.DataFrame) -> float | None:
 
 def _narrowing(components: VarianceComponents) -> dict[str, float]:
     """Share by which the interval narrows if a facet (items, judges, prompts, repeats) is doubled.
-
-    Judges or prompts are left out if there is only one, as their variance is unknown.
-    """
+    Judges or prompts are left out if there is only one, as their variance is unknown."""
     several = [name for name in FACETS[1:3] if components.facets[name] > 1]
     found = {name: components.narrowing(name) for name in (ITEM, *several)}
     if components.repeat is None:

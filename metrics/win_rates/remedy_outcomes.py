@@ -175,10 +175,8 @@ def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.
 
 
 def _rows_by_order(rows: pd.DataFrame) -> Ints:
-    """Return the position of one row of each comparison in each order, [order, comparison].
-
-    If a comparison has no row in an order, the position is that of its row in the other order.
-    """
+    """Return the position of one row of each comparison in each order, [order, comparison]. If a
+    comparison has no row in an order, the position is that of its row in the other order."""
     case, cases = row_selection.group_codes(rows, COMPARISON)
     place = np.full((2, cases), -1, np.int64)
     backwards = np.arange(len(rows))[::-1]

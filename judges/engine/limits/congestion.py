@@ -96,9 +96,7 @@ def _share_between(share: float) -> float:
 
 class RefusalWindow:
     """Refusals (HTTP 429) among the most recent calls: a few are transient, many mean a rate limit.
-
-    Many means: more than chance explains, given the share of refusals among earlier calls.
-    """
+    Many means: more than chance explains, given the share of refusals among earlier calls."""
 
     def __init__(self) -> None:
         self._outcomes: deque[bool] = deque(maxlen=REFUSAL_WINDOW)

@@ -34,10 +34,8 @@ class QuotaBucket:
             del self._start_times[: MAX_START_TIMES // 2]
 
     def update(self, quota: RequestQuota, started: float, now: float) -> None:
-        """Store the numbers from the headers of a reply whose call started at `started`.
-
-        Calls started later are subtracted, because the numbers in the headers do not include them.
-        """
+        """Store the numbers from the headers of a reply whose call started at `started`. Calls
+        started later are subtracted, because the numbers in the headers do not include them."""
         later = len(self._start_times) - bisect_right(self._start_times, started)
         self._left, self._refill_rate = quota.remaining - later, quota.refill_rate
         self._updated = now

@@ -148,10 +148,8 @@ class RateEstimate:
         return often and self.rate < self._unlimited_rate / 2
 
     def _start_trial(self) -> None:
-        """Try 70 % of the rate used before the limit was found.
-
-        After each failed trial, twice as many refusals are needed for the next trial.
-        """
+        """Try 70 % of the rate used before the limit was found. After each failed trial, twice as
+        many refusals are needed for the next trial."""
         self._accepted, self._refused, self._trial_after = 0, 0, 2 * self._trial_after
         self.probing, self.rate = True, TRIAL_FACTOR * self._unlimited_rate
 

@@ -126,10 +126,8 @@ class EndpointLimiter:
         self.limit = min(self.limit, float(self.ceiling))
 
     def stop_counting(self) -> bool:
-        """Stop counting one slow call as in flight, so that another call may start.
-
-        Returns False if too many open calls are uncounted already.
-        """
+        """Stop counting one slow call as in flight, so that another call may start. Returns False
+        if too many open calls are uncounted already."""
         if self.uncounted >= self.ceiling - 1:
             return False
         self.in_flight -= 1

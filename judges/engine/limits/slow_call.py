@@ -28,11 +28,8 @@ class SlowCallWatch:
     _timer: asyncio.TimerHandle | None = None
 
     def start(self, prompt_length: int) -> None:
-        """Start a timer for a call that is sent now.
-
-        Once the call takes far longer than usual, it is no longer counted as in flight, so that
-        another call can start.
-        """
+        """Start a timer for a call that is sent now. Once the call takes far longer than usual, it
+        is no longer counted as in flight, so that another call can start."""
         self._timer = None
         if (seconds := self.durations.slow_after(prompt_length)) is not None:
             loop = asyncio.get_running_loop()

@@ -23,9 +23,7 @@ MIN_SLOW_SECONDS: Final = 2.0
 @dataclass(slots=True)
 class CallDurations:
     """Durations of the most recent successful calls of one judge, by the length of their prompts.
-
-    Lengths are grouped by powers of four: prompts of 1,024 to 4,095 characters are one group.
-    """
+    Lengths are grouped by powers of four: prompts of 1,024 to 4,095 characters are one group."""
 
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_CALLS))
     _by_length: dict[int, deque[float]] = field(default_factory=dict)

@@ -132,11 +132,8 @@ def _quality(call: JudgeCall, settings: Mapping[str, Any]) -> float:
 
 
 def write_grades(call: JudgeCall, pick: int, rng: random.Random) -> str:
-    """Write a grade of 0-5 for each option.
-
-    The picked option gets the highest grade; with probability `contradiction_rate` another option
-    gets it.
-    """
+    """Write a grade of 0-5 for each option. The picked option gets the highest grade; with
+    probability `contradiction_rate` another option gets it."""
     slots = range(len(call.inputs.shown))
     grades = {slot: rng.randint(0, 4) for slot in slots} | {pick: 5}
     if len(slots) > 1 and rng.random() < float_setting(call.judge.simulation, "contradiction_rate"):

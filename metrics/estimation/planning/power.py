@@ -71,10 +71,8 @@ def battles_needed(
 
 
 def detectable_share(n: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """Smallest share above ½ that n independent decisive battles distinguish from ½.
-
-    The inverse of `battles_needed`; None if even a share of 1 needs more battles.
-    """
+    """Smallest share above ½ that n independent decisive battles distinguish from ½. The inverse of
+    `battles_needed`; None if even a share of 1 needs more battles."""
 
     def excess(share: float) -> float:
         half = _normal_quantile(1 - alpha / 2) / 2
