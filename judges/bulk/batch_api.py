@@ -92,8 +92,7 @@ def _create_batch(client: openai.OpenAI, submitted: SubmittedBatch) -> str:
 
 
 def _find_created_batches(client: openai.OpenAI) -> dict[str, str]:
-    """Return the ids of the batches that this program created at the provider, by the hash of the
-    batch file."""
+    """Return the ids of the batches created by this program, by the hash of the batch file."""
     found = {}
     for batch in client.batches.list(limit=100):
         sha = (batch.metadata or {}).get("evenhand")

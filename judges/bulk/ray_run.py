@@ -309,8 +309,7 @@ def _study_stamp(store: Store, plan: Plan) -> str:
 
 
 def _mark_imported(folder: Path, store: Store, plan: Plan) -> None:
-    """Record that all shards in a round's folder are imported, and delete the round's request
-    files."""
+    """Record that all shards in a round's folder are imported; delete its request files."""
     for asks in folder.glob("asks-*"):
         shutil.rmtree(asks, ignore_errors=True)
     with (folder / IMPORTED_MARK_FILE).open("a", encoding="utf-8") as out:

@@ -65,8 +65,7 @@ class AskAttempts:
     abandoned: bool = False
     """Whether another call for the ask was answered first."""
     truncated_reply: JudgeReply | None = None
-    """A reply that was cut off at its token limit, kept while the call is repeated with twice the
-    limit."""
+    """A reply cut off at its token limit, kept while the call is repeated with twice the limit."""
     slow_watch: SlowCallWatch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,8 +116,7 @@ class AskAttempts:
         self.abandoned = True
 
     async def record_loss(self) -> None:
-        """Store the cost of a call whose reply is not used, because another call was answered
-        first."""
+        """Store the cost of a call whose reply is not used, as another call was answered first."""
         if self.attempt is not None:
             await self._record_end(HEDGED)
 
@@ -374,8 +372,7 @@ class AskAttempts:
         return fault.reason
 
     def _drop_parameter(self, parameter: str) -> bool:
-        """Remove a parameter from the call; return False if the call does not have the
-        parameter."""
+        """Remove a parameter from the call; return False if the call does not have it."""
         if (adapted := drop_parameter(self.call, parameter)) is None:
             return False
         self.call = adapted

@@ -70,8 +70,7 @@ class Engine:
         keys: Mapping[str, str] | None = None,
         settings: RunSettings | None = None,
     ) -> Run:
-        """Start a run and return it at once; raise an error for a missing key before the first
-        call."""
+        """Start a run and return it at once; raise an error instead if a key is missing."""
         run = Run(plan, store, keys or {}, settings or RunSettings())
         try:
             self._check_admission(run, keys or {})

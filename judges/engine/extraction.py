@@ -23,8 +23,7 @@ from studies.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The extraction judge of a study, and the extraction prompt that belongs to each judging
-    prompt."""
+    """The extraction judge of a study, and the extraction prompt for each judging prompt."""
 
     plan: Plan
     judge: JudgeSpec

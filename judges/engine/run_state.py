@@ -134,8 +134,7 @@ class RunState:
     judges: dict[str, JudgeState]
     reading: str = "default"
     paused: bool = False
-    """Whether the run is paused. Checked right before every call, so that a pause takes effect at
-    once."""
+    """Whether the run is paused; checked before every call, so that a pause has effect at once."""
     stop: bool = False
     store_error: str = ""
     """Reason why the store cannot be written; the run is paused until the user resumes it."""
@@ -175,8 +174,7 @@ class RunState:
         return not self.is_blocked(state)
 
     async def sleep(self, state: JudgeState, seconds: float) -> None:
-        """Sleep for some seconds, or until the run is paused or stopped, or the judge is
-        stopped."""
+        """Sleep until the time is over, the run is paused or stopped, or the judge is stopped."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await state.blocked_event.wait()

@@ -49,8 +49,7 @@ class SiblingRuns:
         self._update_ledger(self._query_spending(store.read_connection))
 
     def fits_budget(self, connection: sqlite3.Connection) -> bool:
-        """Whether this run's reserved dollars still fit the budget once the calls of other runs are
-        counted."""
+        """Whether this run's reserved dollars fit the budget if other runs' calls are counted."""
         scarce = self._ledger.remaining < SCARCE_SHARE * (self._ledger.budget or 0.0)
         if (scarce or self._clock() - self._checked_at >= CHECK_SECONDS) and self._has_siblings(
             connection

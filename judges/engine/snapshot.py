@@ -22,8 +22,7 @@ RATE_WINDOW_SECONDS: Final = 30.0
 
 
 class FailureSummary(NamedTuple):
-    """Failed calls of one judge in this run with the same reason, including calls that were
-    retried."""
+    """Failed calls of one judge in this run with the same reason, retried calls included."""
 
     judge: str
     reason: str
@@ -127,8 +126,7 @@ class RunTally:
         return sum(rate_of(times, now) for times in list(self.settled_times.values()))
 
     def eta(self, stopped: set[str]) -> float | None:
-        """Seconds until the slowest judge is done (judges are called in parallel); None if
-        unknown."""
+        """Seconds until the slowest judge is done (judges work in parallel); None if unknown."""
         now = time.monotonic()
         needed = [
             (left, rate_of(self.settled_times.get(name, ()), now))

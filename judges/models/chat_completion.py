@@ -100,8 +100,7 @@ def build_reply(values: Any, *, echo: bool = True) -> JudgeReply:
 
 
 def build_stream_reply(stream: CompletionStream, *, echo: bool = True) -> JudgeReply:
-    """Build the reply from a stream that has ended; raise BadReply if the stream is no chat
-    completion."""
+    """Build the reply from a stream that has ended; raise BadReply if it is no chat completion."""
     try:
         return build_reply(stream.values(), echo=echo)
     except _SHAPE_ERRORS as error:

@@ -127,8 +127,7 @@ def close_shared_servers() -> None:
 
 
 def thread_count() -> int:
-    """Return the number of threads: EVENHAND_THREADS, else two, or one on a machine with one
-    core."""
+    """Return the number of threads: EVENHAND_THREADS, else two, or one if there is one core."""
     try:
         return settings.THREADS.read() or min(2, os.cpu_count() or 1)
     except SettingError as error:

@@ -58,8 +58,7 @@ REQUEST_HEADERS: Final = (
 
 
 class EndpointModel:
-    """The client for one endpoint and API key; it can only be used in the event loop it was created
-    in."""
+    """The client for one endpoint and API key; usable only in the event loop that created it."""
 
     def __init__(
         self,

@@ -42,8 +42,7 @@ class StreamSilent(TimeoutError):
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A failed call: the action to take, the status to store, and the effect on rate limit and
-    cost."""
+    """A failed call: action to take, status to store, and effect on rate limit and cost."""
 
     action: FailureAction
     status: Status

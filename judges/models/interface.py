@@ -82,8 +82,7 @@ class JudgeReply:
 
 
 def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
-    """Return token text -> probability; the probabilities of tokens with the same text are
-    added."""
+    """Return token text -> probability; those of tokens with the same text are added."""
     found: dict[str, float] = {}
     for token, logprob in candidates:
         found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))
@@ -112,8 +111,7 @@ def parse_level_logprobs(text: str) -> tuple[TokenCandidates, ...]:
 
 
 def _has_positions(values: list[Any]) -> bool:
-    """Whether stored log-probabilities contain the candidates of several positions, as for a
-    rubric."""
+    """Whether stored log-probabilities are those of several positions, as for a rubric."""
     return bool(values) and bool(values[0]) and isinstance(values[0][0], list)
 
 

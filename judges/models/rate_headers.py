@@ -76,8 +76,7 @@ def parse_request_quota(
 
 
 def parse_reset(text: str, now: float) -> float | None:
-    """Return the seconds until a reset, given as a duration, an RFC 3339 time or seconds since
-    1970."""
+    """Return the seconds until a reset, given as duration, RFC 3339 time or seconds since 1970."""
     seconds = parse_duration(text)
     if seconds is not None and seconds >= FIRST_TIMESTAMP:
         at = seconds / 1000 if seconds >= 1000 * FIRST_TIMESTAMP else seconds
@@ -92,8 +91,7 @@ def parse_reset(text: str, now: float) -> float | None:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if the duration is
-    malformed."""
+    """Return the seconds of a duration such as `6m0s`, `20ms` or `1.5`; None if malformed."""
     text = text[:MAX_HEADER_LENGTH].strip()
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)

@@ -61,8 +61,7 @@ def _user_cache() -> Path:
 
 
 def find_weights() -> Path:
-    """Return the weights to load: EVENHAND_GGUF, else the prepared, the packaged or the preloaded
-    file."""
+    """Return the weights to load: EVENHAND_GGUF, else the prepared, packaged or preloaded file."""
     if chosen := settings.WEIGHTS.read():
         return _check_chosen(Path(chosen).expanduser())
     found = prepared_weights() or packaged_weights() or hub_cached_weights()
@@ -103,8 +102,7 @@ def packaged_weights() -> Path | None:
 
 
 def hub_cached_weights() -> Path | None:
-    """Return the GGUF file in the Hugging Face cache, where a Space's `preload_from_hub` stores
-    it."""
+    """Return the GGUF file that a Space's `preload_from_hub` stored in the Hugging Face cache."""
     from huggingface_hub import try_to_load_from_cache  # slow to import and seldom needed
 
     for revision in (HUB_REVISION, "main"):

@@ -185,8 +185,7 @@ class Ledger:
 
 
 def worst_case_cost(call: JudgeCall, price: Price | None, tokens_per_byte: float) -> float:
-    """Return the maximum cost of a call: with no prompt token cached and the longest reply
-    allowed."""
+    """Return the maximum cost of a call: no prompt token cached, longest reply allowed."""
     if price is None or not (price.input or price.output):
         return 0.0
     size, images = _measure_content(call)

@@ -82,8 +82,7 @@ class HostKey:
 
 
 def load_host_key() -> HostKey | None:
-    """Read this Space's key and its caps from the environment; None if no key is set, which is the
-    default."""
+    """Read this Space's key and its caps from the environment; None if no key is set."""
     key_env = settings.HOST_KEY_VARIABLE.read()
     if not key_env:
         return None
@@ -115,8 +114,7 @@ def load_host_key() -> HostKey | None:
 
 
 def off_switch_file(store: Path) -> Path:
-    """Return the path of the file, beside the store, that disables this Space's key while the file
-    exists."""
+    """Return the path, beside the store, of the file whose existence disables this Space's key."""
     return store.with_name(store.name + "-house-off")
 
 

@@ -133,8 +133,7 @@ def build_describe_plan(
 
 
 class _DescribeRuns:
-    """The runs of one description task, made one after another, with their total cost and
-    failures."""
+    """The consecutive runs of one description task, with their total cost and failures."""
 
     def __init__(
         self,
@@ -155,8 +154,7 @@ class _DescribeRuns:
     def collect_replies(
         self, judge: JudgeSpec, prompt: Prompt, aspects: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Run one prompt and return the replies by item; record the reason for each item that
-        failed."""
+        """Run one prompt and return the replies by item; record the reason for each failed item."""
         plan = build_describe_plan(self._study, judge, prompt, self._items, aspects, self.spent)
         if not plan.items:
             return {}

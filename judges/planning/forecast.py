@@ -32,8 +32,7 @@ class Forecast:
     """Expected cost in dollars; None if the price of a judge is unknown."""
     seconds: float | None
     cached_tokens: int = 0
-    """Prompt tokens that are expected to be in the provider's cache and are charged at a lower
-    price."""
+    """Prompt tokens expected in the provider's cache, which are charged at a lower price."""
 
 
 def make_forecast(

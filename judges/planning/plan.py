@@ -204,8 +204,7 @@ def save_plan(plan: Plan, store: Store) -> PlanChange:
 
 
 def count_lost_answers(plan: Plan, store: Store) -> int:
-    """Count the answered calls of the stored study with this name that the new plan no longer
-    contains."""
+    """Count the answered calls of the stored study of this name that the new plan lacks."""
     name = plan.study.name
     if store.plan_sha(name) == plan_sha(plan):
         return 0

@@ -102,8 +102,7 @@ def _sort_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _answer_by_label(inputs: PromptInputs, index: int) -> str:
-    """Return the answer whose label comes first (`index` 0: A) or second (1: B), whatever its
-    slot."""
+    """Return the answer with the first label (`index` 0: A) or the second (1: B), in any slot."""
     if len(inputs.answers) <= index:
         return ""
     if len(inputs.answers) == 1:  # the labels are then the options of the verdict

@@ -74,8 +74,7 @@ class Prompt:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Options of a verdict on one answer, from the lowest to the highest; () if the format has
-        none."""
+        """Options of a verdict on one answer, from lowest to highest; () if the format has none."""
         return PASS_FAIL_OPTIONS if self.verdict == PASS_FAIL_FORMAT else self.scale
 
     def gbnf(self, n_options: int, labels: tuple[str, ...] = ()) -> str | None:

@@ -37,8 +37,7 @@ _PLACEHOLDER: Final = re.compile(
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Insert values into a template in one pass; text that is not a known variable stays
-    unchanged."""
+    """Insert values into a template in one pass; text that is no known variable stays."""
     return "".join(
         [values[name] if is_variable else name for name, is_variable in split_template(text)]
     )

@@ -68,8 +68,7 @@ class EndpointRules:
     """Allowed hosts; empty if every host with a public address is allowed."""
     ports: tuple[int, ...] = (443, 8443)
     refusal_reason: Callable[[str], str] = lambda address: why_not_public(address)
-    """Function that returns the reason why an address is refused; an empty text if it is
-    allowed."""
+    """Function that returns why an address is refused; an empty text if it is allowed."""
     lookup: Lookup | None = None
     """Function for DNS lookups; None for the system's resolver."""
 
@@ -80,8 +79,7 @@ Also used for the embedded judge, whose server this process starts on loopback."
 
 
 def current_endpoint_rules() -> EndpointRules:
-    """Return the rules of this process, from its environment variables and the list of
-    providers."""
+    """Return the rules of this process, from environment variables and the provider list."""
     if not is_public():
         return LOCAL_RULES
     listed = [part.lower() for part in settings.ENDPOINTS.read()]

@@ -123,8 +123,7 @@ def consents_in(folder: Path) -> Consents:
 
 
 def pair_of(judge: JudgeSpec) -> Pair | None:
-    """Return the environment variable and the origin of a judge; None if the judge uses no
-    variable."""
+    """Return a judge's environment variable and origin; None if the judge uses no variable."""
     if judge.kind != "endpoint" or not judge.api_key_env:
         return None
     return Pair(judge.api_key_env, origin_of(judge.endpoint))

@@ -80,8 +80,7 @@ class MarkerMatch:
 def last_match(
     pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None
 ) -> re.Match[str] | None:
-    """Return the last match of a pattern, in linear time; a search for `.*marker` would
-    backtrack."""
+    """Return the last match of a pattern in linear time, unlike a search for `.*marker`."""
     return next(
         iter(deque(pattern.finditer(text, start, len(text) if end is None else end), 1)), None
     )

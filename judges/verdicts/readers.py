@@ -92,8 +92,7 @@ _WHOLE_LABEL: Final = re.compile(
 
 
 def _read_label(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read a reply that consists of a label alone; otherwise read the label after the last
-    `Answer:`."""
+    """Read a reply that is a label alone; otherwise read the label after the last `Answer:`."""
     whole = _WHOLE_LABEL.fullmatch(text.lower)
     if whole:
         return MarkerMatch(
@@ -243,8 +242,7 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the last JSON object with a "winner"; a reply with two different winners is
-    unreadable."""
+    """Read the last JSON object with a "winner"; two different winners are unreadable."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()
@@ -288,8 +286,7 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """Return bracket content without spaces, and without "Response" or "Assistant" before the
-    label."""
+    """Return bracket content without spaces and without "Response" or "Assistant"."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

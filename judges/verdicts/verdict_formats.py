@@ -63,8 +63,7 @@ class Format:
         return tuple(string.ascii_uppercase[:n_options])
 
     def prefill_for(self, n_options: int = 2) -> str | None:
-        """Return the start of the reply up to the label; None if some label takes more than one
-        token."""
+        """Return the start of the reply up to the label; None if a label takes several tokens."""
         return self.prefill if n_options <= self.single_tokens else None
 
     def gbnf(self, n_options: int = 2) -> str | None:

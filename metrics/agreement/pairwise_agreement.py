@@ -110,8 +110,7 @@ def _equal_share(sums: Floats, size: int, n: int, note: str) -> Estimate:
 
 
 def _item_tables(cell: Ints, item: Ints, cells: int, weight: Floats | None = None) -> Floats:
-    """Count the cells of the two raters' contingency table separately for each item: [item,
-    cell]."""
+    """Count the cells of the two raters' contingency table of each item: [item, cell]."""
     present, code = unique_codes(item)
     counts = np.bincount(code * cells + cell, weight, minlength=len(present) * cells)
     return counts.reshape(len(present), cells).astype(np.float64)
@@ -129,8 +128,7 @@ def _chance_corrected(sums: Floats, statistic: Statistic, n: int, unit: str, not
 
 
 def _disagreement_effect(totals: Floats) -> float:
-    """Change of κ or α if all verdicts disagreed instead of agreeing: 1/(1 − expected
-    agreement)."""
+    """Change of κ or α from full agreement to full disagreement: 1/(1 − expected agreement)."""
     table = _as_square(totals, math.isqrt(len(totals)))
     given = (table.sum(axis=-1) + table.sum(axis=-2)) / (2 * table.sum())
     return float(np.nan_to_num(safe_divide(1.0, 1 - (given * given).sum())))
@@ -210,8 +208,7 @@ def build_verdict_grid(frame: pd.DataFrame) -> VerdictGrid:
 
 
 def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]:
-    """Return, for each call, the slot of the answer that most people chose; NO_CHOICE without
-    votes."""
+    """Return, for each call, the slot of the answer most people chose; NO_CHOICE without votes."""
     both = pd.concat([asks[[*ASK_KEY, "options", "pick"]], votes[[*ASK_KEY, "options", "pick"]]])
     both = both.astype(dict.fromkeys(ASK_KEY, "category"))
     case, cases = row_selection.group_codes(both, CASE_KEY)
@@ -225,8 +222,7 @@ def _majority_slots(asks: pd.DataFrame, votes: pd.DataFrame) -> NDArray[np.int8]
 
 
 def agreement_matrix(frame: pd.DataFrame) -> dict[str, dict[str, PairAgreement]]:
-    """Compute the agreement of every two different raters, as [rater][rater]; the matrix is
-    symmetric."""
+    """Compute the agreement of every two raters, as a symmetric matrix [rater][rater]."""
     grid = build_verdict_grid(frame)
     table: dict[str, dict[str, PairAgreement]] = {name: {} for name in grid.raters}
     for first, second in combinations(grid.raters, 2):
@@ -353,8 +349,7 @@ def _halve_n(pair: PairAgreement) -> PairAgreement:
 
 
 def vote_pairs(votes: PeopleVotes) -> tuple[Ints, Ints]:
-    """Return the row numbers of both votes, for all pairs of votes by different people on one
-    case."""
+    """Return both row numbers of all pairs of votes by different people on one case."""
     order = np.argsort(votes.case, kind="stable")
     case = votes.case[order]
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -381,8 +376,7 @@ def _leave_one_out_agreement(votes: PeopleVotes) -> PairAgreement:
 
 
 def count_votes(votes: PeopleVotes, width: int | None = None) -> Ints:
-    """Count the votes in each case: column 0 for a tie, then one column for each model in sorted
-    order."""
+    """Count the votes in each case: column 0 for ties, then a column for each model, sorted."""
     wide = int(votes.choice.max(initial=0)) + 2 if width is None else width
     flat = np.bincount(votes.case * wide + votes.choice + 1, minlength=votes.cases * wide)
     return flat.reshape(votes.cases, wide).astype(np.int64)

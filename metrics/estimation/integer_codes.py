@@ -59,8 +59,7 @@ def combined_codes(columns: Iterable[pd.Series], rows: int) -> tuple[Codes, int]
 
 
 def codes_by_appearance(key: Codes, size: int) -> tuple[Codes, int]:
-    """Convert keys below `size` to dense codes 0…n−1 in order of appearance; returns the codes and
-    n."""
+    """Convert keys below `size` to dense codes 0…n−1 in order of appearance; return them and n."""
     if size > _max_table_size(len(key)):
         codes, values = pd.factorize(key)
         return codes, len(values)

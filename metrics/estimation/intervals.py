@@ -246,8 +246,7 @@ def widen_by_rare_share(
 def paired_difference(
     first: ArrayLike, second: ArrayLike, items: ArrayLike, unit: str = "share"
 ) -> Estimate:
-    """Estimate the mean of first − second over matched rows, with a t interval clustered by
-    item."""
+    """Estimate the mean of first − second over matched rows; t interval clustered by item."""
     gap = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     return mean_estimate(gap, items, unit, note="" if len(gap) else "no rows in common")
 

@@ -106,8 +106,7 @@ class MeasureCube:
     def by_cell(
         self, name: str, by: Sequence[str] = (), where: Mapping[str, str] | None = None
     ) -> dict[CellKey, Estimate]:
-        """Estimate one measure for every combination of `by`, in the cells whose values match
-        `where`."""
+        """Estimate one measure for every combination of `by`, in the cells that match `where`."""
         columns = tuple(dict.fromkeys((*by, *(where or {}))))
         wanted = [(columns.index(column), value) for column, value in (where or {}).items()]
         found = {

@@ -47,8 +47,7 @@ ORDER_UNKNOWN_NOTE = "not computed: the records do not say which answer was show
 
 
 class GroupedFrame:
-    """A frame divided into cells, with the selections of rows that measures need, each computed
-    once."""
+    """A frame divided into cells, with the row selections that measures need, computed once."""
 
     def __init__(self, frame: pd.DataFrame, by: Sequence[str] = ()) -> None:
         cell, count = row_selection.group_codes(frame, by)
@@ -138,8 +137,7 @@ def build_order_sets(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_slots(rows: pd.DataFrame, group: Ints, groups: int) -> Ints:
-    """Count how often each slot was picked in each group: [group, slot], with at least two
-    columns."""
+    """Count the picks of each slot in each group: [group, slot], with at least two columns."""
     counts = row_selection.count_picks(rows, group, groups)[:, 1:]
     return np.pad(counts, ((0, 0), (0, max(2 - counts.shape[1], 0))))
 
@@ -258,8 +256,7 @@ def first_over_last(totals: Floats) -> Floats:
 
 
 def sum_by_cell_item(tally: MeasureTally) -> tuple[Ints, Ints, Floats]:
-    """Sum a tally's rows; returns cell, item and sums of every (cell, item) that occurs, sorted by
-    cell."""
+    """Sum a tally's rows; return cell, item and sums of every (cell, item), sorted by cell."""
     item, items = row_selection.column_codes(row_selection.resampling_unit(tally.rows))
     key = tally.rows["cell"].to_numpy().astype(np.int64) * items + item
     present, code = unique_codes(key)

@@ -76,8 +76,7 @@ def _draw_multiplier_sums(varied: Floats, rng: np.random.Generator, rounds: int)
 
 
 def t_quantile_from_normal(z: float, items: ArrayLike) -> Floats:
-    """Quantile of Student's t (items − 1 degrees of freedom) with the same tail area as the normal
-    z."""
+    """Quantile of Student's t (items − 1 degrees of freedom) with the tail area of the normal z."""
     degrees = np.maximum(np.asarray(items, np.float64) - 1, 1)
     return np.asarray(stats.t.isf(stats.norm.sf(z), degrees), np.float64)
 

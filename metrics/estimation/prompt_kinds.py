@@ -43,8 +43,7 @@ def five_level_mask(frame: pd.DataFrame) -> row_selection.Mask:
 
 
 class _PromptCodes:
-    """Integer codes of the prompts in a frame, so that each prompt name is tested once, not once
-    per row."""
+    """Integer codes of the prompts in a frame, so that each prompt name is tested only once."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         prompt = frame["prompt"].astype("category").cat

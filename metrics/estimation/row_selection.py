@@ -62,8 +62,7 @@ def select_readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def select_picks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Readable rows whose verdict is a slot or a tie; rows that contain only scores are left
-    out."""
+    """Readable rows whose verdict is a slot or a tie; rows with scores only are left out."""
     rows = select_readable(frame)
     return select_rows(rows, rows["pick"] != NO_PICK)
 
@@ -89,8 +88,7 @@ def people_mask(frame: pd.DataFrame) -> Mask:
 
 
 def suspect_mask(frame: pd.DataFrame) -> Mask:
-    """Mask of the rows with a suspected prompt injection; all false if the frame has no such
-    column."""
+    """Mask of the rows with a suspected prompt injection; all false without such a column."""
     return (
         np.asarray(frame[SUSPECT_COLUMN], np.bool_)
         if SUSPECT_COLUMN in frame

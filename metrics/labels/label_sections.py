@@ -147,8 +147,7 @@ def asdict_estimates(found: Any) -> dict[str, Estimate]:
 
 
 def pass_fail_sentence(found: PassFailResult) -> str:
-    """Write one sentence: shares of good and of bad answers that pass, true and observed pass
-    rate."""
+    """Write a sentence: shares of good and bad answers that pass, true and observed pass rate."""
     rates, true = found.rates, found.true_pass_rate
     observed = rates.observed_pass_rate
     if observed.value is None:
@@ -161,8 +160,7 @@ def pass_fail_sentence(found: PassFailResult) -> str:
 
 
 def errors_text(sensitivity: float | None, specificity: float | None) -> str:
-    """Write which share of good and of bad answers the judge passes; a share without labels is left
-    out."""
+    """Write which share of good and bad answers the judge passes; unknown shares are left out."""
     if sensitivity is not None and specificity is not None:
         bad = _percent(1 - specificity)
         return f"The judge passes {_percent(sensitivity)} of good answers and {bad} of bad ones"

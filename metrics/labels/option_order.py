@@ -47,8 +47,7 @@ class OrderEffect:
     noise_floor: Estimate
     """Share of repeats in the same order whose score differs from the first verdict."""
     shift: Mapping[str, Estimate]
-    """Order -> mean score in this order minus mean score in the other orders, on the same
-    answers."""
+    """Order -> its mean score minus the mean score in the other orders, on the same answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class OptionOrder:
 
 
 def option_order_effects(frame: pd.DataFrame) -> dict[Cell, OptionOrder]:
-    """Estimate the effects of the options' order for each judge and prompt that used at least two
+    """Estimate the effects of the options' order for each judge and prompt with two or more
     orders."""
     if not (frame["options"] == 1).any():
         return {}
@@ -141,8 +140,7 @@ def _noise_floor(own: pd.DataFrame, main: pd.DataFrame) -> Estimate:
 
 
 def _shifts(cells: pd.DataFrame, case: list[str], order: str) -> dict[str, Estimate]:
-    """Return order -> mean score in this order minus mean score in the other orders, paired by
-    answer."""
+    """Return order -> its mean score minus that in the other orders, paired by answer."""
     wide = cells.pivot(index=case, columns=order, values="score")
     found = {}
     for name in wide.columns:

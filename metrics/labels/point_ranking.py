@@ -199,8 +199,7 @@ def _ranked(
     gaps: Gaps,
     true: Mapping[str, Estimate] | None = None,
 ) -> tuple[RankedModel, ...]:
-    """Sort the models by the estimates `by`, and add the lead and the range of ranks of each
-    model."""
+    """Sort the models by the estimates `by`, and add each model's lead and range of ranks."""
     order = sorted(by, key=lambda who: (-(by[who].value or 0.0), who))
     wide = {pair: simultaneous_interval(gap, max(len(gaps), 1)) for pair, gap in gaps.items()}
     return tuple(

@@ -35,8 +35,7 @@ class Voter:
     """Consistency: share of comparisons seen twice, positions swapped, with the same outcome."""
     ties: Estimate
     others: Estimate
-    """Mean share of the other people who gave the same verdict on the same answers as this
-    person."""
+    """Mean share of the other people who gave the same verdict as this person on a case."""
     rest: float | None
     """Mean agreement of the other people with each other on the same answers, the reference for
     `others`."""

@@ -91,8 +91,7 @@ class OrderTable:
 
     @property
     def toward_first(self) -> int:
-        """Number of flips toward the answer shown first, flips between a winner and a tie
-        included."""
+        """Number of flips toward the answer shown first, soft flips included."""
         return int(self.counts[0, 2] + self.counts[0, 1] + self.counts[1, 2])
 
     @property

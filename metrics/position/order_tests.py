@@ -83,8 +83,7 @@ def item_sign_test(leans: ArrayLike) -> OrderTest:
 
 
 def _signed_sum_distribution(sizes: Ints) -> Floats:
-    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S the sum of the
-    sizes."""
+    """Probabilities P(Σ ε_i·size_i = s) for s = −S … S, with random signs ε_i and S = Σ size_i."""
     mass: Floats = np.ones(1)
     values, counts = np.unique(sizes, return_counts=True)
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
@@ -156,8 +155,7 @@ def _chi_square_distance(histograms: Floats) -> Floats:
 
 
 def both_orders_table(frame: pd.DataFrame) -> Ints:
-    """Count pairs in a 3×3 table: outcome (x, tie, y) with x shown first, by outcome with y shown
-    first."""
+    """Count pairs by outcome (x, tie, y) with x shown first and with y shown first: a 3×3 table."""
     rows = row_selection.modal_verdicts(GroupedFrame(frame).complete_picks)
     rows = row_selection.select_rows(rows, (rows["options"] == 2) & (rows["orders"] == 2))
     comparison, count = row_selection.group_codes(rows, row_selection.COMPARISON_KEY)
@@ -299,8 +297,7 @@ def _exact_histograms(sets: OrderSetArrays, options: int) -> tuple[Floats, Float
 
 
 def _histograms_by_set(sets: OrderSetArrays, options: int) -> Iterable[tuple[Ints, Floats]]:
-    """Yield, for each order set, the distinct slot counts of its permutations and their
-    probabilities."""
+    """Yield, for each order set, the slot counts of its permutations with their probabilities."""
     lines = np.array(list(permutations(range(sets.choice.shape[1]))))
     for choice, place in zip(sets.choice, sets.place, strict=True):
         slots = OrderSetArrays(choice[lines], place[None]).slots(choice[lines])

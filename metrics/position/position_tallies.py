@@ -50,8 +50,7 @@ def tie_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def order_set_tally(column: str) -> Callable[[GroupedFrame], MeasureTally]:
-    """Return a function that counts the order sets for which `column` is true, out of all order
-    sets."""
+    """Return a function that counts, of all order sets, those for which `column` is true."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         return build_tally(evidence.order_sets, evidence.order_sets[column], 1)
@@ -197,8 +196,7 @@ def stability_tally(evidence: GroupedFrame) -> MeasureTally:
 
 
 def slot_tally(evidence: GroupedFrame) -> MeasureTally:
-    """Count the picks of each slot separately for each number of options N, in complete order
-    sets."""
+    """Count the picks of each slot, for each number of options N, in complete order sets."""
     rows = evidence.balanced_picks
     pick, options = rows["pick"].to_numpy(), rows["options"].to_numpy()
     sizes = [int(n) for n in np.unique(options) if n > 1] or [2]
@@ -211,8 +209,7 @@ def slot_tally(evidence: GroupedFrame) -> MeasureTally:
 
 @dataclass(frozen=True)
 class PooledEntropy:
-    """Normalised entropy of the slot counts for each number of options N, averaged over the
-    verdicts."""
+    """Normalised entropy of the slot counts of each number of options N, averaged over verdicts."""
 
     sizes: tuple[int, ...]
     """The numbers of options N; the totals contain the slot counts of one N after the other."""
@@ -265,8 +262,7 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 
 
 def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
-    """Return the numbers of options of the comparisons counted; slots that were never picked count
-    too."""
+    """Return the numbers of options of the comparisons counted; slots never picked count too."""
     if isinstance(statistic, PooledEntropy):
         return statistic.sizes_in_use(sums.sum(axis=0))
     return [sums.shape[1] - 1]

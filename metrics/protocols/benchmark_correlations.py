@@ -40,8 +40,7 @@ class BenchmarkCorrelations:
     r2: dict[str, dict[str, Estimate]]
 
     def points(self, first: str, second: str) -> list[tuple[str, float, float]]:
-        """List (model, score in `first`, score in `second`) of the shared models, for a scatter
-        plot."""
+        """List (model, score in `first`, score in `second`) of the shared models."""
         one, two = self.scores[first], self.scores[second]
         return [(model, one[model], two[model]) for model in sorted(set(one) & set(two))]
 

@@ -88,8 +88,7 @@ def reward_table(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, 
 
 
 def creation_win_rates(frame: pd.DataFrame, baseline: str | None = None) -> dict[str, Estimate]:
-    """Estimate Creation-MMBench's Win Rate as a share: wins over readable verdicts; a tie is no
-    win."""
+    """Estimate Creation-MMBench's Win Rate: wins over readable verdicts; a tie is no win."""
     return _reward_or_win_rate(frame, baseline, win=True)
 
 

@@ -181,8 +181,8 @@ class Leaderboard:
         return self._estimate(value, error, n, regularised=False)
 
     def _one_sided_gap(self, i: int, j: int, n: int) -> Estimate:
-        """Return the only limit of an unbounded gap; unknown if no chain of wins connects the
-        two."""
+        """Return the only limit of an unbounded gap; unknown if no chain of wins connects the two
+        contestants."""
         if len(self.names) > MAX_CONTESTANTS_WITH_LIMITS:
             return Estimate(
                 None,

@@ -53,8 +53,7 @@ def win_probabilities(counts: PairCounts, theta: Floats) -> Floats:
 
 
 def incidence_matrix(counts: PairCounts) -> sparse.csr_array:
-    """Incidence matrix [contestant, pair]: +1 for the pair's low contestant, −1 for its high
-    one."""
+    """Incidence matrix [contestant, pair]: +1 for a pair's low contestant, −1 for the high one."""
     pairs = len(counts.low)
     value = np.concatenate([np.ones(pairs), -np.ones(pairs)])
     where = (np.concatenate([counts.low, counts.high]), np.tile(np.arange(pairs), 2))

@@ -120,16 +120,14 @@ class _ChoiceTable:
         return np.bincount(seen.ravel(), weights, len(self.names) + 1)[:-1].astype(np.int64)
 
     def is_unidentified(self, kind: str) -> bool:
-        """Whether effects of this kind (slot or label) cannot be separated from the other
-        effects."""
+        """Whether effects of this kind (slot or label) cannot be separated from other effects."""
         layout = _ChoiceDesign(self, ("slot", "label"))
         return bool(
             conditional_logit.unidentified_parameters(layout.problem)[layout.columns(kind)].any()
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ: contrasts within each group of options shown
-        together."""
+        """Design columns of the strengths θ: contrasts within groups shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)
@@ -142,8 +140,7 @@ class _ChoiceTable:
         return np.asarray(basis[np.maximum(self.options, 0)])
 
     def slot_columns(self) -> Floats:
-        """Design columns of the position effects: contrasts, separate for each number of
-        options."""
+        """Design columns of the position effects: contrasts for each number of options."""
         width = self.options.shape[1]
         blocks = []
         for size in np.unique(self.sizes):

@@ -119,8 +119,7 @@ class LogitFit:
         return float(np.abs(rest).max()) < 1e-6
 
     def error(self, weights: Floats) -> float | None:
-        """Standard error of a linear combination, clustered by item; None with fewer than two
-        items."""
+        """Standard error of a linear combination, clustered by item; None below two items."""
         if self.sandwich is None:
             return None
         return math.sqrt(max(float(weights @ self.sandwich @ weights), 0.0))

@@ -30,8 +30,7 @@ tables instead of a million battles. The largest code is padding: a battle witho
 
 
 def plan_order_rows(data: Battles) -> Ints:
-    """Row numbers of the battles in plan order; a battle of weight three occurs three times in
-    sequence."""
+    """Row numbers of the battles in plan order; a battle of weight three occurs three times."""
     return np.repeat(np.arange(len(data)), data.weight)
 
 
@@ -215,8 +214,7 @@ def play_orders(
 
 
 def _step_blocks(steps: int, at: Ints) -> list[tuple[int, int]]:
-    """Split the steps into blocks of at most `_BLOCK_STEPS`, so that a block ends at every
-    snapshot."""
+    """Split the steps into blocks of at most `_BLOCK_STEPS`; a block ends at every snapshot."""
     inside = at[(at > 0) & (at < steps)]
     cuts = np.unique(np.concatenate([np.arange(0, steps, _BLOCK_STEPS), inside, [steps]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -25,8 +25,7 @@ OUTSIDE_INTERVAL_NOTE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EloSettings:
-    """K-factor and scale of Elo: a rating gap of `scale` points means winning odds of `base` to
-    1."""
+    """K-factor and scale of Elo: a gap of `scale` points means winning odds of `base` to 1."""
 
     k: float = 4.0
     scale: float = 400.0

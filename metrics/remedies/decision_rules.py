@@ -55,8 +55,7 @@ class Decisions:
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:
-        """Expected credit: 1 if right, 0 if wrong, `chance` if undecided (½ between two
-        answers)."""
+        """Expected credit: 1 if right, 0 if wrong, `chance` if undecided."""
         return self.right(truth) + (1 - self.decided) * self.chance
 
 

@@ -244,8 +244,7 @@ Places = tuple[Ints, Ints, Ints]
 def _scatter(
     shape: tuple[int, int, int], where: Places, values: Floats, keep: row_selection.Mask
 ) -> Singles:
-    """Write the first value of each (cell, order, comparison) into an array; nan where there is
-    none."""
+    """Write the first value of each (cell, order, comparison) into an array; nan elsewhere."""
     grid = np.full(shape, np.nan, np.float32)
     backwards = np.flatnonzero(keep)[::-1]
     grid[tuple(part[backwards] for part in where)] = values[backwards]

@@ -190,8 +190,7 @@ class RemedyStudy:
         return self._advice[cell]
 
     def candidates(self, cell: int) -> list[Rule]:
-        """List the rules among which the recommendation of a cell is chosen; the first is one
-        call."""
+        """List the rules from which a cell's recommendation is chosen; the first is one call."""
         shown = self.judge_rules(cell)
         rules = [*shown, *self.further_rules(cell, shown)]
         return [r for r in rules if not r.votes and np.isfinite(r.decisions.first).all()]

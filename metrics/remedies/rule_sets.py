@@ -42,8 +42,7 @@ class Rule:
 
 
 def own_rules(grid: OrderGrid, cell: int) -> list[Rule]:
-    """List the rules over the verdicts of one judge and prompt; the first, one call, is the
-    baseline."""
+    """List the rules over the verdicts of one cell; the first, one call, is the baseline."""
     return [*_hard_rules(grid, cell), *_graded_rules(grid, cell), *_repeat_rules(grid, cell)]
 
 

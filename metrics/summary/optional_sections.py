@@ -204,8 +204,7 @@ CREATION_FIELDS: Final = ("vfs", "baseline_vfs", "reward", "win_rate", "counts",
 
 
 def _corrected_win_rates(frame: pd.DataFrame) -> Json:
-    """Return contestant -> people's win rate corrected with the judges, if people voted on some
-    cases."""
+    """Return contestant -> people's win rate corrected with the judges, if people voted."""
     human = row_selection.people_mask(frame)
     if not human.any() or human.all():
         return {}
@@ -290,8 +289,7 @@ def _precision(frame: pd.DataFrame) -> Json:
 
 
 def _arena_hard(frame: pd.DataFrame) -> Json:
-    """Compute ratings that count "much better" three times, as Arena-Hard does, for five-level
-    prompts."""
+    """Compute ratings of five-level prompts that count "much better" three times (Arena-Hard)."""
     rows = _five_level_rows(frame)
     if not len(row_selection.select_pairs(rows)):
         return {}

@@ -107,8 +107,7 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures; if the study has its own counting rule, also the measures by that
-    rule."""
+    """Compute all measures; if the study has a counting rule, also the measures by that rule."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
@@ -308,8 +307,7 @@ def _contrast_entry(one: Contrast) -> Json:
 
 
 def status_counts(frame: pd.DataFrame, planned: int | None = None) -> Json:
-    """Count planned calls, calls made, noise-floor repeats among them, items, and calls by
-    status."""
+    """Count planned calls, calls made, noise-floor repeats, items, and calls by status."""
     found = frame["status"].value_counts()
     return {
         "planned": len(frame) if planned is None else planned,

@@ -98,8 +98,7 @@ def _win_rates(cases: pd.DataFrame, names: list[str]) -> dict[str, Estimate]:
 def _win_rate_bounds(
     cases: pd.DataFrame, decided: row_selection.Mask, names: list[str]
 ) -> dict[str, Estimate]:
-    """Compute the win rates if every undecided case were lost, and if every undecided case were
-    won."""
+    """Compute the win rates with all undecided cases lost, and with all of them won."""
     _, who, points = appearance_points(cases.loc[decided], names)
     _, open_for, _ = appearance_points(cases.loc[~decided], names)
     won = np.bincount(who, points, minlength=len(names))

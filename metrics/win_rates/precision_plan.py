@@ -90,8 +90,7 @@ class _GridCells:
         self.shape = (*(len(names) for names, _ in parts), len(used))
 
     def means(self, points: Floats, counted: row_selection.Mask) -> tuple[Floats, Floats]:
-        """Return mean points and number of verdicts of each cell; the mean of an empty cell is
-        0."""
+        """Return mean points (0 without verdicts) and number of verdicts of each cell."""
         flat = np.ravel_multi_index([code[counted] for code in self.codes], self.shape)
         size = int(np.prod(self.shape))
         n = np.bincount(flat, minlength=size).astype(np.float64)

@@ -128,8 +128,7 @@ def _case_means(
 
 
 def correct_win_rate(votes: Floats, verdicts: Floats, item: Ints) -> CorrectedWinRate:
-    """Compute the corrected win rate from the mean vote and mean verdict of each case (nan:
-    none)."""
+    """Compute the corrected win rate from each case's mean vote and verdict (nan: none)."""
     voted, judged = np.isfinite(votes), np.isfinite(verdicts)
     both = voted & judged
     people = proportion(votes[voted], item[voted], note="" if voted.any() else NO_VOTES_NOTE)

@@ -125,8 +125,7 @@ def _present(rows: pd.DataFrame, column: str) -> set[str]:
 
 
 def _jury_parts(rows: pd.DataFrame, remedy: RemedyName) -> Iterator[pd.DataFrame]:
-    """Yield the outcomes of a jury, for each prompt and, if the rows have a column `cell`, for each
-    cell."""
+    """Yield the outcomes of a jury for each prompt and, if there is a column `cell`, each cell."""
     members = _members(rows, remedy)
     rows = row_selection.select_judges(rows, members)
     if remedy.id == "round-robin":

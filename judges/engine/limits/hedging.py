@@ -21,8 +21,7 @@ class HedgeBudget:
     hedges: int = 0
 
     def take(self) -> bool:
-        """Count one more hedged call; return False, without counting it, if the maximum is
-        reached."""
+        """Count one more hedged call; if the maximum is reached, return False without counting."""
         if self.hedges + 1 > MAX_HEDGE_SHARE * self.calls:
             return False
         self.hedges += 1

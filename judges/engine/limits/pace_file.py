@@ -74,8 +74,8 @@ class PaceSlot:
 
 
 def open_pace_slot(path: Path, endpoint: str) -> PaceSlot | None:
-    """Open the record of an endpoint in the file; None if files cannot be shared and locked on this
-    system."""
+    """Open the record of an endpoint in the file; None if this system cannot share and lock
+    files."""
     if sys.platform == "win32":
         return None
     try:

@@ -70,8 +70,7 @@ class PacedStarts:
         self._reserved_after = self._refusals
 
     def record_start(self, now: float) -> None:
-        """Use the reserved start time; the time until the next start is computed from the current
-        rate."""
+        """Use the reserved start time; compute the time until the next start from the rate."""
         self.estimate.start_window(now)
         if self.estimate.rate is not None:
             with self._shared(now):

@@ -53,8 +53,7 @@ class RateEstimate:
 
     def __init__(self) -> None:
         self.rate: float | None = None
-        """Limit in calls per second; None if no limit was found so far, or if the limit was
-        lifted."""
+        """Limit in calls per second; None if no limit was found, or if it was lifted."""
         self.probing = False
         """Whether a much higher rate is being tried; single refusals are then ignored."""
         self._base = 0.0

@@ -49,8 +49,7 @@ class EndpointLimiter:
         self.limit = float(min(START_LIMIT, ceiling))
         self.in_flight = 0
         self.uncounted = 0
-        """Number of open calls that are no longer counted as in flight, because they take very
-        long."""
+        """Number of open calls not counted as in flight, because they take very long."""
         self._clock = clock
         self._doubling = True
         self._clean_calls = 0
@@ -89,8 +88,7 @@ class EndpointLimiter:
 
     @property
     def throttled_rate(self) -> float | None:
-        """The limit in calls per second, if this limit is the only reason why calls wait; else
-        None."""
+        """The limit in calls per second, if it is the only reason why calls wait; else None."""
         waiting = bool(self._waiters) and self.in_flight < int(self.limit)
         return self.rate_estimate.rate if waiting else None
 

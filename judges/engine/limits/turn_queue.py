@@ -22,8 +22,7 @@ class TurnQueue:
         return future
 
     def wake_next(self) -> bool:
-        """Wake the call whose turn it is; return False if that call was cancelled in the
-        meantime."""
+        """Wake the call whose turn it is; return False if that call was cancelled."""
         run = next(iter(self._by_run))
         waiting = self._by_run.pop(run)
         future = waiting.popleft()

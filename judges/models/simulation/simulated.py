@@ -103,8 +103,7 @@ class SimulatedModel:
 
 
 def _pick_by_length(inputs: PromptInputs, *, longer: bool) -> int | None:
-    """Return the index of the longest (or shortest) answer; None if several answers have that
-    length."""
+    """Return the index of the longest (or shortest) answer; None if several have that length."""
     lengths = [len(text) for text in inputs.answers]
     wanted = max(lengths) if longer else min(lengths)
     return lengths.index(wanted) if lengths.count(wanted) == 1 else None

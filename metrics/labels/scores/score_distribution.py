@@ -56,8 +56,7 @@ class ScoreDistribution:
     arrangements: tuple[ArrangementScores, ...]
     mean: Estimate
     effective_values: float
-    """exp(entropy) of the values: the number of equally frequent values that has the same
-    entropy."""
+    """exp(entropy) of the values: the number of equally frequent values with this entropy."""
     expected: ExpectedScores | None = None
     """Scores expected from the probabilities of the options; None if no probabilities were read."""
     expected_levels: Mapping[str, ExpectedScores] = field(default_factory=dict)
