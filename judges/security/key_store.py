@@ -104,7 +104,7 @@ class SecretKey:
         characters."""
         for whole in self._wholes:
             text = text.replace(whole, KEY_MASK)
-        present = _present(self._pieces, self._sizes, text)
+        present = _pieces_in(self._pieces, self._sizes, text)
         return _mask_pieces(text, present) if present else text
 
     def __repr__(self) -> str:
@@ -197,7 +197,7 @@ def key_pieces(forms: Iterable[str]) -> frozenset[str]:
     )
 
 
-def _present(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
+def _pieces_in(pieces: frozenset[str], sizes: frozenset[int], text: str) -> list[str]:
     """Return the pieces that occur in a text. The function either searches the text for each piece,
     or looks up every part of the text in the set of pieces, whichever takes fewer steps."""
     if len(pieces) <= len(text):

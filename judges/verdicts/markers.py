@@ -175,7 +175,7 @@ def find_json_values(text: str, key: str) -> list[list[object]]:
 
 _OBJECT_START: Final = re.compile(r'\{[ \n]{0,99}"')
 _MAX_OBJECT_LENGTH: Final = 65_536
-_PROSE: Final = 500
+_SHORT_PART_LENGTH: Final = 500
 """Number of characters of a possible JSON object that are parsed first. If parsing fails within
 these characters, the next brace is tried; if it fails later, the search continues at the position
 of the failure."""
@@ -189,18 +189,18 @@ def _try_decode(decoder: json.JSONDecoder, text: str, start: int) -> int:
     part would be copied at each brace.
     """
     try:
-        return decoder.raw_decode(text[start : start + 2 * _PROSE])[1]
+        return decoder.raw_decode(text[start : start + 2 * _SHORT_PART_LENGTH])[1]
     except json.JSONDecodeError as failure:
-        if failure.pos <= _PROSE and not failure.msg.startswith("Unterminated"):
+        if failure.pos <= _SHORT_PART_LENGTH and not failure.msg.startswith("Unterminated"):
             return 1
     except (RecursionError, ValueError):
-        pass  # try the long piece
+        pass  # try the long part
     try:
         return decoder.raw_decode(text[start : start + _MAX_OBJECT_LENGTH])[1]
     except json.JSONDecodeError as failure:
-        # The brace may be part of prose, so continue at the next one; a long piece is never
+        # The brace may be part of prose, so continue at the next one; a long part is never
         # parsed twice.
-        return failure.pos if failure.pos > _PROSE else 1
+        return failure.pos if failure.pos > _SHORT_PART_LENGTH else 1
     except RecursionError:
         return len(text)
     except ValueError:

@@ -41,7 +41,7 @@ class RecordedReplyReader:
 
     def detect(self, replies: Sequence[tuple[str, int]]) -> str:
         shares = {name: _readable_share(name, replies) for name in MARKED_FORMATS}
-        best = max(shares, key=lambda name: shares[name])  # of equal ones the first, the stricter
+        best = max(shares, key=lambda name: shares[name])  # if equal, the strictest
         return best if shares[best] >= MIN_DETECTED_SHARE else ""
 
 

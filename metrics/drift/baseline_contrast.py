@@ -12,7 +12,7 @@ outcome varies from night to night.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -48,15 +48,11 @@ def contrast_p(bags: Sequence[Bag], baseline: Sequence[int]) -> float:
             continue
         middle = (min(bag) + max(bag)) / 2
         high = sum(count for value, count in bag.items() if value > middle)
-        above, below = item_weights(high, sum(bag.values()))
-        weighted.append(_joined({-above: high, -below: sum(bag.values()) - high}, above, below))
+        nights = sum(bag.values())
+        above, below = item_weights(high, nights)
+        weighted.append({-above: high, -below: nights - high})  # equal weights: one entry
         observed.append(-above if score > middle else -below)
     return lower_tail(weighted, observed)
-
-
-def _joined(bag: Mapping[int, int], above: int, below: int) -> Mapping[int, int]:
-    """Return `bag`, or a bag with a single entry if the weights `above` and `below` are equal."""
-    return bag if above != below else {-above: 1}
 
 
 @cache

@@ -37,7 +37,7 @@ def start_weight(night: int) -> float:
 
 
 @cache
-def _waiting(nights: int) -> float:
+def _reserved_share(nights: int) -> float:
     """Share of the capital that is reserved for changes that start after this many nights."""
     return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
 
@@ -64,7 +64,7 @@ class ChangeEvidence:
     def e_value(self) -> float:
         """Factor by which the capital has grown. Of series without a change, at most a share α ever
         reaches 1/α."""
-        return _waiting(self.nights) + sum(self.started) / len(self.started)
+        return _reserved_share(self.nights) + sum(self.started) / len(self.started)
 
 
 def _bets(p: float) -> Sequence[float]:

@@ -263,7 +263,7 @@ def _held_out_losses(
     cuts = np.unique(np.quantile(value, np.linspace(0, 1, MAX_THRESHOLDS + 1)[1:-1]).round(9))
     cuts = np.unique(np.append(cuts, 0.5))
     wrong = (value[:, None] >= cuts) != (label >= 0.5)[:, None]
-    nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equal thresholds the least moved
+    nearest = np.argsort(np.abs(cuts - 0.5), kind="stable")  # of equally good cuts, that near ½
 
     def loss(fit: np.ndarray) -> Floats:
         errors = wrong[fit].sum(axis=0)[nearest]

@@ -130,7 +130,7 @@ def _remedies_of(study: RemedyStudy, cell: int, costs: Mapping[Cell, float]) -> 
     if _has_price(advice.chosen.rule, costs):
         rule = advice.chosen.rule
         yield _Option(rule, _cost(rule, costs), advice.chosen.credits, advised=cell)
-    if study.grid.size > MAX_SELECTED:  # time: the recommendation has the best rules by calls
+    if study.grid.size > MAX_SELECTED:  # to save time, only the best rules by calls
         for one in advice.prices:
             if _has_price(one.rule, costs):
                 yield _Option(one.rule, _cost(one.rule, costs), one.credits)

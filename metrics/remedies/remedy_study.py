@@ -229,7 +229,7 @@ def study_remedies(
     enough = _share(complete, known) >= MIN_COMPLETE
     incomplete = tuple(cell for cell, ok in zip(grid.cells, enough, strict=True) if not ok)
     grid = _select_cells(grid, enough)
-    common = known & complete[enough].all(axis=0) & _nearly_everywhere(grid, known)
+    common = known & complete[enough].all(axis=0) & _graded_mask(grid, known)
     if not enough.any():
         common = np.zeros_like(known)
     left_out = {"no truth": int((~known).sum()), "incomplete": int((known & ~common).sum())}
@@ -251,7 +251,7 @@ def _select_cells(grid: OrderGrid, keep: row_selection.Mask) -> OrderGrid:
     )
 
 
-def _nearly_everywhere(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
+def _graded_mask(grid: OrderGrid, known: row_selection.Mask) -> row_selection.Mask:
     """Mask of the comparisons with graded replies from every cell whose replies are nearly all
     graded. Cells with graded replies on a share of comparisons below MIN_AVAILABLE are ignored."""
     keep = np.ones(grid.size, bool)

@@ -85,11 +85,6 @@ class NeighbourEvidence:
     votes: int
     e_value: float
 
-    @property
-    def may_stop(self) -> bool:
-        """Whether a run may be stopped on this evidence, with an error of at most 5 %."""
-        return self.e_value >= power.E_VALUE_THRESHOLD
-
 
 def neighbour_evidence(
     frame: pd.DataFrame, names: Sequence[str], most: int

@@ -63,7 +63,7 @@ async def race(
     try:
         await asyncio.wait({one, two}, return_when=asyncio.FIRST_COMPLETED)
         if not one.done() and two.result() is not None:
-            _leave(first, one, background)
+            _let_continue(first, one, background)
             return second, two.result()
         if not one.done():  # the second call failed
             await asyncio.wait({one})
@@ -72,7 +72,7 @@ async def race(
         two.cancel()
         raise
     if not two.done():
-        _leave(second, two, background)
+        _let_continue(second, two, background)
     elif second.attempt is not None:  # answered at the same moment
         await second.record_loss()
     return first, one.result()
@@ -97,7 +97,7 @@ async def _await_or_cancel(call: asyncio.Task[Any]) -> Any:
         raise
 
 
-def _leave(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
+def _let_continue(loser: HedgeableCall, task: asyncio.Task[Any], background: Background) -> None:
     """Let the slower of two calls continue in the background; cancel it if it was not sent yet."""
     loser.abandon()
     background(task)

@@ -10,12 +10,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from metrics.estimation.intervals import mean_estimate, proportion, unknown_estimate
+from metrics.estimation.intervals import mean_estimate, proportion
 from metrics.labels.option_order import Cell, cells_of
 from metrics.labels.point_table import ANSWER, NO_CRITERION, chosen_options, point_table
 from studies.domain import Estimate
 
-NO_REPEATS_NOTE: Final = "no answer was judged twice in the same arrangement"
 MAX_VALUES: Final = 25
 """Largest number of different values whose shares are computed; with more, scores count as
 continuous."""
@@ -182,9 +181,6 @@ def point_repeats(frame: pd.DataFrame) -> dict[Cell, PointRepeats]:
 def _repeats(deviation: pd.Series) -> PointRepeats:
     items = deviation.index.get_level_values("item").to_numpy()
     values = deviation.to_numpy(np.float64)
-    if not len(values):
-        none = unknown_estimate(NO_REPEATS_NOTE, "score")
-        return PointRepeats(none, none)
     return PointRepeats(
         mean_estimate(values, items, bounds=(0.0, math.inf)),
         proportion(values > _SAME_SCORE, items),
