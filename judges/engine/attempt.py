@@ -29,8 +29,8 @@ from studies.store.run_journal import NotStarted
 STREAM_FACTOR: Final = 4
 """Maximum duration of a stream, as a multiple of `timeout_s`."""
 HEDGED: Final = "hedged"
-"""Outcome stored for a call that was not needed, because a second call for the same ask was
-answered first."""
+"""Outcome stored for a call that was not needed, because another call for the same ask was answered
+first."""
 _ABANDONED: Final = CallFailure(
     "settle", "error", HEDGED, "another call for this ask was answered first", maybe_billed=True
 )

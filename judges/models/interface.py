@@ -77,12 +77,12 @@ class JudgeReply:
 
     @property
     def token_probabilities(self) -> Mapping[str, float]:
-        """Probabilities by token text; the probabilities of tokens with the same text are added."""
+        """Token text -> probability, summed over tokens with the same text."""
         return candidate_probabilities(self.top_logprobs)
 
 
 def candidate_probabilities(candidates: TokenCandidates) -> dict[str, float]:
-    """Return token text -> probability; those of tokens with the same text are added."""
+    """Return token text -> probability, summed over tokens with the same text."""
     found: dict[str, float] = {}
     for token, logprob in candidates:
         found[token] = found.get(token, 0.0) + math.exp(min(0.0, logprob))

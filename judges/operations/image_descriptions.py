@@ -41,7 +41,7 @@ _CLOSED: Final = "</think>"
 
 @dataclass(frozen=True, slots=True)
 class DescribeResult:
-    """The output file and the counts of a describe run."""
+    """Result of describing the images of a study: the output file, counts and failures."""
 
     out: Path | None
     """The new items file; None if nothing was described."""

@@ -51,8 +51,8 @@ class Plan:
     recorded: tuple[Judgement, ...] = ()
     """Verdicts contained in the data, stored in addition to those of the asks."""
     ignored_verdicts: int = 0
-    """Number of verdicts in the data that the study does not use. The verdicts in a folder of
-    result files (shards) can only be imported as a study of their own."""
+    """Number of verdicts in the data that the study does not use: those in a folder of result files
+    (shards), which can only be imported as a separate study."""
     salt: str = ""
     """Text of the owner (Store.salt) that is hashed into the keys of calls to endpoints. Where
     visitors share a store, it prevents that replies one visitor paid for are reused for another. If

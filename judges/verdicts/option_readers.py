@@ -30,7 +30,7 @@ _WORSE_OPTION: Final = re.compile(
 
 
 def read_selection(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the first option on the last `Selection:` line; if it is empty, on the next line."""
+    """Read the first option on the last `Selection:` line, or on the next line if that is empty."""
     marker = last_match(_SELECTION, text.lower)
     if marker is None:
         return MarkerMatch()

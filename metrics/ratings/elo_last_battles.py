@@ -23,7 +23,8 @@ from metrics.ratings.elo_orders import (
 )
 
 MAX_FULL_PASS_BATTLES: Final = 300_000
-"""Maximum number of battles for which every order is played from its first battle."""
+"""Maximum number of battles for which every order of items is played in full; with more, only the
+last battles of each order are played."""
 TAIL_BATTLES_PER_CONTESTANT: Final = 8_000
 """Number of last battles per contestant that are played if an order is longer than
 MAX_FULL_PASS_BATTLES; half of them already remove the influence of the start."""

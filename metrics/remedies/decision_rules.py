@@ -131,8 +131,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
     """Return the graded scores of each order, [order, comparison], minus the position and label
     effect.
 
-    The effect is estimated on other items (cross-validation folds): the mean score of the position
-    shown first, separately for each arrangement of labels. Content cancels in that mean because
+    The effect is estimated on other items (cross-validation folds): the mean score in favour of the
+    first position, separately for each arrangement of labels. Content cancels in that mean because
     every comparison enters in both orders.
     """
     side = np.array([[1.0], [-1.0]])
@@ -141,8 +141,8 @@ def calibrated_scores(graded: Values, labels: NDArray[np.int16], items: Ints) ->
 
 
 def _effect_on_other_items(slot: Floats, labels: NDArray[np.int16], fold: Ints) -> Floats:
-    """Return, for each call, the mean score of the position shown first in calls with the same
-    arrangement of labels, over the items of the other folds; 0 if there are none."""
+    """Return, for each call, the mean graded score in favour of the first position, over calls with
+    the same arrangement of labels on the items of the other folds; 0 if there are none."""
     whole = np.isfinite(slot).all(axis=0)
     group = (labels.astype(np.int64) + 1) * FOLDS + fold
     size = int(group.max(initial=0) // FOLDS + 1) * FOLDS

@@ -152,8 +152,8 @@ def _count_item_votes(met: pd.DataFrame, name: str) -> tuple[int, int]:
 
 
 def order_table(frame: pd.DataFrame) -> Json:
-    """Return "first" or "second" -> contestant -> rating from this order of the answers alone;
-    empty unless both orders were judged."""
+    """Return "first" or "second" (as the plan lists the two orders of a pair) -> contestant ->
+    rating from the verdicts in this order alone; empty unless both orders were judged."""
     one, two = leaderboards_by_order(row_selection.select_pairs(frame))
     if one is None or two is None:
         return {}

@@ -25,7 +25,8 @@ from studies.frames.frame import NO_PICK
 
 FACETS: Final = (ITEM, "judge", "prompt", "order")
 MIN_GRID_ITEMS: Final = 5
-"""Fewest items with every judge, prompt and order for which components are reported."""
+"""Minimum number of items judged by every judge with every prompt in every order; with fewer, no
+variance components are reported."""
 
 
 @dataclass(frozen=True)

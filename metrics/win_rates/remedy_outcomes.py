@@ -157,11 +157,12 @@ def _named(rows: pd.DataFrame, judge: str) -> pd.DataFrame:
 
 
 def _outcome_parts(rows: pd.DataFrame, scores: Sequence[Floats]) -> Iterator[pd.DataFrame]:
-    """Yield, for each array of scores, rows whose `pick` is the decision of the score.
+    """Yield, for each array of scores, one row per comparison; its `pick` is the contestant that
+    the score favours, or a tie.
 
-    The rows for the k-th array are in the k-th order, if the comparison has a row in that order. A
-    score is positive for the contestant that is first by name; comparisons with the score nan have
-    no row.
+    The rows of the arrays are in the two orders by turns, if the comparison has a row in that
+    order. A score is positive for the contestant that is first by name; comparisons with the score
+    nan have no row.
     """
     place = _rows_by_order(rows)
     turned = pair_orders(rows)[1]
