@@ -116,7 +116,7 @@ class ShardWriter:
         self._rows, self._since = [], time.monotonic()
 
     def report(self, stopped: dict[str, str]) -> pa.Table:
-        """Return the names and row counts of the written shards , without reply texts."""
+        """Return the names and row counts of the written shards, without reply texts."""
         rows: list[dict[str, Any]] = [
             {"shard": name, "judge": judge, "asks": n, "stopped": ""}
             for name, asks in self.written

@@ -45,13 +45,13 @@ class Decisions:
 
     @property
     def sign(self) -> Floats:
-        """Decision as +1 (first contestant), −1 (second) or 0 (undecided); for a rule with chance,
-        its expectation."""
+        """Decision as +1 (contestant whose name sorts first), −1 (the other) or 0 (undecided); for
+        a rule with chance, its expectation."""
         return self.first - self.second
 
     def right(self, truth: Floats) -> Floats:
-        """Probability of deciding for the better answer; `truth` is +1 if the first contestant's is
-        better, else −1."""
+        """Probability of deciding for the better answer; `truth` is +1 if it is that of the
+        contestant whose name sorts first, else −1."""
         return np.where(truth > 0, self.first, self.second)
 
     def credit(self, truth: Floats) -> Floats:

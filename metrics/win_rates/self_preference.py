@@ -137,9 +137,10 @@ def _own_family_bias(parts: row_selection.Mask, item: Ints) -> Estimate:
 def own_family_term(frame: pd.DataFrame) -> Estimate:
     """Estimate the own-family term γ_self, in logits, of a Bradley–Terry model with position terms.
 
-    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own first − own second), with
-    strengths θ common to all judges and an interval clustered by item. It is not adjusted for
-    quality. It needs two judges, one of them of a family that wrote none of the answers.
+    logit P(first wins) = θ_first − θ_second + γ_judge + γ_self·(own_first − own_second), with
+    strengths θ common to all judges and an interval clustered by item; own_first is 1 if the first
+    answer is of the judge's family, else 0. The term is not adjusted for quality. It needs two
+    judges, one of them of a family that wrote none of the answers.
     """
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     first, second = _own_family_masks(rows)

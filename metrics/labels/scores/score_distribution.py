@@ -30,7 +30,8 @@ class ArrangementScores:
     criteria: str
     mean: Estimate
     shares: Mapping[float, Estimate]
-    """Value -> share of verdicts; in a rubric the levels of all criteria together."""
+    """Value -> share of verdicts with this value; in a rubric, the values are the levels of all
+    criteria."""
 
     @property
     def name(self) -> str:
