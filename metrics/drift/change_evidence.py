@@ -19,33 +19,37 @@ from typing import Final
 from scipy.special import ndtri
 
 HORIZON: Final = 365
-"""Number of nights over which the possible start of a change is spread. No capital is left for a
-change that starts later: the evidence stays valid, but the baseline should be renewed."""
+"""Number of nights over which the possible start of a change is spread. No betting capital is left
+for a change that starts later: the evidence stays valid, but the baseline should be renewed."""
 SHIFTS: Final = (1.0, 2.0, 3.0, 4.5, 6.5)
-"""Assumed sizes of a change, in standard deviations of one night. Equal parts of the capital are
-bet on each size."""
+"""Assumed sizes of a change, in standard deviations of one night. Equal parts of the betting
+capital are bet on each size."""
 UNSPENT: Final = 0.1
-"""Share of the capital that is not bet on a night, so that one night without a sign of change does
-not lose the whole capital."""
+"""Share of the betting capital that is not bet on a night, so that one night without a sign of
+change does not lose the whole capital."""
 _SMALLEST_P: Final = 1e-300
 _HARMONIC: Final = sum(1 / night for night in range(1, HORIZON + 1))
 
 
 def start_weight(night: int) -> float:
-    """Share of the capital for a change that starts on this night: proportional to 1/night."""
+    """Share of the betting capital for a change that starts on this night: proportional to
+    1/night."""
     return 1 / (night * _HARMONIC) if 1 <= night <= HORIZON else 0.0
 
 
 @cache
 def _reserved_share(nights: int) -> float:
-    """Share of the capital that is reserved for changes that start after this many nights."""
+    """Share of the betting capital that is reserved for changes that start after this many
+    nights."""
     return sum(start_weight(night) for night in range(nights + 1, HORIZON + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeEvidence:
-    """Capital after a number of nights. `started` has, for each assumed size of a change, the
-    capital of all possible starts so far."""
+    """Betting capital (evidence for a change) after a number of nights.
+
+    `started` has, for each assumed size of a change, the capital of all possible starts so far.
+    """
 
     nights: int = 0
     started: tuple[float, ...] = (0.0,) * len(SHIFTS)
@@ -62,14 +66,14 @@ class ChangeEvidence:
 
     @property
     def e_value(self) -> float:
-        """Factor by which the capital has grown. Of series without a change, at most a share α ever
-        reaches 1/α."""
+        """Factor by which the betting capital has grown. Of series without a change, at most a
+        share α ever reaches 1/α."""
         return _reserved_share(self.nights) + sum(self.started) / len(self.started)
 
 
 def _bets(p: float) -> Sequence[float]:
-    """Return, for each assumed size of a change, the factor by which a night multiplies the capital
-    bet on that size.
+    """Return, for each assumed size of a change, the factor by which a night multiplies the betting
+    capital for that size.
 
     The part that is bet, 1 − UNSPENT, is multiplied by the likelihood ratio of the night's z-score:
     normal with a mean shifted by this size, against no shift.

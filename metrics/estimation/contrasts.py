@@ -37,8 +37,8 @@ MAX_BOOTSTRAP_FAMILY = 400
 """Largest family (pairs times measures) whose critical value is estimated by bootstrap; larger
 families use Bonferroni's critical value."""
 MIN_DISCORDANT = 10
-"""The t interval of a difference of shares is reliable if at least this many units differ between
-the two sides."""
+"""The t interval of a difference of shares is reliable if at least this many units (verdicts or
+comparisons) differ between the two cells."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class PairedTotals:
     sums: Floats
     side: Statistic
     step: float = 1.0
-    """Difference between the two sides in one discordant unit: 1 if units are right or wrong, less
-    for fractional credits."""
+    """Size of the difference in a unit (verdict or comparison) that differs between the two cells:
+    1 if units are right or wrong, less for fractional credits."""
 
     def statistic(self, totals: Floats) -> Floats:
         """Compute left − right; the first half of `totals` belongs to the left cell, the second to
@@ -90,7 +90,7 @@ class PairedTotals:
 
     @property
     def n(self) -> int:
-        """Number of counted units (such as verdicts) on the side with fewer units."""
+        """Number of counted units (such as verdicts) in the cell with fewer units."""
         totals = self.sums.sum(axis=0)
         return round(float(min(totals[len(totals) // 2 - 1], totals[-1])))
 
@@ -225,7 +225,7 @@ def _raw_difference(one: PairedTotals) -> Estimate:
 
 
 def _side_effect(one: PairedTotals) -> float:
-    """Largest change of the difference left − right if every unit (such as a verdict) on one side
+    """Largest change of the difference left − right if every unit (such as a verdict) of one cell
     had another outcome."""
     width = one.sums.shape[1] // 2
     totals = one.sums.sum(axis=0)
@@ -234,7 +234,8 @@ def _side_effect(one: PairedTotals) -> float:
 
 
 def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
-    """Widen a t interval to Tango's score interval if few units differ between the two sides.
+    """Widen a t interval to Tango's score interval if few units (such as verdicts) differ between
+    the two cells.
 
     The standard error is then too small, because a sample of this size may miss rare differences.
     The score interval uses the effective number of pairs (`_effective_pairs`), or the number of
@@ -258,8 +259,8 @@ def _widen_to_score(one: PairedTotals, raw: Estimate) -> Estimate:
 
 
 def _discordant_share(one: PairedTotals) -> float:
-    """Mean over items of the absolute difference between the two compared sides' means on the
-    item; items are weighted by their number of values."""
+    """Mean over items of the absolute difference between the two compared cells' means on the item;
+    items are weighted by their number of values."""
     width = one.sums.shape[1] // 2
     left, right = one.sums[:, :width], one.sums[:, width:]
     gap = np.abs(left[:, 0] / left[:, -1] - right[:, 0] / right[:, -1])
@@ -301,7 +302,7 @@ def _build_contrast(one: PairedTotals, raw: Estimate, critical: float) -> Contra
 
 
 def _side_values(one: PairedTotals) -> tuple[float | None, float | None]:
-    """Values of the measure on the left and on the right side, on the common items."""
+    """Values of the measure in the left and in the right cell, on the common items."""
     if len(one.items) == 0:
         return None, None
     totals = one.sums.sum(axis=0)

@@ -183,15 +183,15 @@ class Measure:
     """Whether the measure depends on position: records without the shown order give no estimate."""
     interval: Callable[[Floats, Statistic, Measure], Estimate] = jackknife_interval
     effect: Callable[[Floats], float] | None = None
-    """Function from totals to the change of the measure if every unit had another outcome; see
-    `unit_effect`."""
+    """Function from totals to the change of the measure if every unit (verdict or comparison) had
+    another outcome; see `unit_effect`."""
     batch_interval: Callable[[Floats, Ints, int, Measure], list[Estimate] | None] | None = None
     """Function that computes the intervals of all cells at once; it returns None if the totals do
     not allow this, and `interval` is then called for each cell."""
 
     def unit_effect(self, totals: Floats, statistic: Statistic) -> float:
-        """Return the change of the measure if all units had another outcome; this change sets the
-        width of the interval when nothing varies.
+        """Return the change of the measure if all units (verdicts or comparisons) had another
+        outcome; this change sets the width of the interval when nothing varies.
 
         By default it is the distance from the value to the farther bound; 0 if a bound is infinite.
         """

@@ -20,8 +20,8 @@ MARGINS: Final = tuple(round(0.05 * step, 2) for step in range(21))
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """Share decided, and share right among decided, if at least this margin (of scores or votes) is
-    required."""
+    """Share of comparisons decided, and share of right decisions among these, if at least this
+    margin (of scores or votes) is required."""
 
     margin: float
     decided: Estimate

@@ -37,7 +37,7 @@ UNIT: Final = "difference of shares"
 @dataclass(frozen=True)
 class OwnFamilyExcess:
     """Win rates of one family by a judge of this family (`own`) and by outsiders (`others`), on the
-    same items.
+    same items; `excess` is their difference.
 
     `bounds` are the smallest and largest excess over all possible verdicts of the unusable replies;
     they do not include sampling error.
@@ -178,7 +178,8 @@ def _rate_gap(totals: Floats) -> Floats:
 
 
 def _missing_bounds(sums: Floats) -> Estimate:
-    """Compute the smallest and largest excess over all possible values of the missing verdicts."""
+    """Compute the smallest and largest own − others over all possible values of the missing
+    verdicts."""
     totals = sums.sum(axis=0)
     seats = len(totals) // 3
     won, read, gone = totals[:seats], totals[seats : 2 * seats], totals[2 * seats :]
