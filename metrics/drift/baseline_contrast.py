@@ -19,8 +19,8 @@ from typing import Final
 from metrics.drift.exchangeable_tail import Bag, lower_tail
 
 LOOKS: Final = (3, 5, 7)
-"""Numbers of nights after the baseline at which this test is made. Together these tests use the
-part `SHARE` of the alarm rate."""
+"""Numbers of nights after the baseline at which the baseline night is tested. Together these tests
+use the part `SHARE` of the alarm rate."""
 SHARE: Final = 1 / 3
 """Part of the alarm rate that the tests of the baseline night use; the test of each night against
 all others uses the remaining part."""
@@ -74,8 +74,9 @@ def item_weights(high: int, nights: int) -> tuple[int, int]:
 
 
 def _bag_likelihood(high: int, nights: int) -> float:
-    """Probability of `high` high scores in `nights` nights, for an item that was high on the
-    baseline night and low on all nights after."""
+    """Probability of `high` high scores in `nights` nights, for an item that is high on the
+    baseline night and low on all later nights, except that each night errs with probability
+    _SLIP."""
     later = nights - 1
     first_high = (1 - _SLIP) * _binomial(high - 1, later)
     return first_high + _SLIP * _binomial(high, later)

@@ -18,11 +18,12 @@ from metrics.people.vote_arrays import VotesByPerson
 FlagRule = Literal["apart", "one side", "unsteady", "too fast"]
 
 MIN_VOTES: Final = 10
-"""Smallest number of votes for a rule to be applied; the rule `unsteady` needs MIN_REPEATED
-comparisons seen twice instead."""
+"""Smallest number of votes for a flag's rule to be applied to a voter; the rule `unsteady` needs
+MIN_REPEATED comparisons seen twice instead."""
 MIN_REPEATED: Final = 5
 SIGNIFICANCE_LEVEL: Final = 0.05
-"""Level of the tests after Holm's adjustment over all people with enough votes for the rule."""
+"""Level of the tests for flags, after Holm's adjustment over all people with enough votes for the
+rule."""
 MIN_GAP: Final = 0.15
 """A voter is flagged for lower agreement or consistency than the others only if the difference is
 at least this large, besides significant: with many votes small differences are significant."""

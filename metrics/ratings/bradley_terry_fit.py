@@ -23,7 +23,8 @@ _MIN_ITEMS_UNCORRECTED: Final = 200
 """Number of items from which the correction for leverage (CR3) changes a standard error by less
 than half a percent."""
 _CHUNK_CELLS: Final = 1_000_000
-"""Approximate number of (pair, round) cells in a chunk of rounds, to stay in cache."""
+"""Approximate number of (pair, bootstrap round) cells that are fitted together, to stay in
+cache."""
 
 
 def component_labels(counts: PairCounts, *, strong: bool) -> Ints:

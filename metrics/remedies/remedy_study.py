@@ -34,7 +34,8 @@ MIN_AVAILABLE: Final = 0.9
 """If a judge's replies are graded on at least this share of comparisons, the table uses only
 comparisons with graded replies of this judge."""
 MAX_PANEL: Final = 6
-"""Largest number of possible partners for which all juries of two and of three judges are tried."""
+"""Largest number of possible jury partners for which all juries of two and of three judges are
+tried."""
 
 MAX_SELECTED: Final = 100_000
 """Largest number of comparisons for which all juries of two and of three judges are tried; with

@@ -18,7 +18,8 @@ PEOPLE_SHARES: Final = (0.1, 0.25)
 """Shares of comparisons sent to people by the rule `ask-people`."""
 REPEAT_COUNTS: Final = (3, 5)
 SHOWN_MARGINS: Final = (0.25, 0.5)
-"""Margins that have a line in the table; the risk-coverage curve uses further margins."""
+"""Margins of the mean graded score that have a line in the table of remedies; the risk-coverage
+curve uses further margins."""
 
 
 @dataclass(frozen=True, eq=False)
