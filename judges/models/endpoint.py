@@ -58,7 +58,7 @@ REQUEST_HEADERS: Final = (
 
 
 class EndpointModel:
-    """The client for one endpoint and API key; usable only in the event loop that created it."""
+    """The client for one endpoint and API key, usable only in the event loop it was created in."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ _PLACEHOLDER: Final = re.compile(
 
 
 def fill_template(text: str, values: Mapping[str, str]) -> str:
-    """Insert values into a template in one pass; text that is no known variable stays."""
+    """Insert values into a template in one pass; text that is no known variable stays unchanged."""
     return "".join(
         [values[name] if is_variable else name for name, is_variable in split_template(text)]
     )

@@ -43,7 +43,8 @@ def read_typed(sent: str | None) -> dict[str, TypedKey]:
 
 
 def keys_for(judges: Iterable[JudgeSpec], typed: TypedKeys) -> dict[str, str]:
-    """Return the typed keys of these judges; raise KeyRefused for a key of another origin."""
+    """Return the typed keys of these judges; raise KeyRefused if one was typed for another
+    origin."""
     found = {}
     for judge in judges:
         if judge.kind == "endpoint" and judge.name in typed:

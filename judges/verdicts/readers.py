@@ -242,7 +242,8 @@ _MODEL: Final = re.compile(r"(?:model_|(?:response|assistant) ?)?([a-z])")
 
 
 def _read_json_winner(text: CleanedReply, n_options: int) -> MarkerMatch:
-    """Read the last JSON object with a "winner"; two different winners are unreadable."""
+    """Read the last JSON object with a "winner"; a reply with two different winners is
+    unreadable."""
     winners = find_json_values(text.text, "winner")
     if not winners:
         return MarkerMatch()
@@ -286,7 +287,8 @@ _WORD_BEFORE_LABEL: Final = re.compile("(?:response|assistant)(?=[a-z](?![a-z]))
 
 
 def _strip_label_word(content: str | None) -> str:
-    """Return bracket content without spaces and without "Response" or "Assistant"."""
+    """Return bracket content without spaces, and without "Response" or "Assistant" before the
+    label."""
     return _WORD_BEFORE_LABEL.sub("", (content or "").replace(" ", ""))
 
 

@@ -93,7 +93,8 @@ def _flag_disagreeing(people: VotesByPerson) -> list[VoterFlag | None]:
 
 
 def _flag_inconsistent(people: VotesByPerson) -> list[VoterFlag | None]:
-    """Flag people whose votes change more often when swapped than the others' (Fisher's test)."""
+    """Flag people whose votes change when swapped more often than the others' (Fisher's exact
+    test)."""
     seen = [(round((e.value or 0.0) * e.n), e.n) for e in people.steady]
     hits, n = (sum(pair[k] for pair in seen) for k in (0, 1))
     tables = [(k, m, hits - k, n - m) for k, m in seen]

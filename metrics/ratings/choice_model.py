@@ -127,7 +127,7 @@ class _ChoiceTable:
         )
 
     def strength_columns(self) -> Floats:
-        """Design columns of the strengths θ: contrasts within groups shown together."""
+        """Design columns of the strengths θ: contrasts within groups of options shown together."""
         base = np.repeat(self.options[:, :1], self.options.shape[1], axis=1)[self.available]
         size = len(self.names)
         links = np.zeros((size, size), bool)

@@ -38,7 +38,8 @@ def simultaneous_quantile(covariance: Floats) -> float:
 
 
 def _draw_strengths(covariance: Floats) -> Floats:
-    """Draw normal strengths with this covariance, singular because strengths sum to zero."""
+    """Draw normal strengths with this covariance, which may be singular as strengths sum to
+    zero."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     normal = np.random.default_rng(SEED).normal(size=(ROUNDS, len(covariance)))

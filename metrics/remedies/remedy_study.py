@@ -221,8 +221,9 @@ def study_remedies(
 ) -> RemedyStudy:
     """Select the comparisons with a known better answer that every judge has judged in both orders.
 
-    Judges that have both orders on less than half of these comparisons are left out and listed. If
-    nearly all replies of a judge are graded, comparisons without graded replies are left out too.
+    Judges that have both orders on less than half of all comparisons with a known better answer are
+    left out and listed. If nearly all replies of a judge are graded, comparisons without graded
+    replies are left out too.
     """
     grid = build_order_grid(frame, judges, source)
     known = grid.truth != 0

@@ -107,7 +107,8 @@ def _summary_with_protocol(
     unreadable: counting_rules.UnreadableRule,
     quick: bool,
 ) -> Json:
-    """Compute all measures; if the study has a counting rule, also the measures by that rule."""
+    """Compute all measures; if the study's counting rule is not the default, also the measures by
+    that rule."""
     result = _pooled_summary(frame, rng, planned, quick)
     if (combine, unreadable) != win_rates.DEFAULT_RULES:
         result["protocol"] = _protocol_section(frame, combine, unreadable, rng, quick)
