@@ -83,8 +83,8 @@ class PairedTotals:
     1 if units are right or wrong, less for fractional credits."""
 
     def statistic(self, totals: Floats) -> Floats:
-        """Compute left − right; the first half of `totals` belongs to the left cell, the second to
-        the right."""
+        """Compute the measure in the left cell minus the measure in the right cell; the first half
+        of `totals` belongs to the left cell, the second to the right."""
         width = totals.shape[-1] // 2
         return self.side(totals[..., :width]) - self.side(totals[..., width:])
 

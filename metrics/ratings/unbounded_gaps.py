@@ -44,7 +44,8 @@ def reachable_by_wins(counts: PairCounts) -> Mask:
 
 
 class GapLimits:
-    """Lower limits of gaps without an upper limit; what all pairs share is computed once."""
+    """Lower limits of rating gaps that have no upper limit; computations common to all pairs are
+    made once."""
 
     def __init__(self, counts: PairCounts) -> None:
         self.counts = counts
