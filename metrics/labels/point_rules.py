@@ -45,7 +45,7 @@ MISSING: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PointRule:
-    """Estimates of one rule.
+    """Estimates of one rule (remedy for verdicts on single answers).
 
     `value` is the agreement with labels, or the mean distance of scores to the labels. `gain` is
     the improvement over one call (positive is better); `adjusted` is the same gain with an interval

@@ -262,7 +262,8 @@ def entropy_interval(sums: Floats, statistic: Statistic, measure: Measure) -> Es
 
 
 def _option_counts(sums: Floats, statistic: Statistic) -> list[int]:
-    """Return the numbers of options of the comparisons counted; slots never picked count too."""
+    """Return the numbers of options N of the counted comparisons, even if some slots were never
+    picked."""
     if isinstance(statistic, PooledEntropy):
         return statistic.sizes_in_use(sums.sum(axis=0))
     return [sums.shape[1] - 1]

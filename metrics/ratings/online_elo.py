@@ -135,7 +135,7 @@ def _play_all(
     data: Battles, item_orders: Iterator[ItemOrder], chosen: EloSettings, at: Ints, watched: int
 ) -> tuple[Floats, Floats]:
     """Play all battles once in each shuffled sequence; return the final ratings of every sequence,
-    and the ratings after the battles `at` for the first `watched` sequences."""
+    and for the first `watched` sequences the ratings after each number of battles in `at`."""
     finals, paths = [], []
     for rows in order_batches(data, item_orders):
         seen = min(watched, len(rows))
