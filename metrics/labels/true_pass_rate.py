@@ -203,7 +203,8 @@ def _wilson_limits(value: float, variance: float, labels: int) -> tuple[float, f
 
 
 def _tuned_weight(y: Floats, on_labelled: Floats, on_others: Floats) -> float:
-    """Compute the weight of the verdicts (0 to 1) that minimises the estimate's variance."""
+    """Compute the weight of the judge's verdicts (0 to 1) that minimises the variance of the
+    prediction-powered estimate."""
     spread = float(np.var(np.concatenate([on_labelled, on_others])))
     if spread < 1e-12:
         return 0.0

@@ -85,8 +85,8 @@ def grade_table(frame: pd.DataFrame, rule: GradeRule = "default") -> pd.DataFram
 
 
 def _rotated_mask(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mask of the rows of comparisons planned in at least N orders; prompts that only score are
-    excluded."""
+    """Mask of the rows of comparisons of N options planned in at least N orders; prompts that only
+    score are excluded."""
     scored = row_selection.evidence_mask(frame) & (frame["pick"] < TIE).to_numpy()
     enough = (frame["orders"] >= frame["options"]) & (frame["options"] > 1) & ~frame["noise"]
     return np.asarray(enough.to_numpy() & ~scored, np.bool_)
