@@ -98,15 +98,17 @@ class StoreFile:
         The reads of this thread between the first block and the last are one transaction, so that
         all blocks are of one state of the store.
         """
+        find = (  # positions have gaps: those of imported rows may begin at 2**40
+            "SELECT min(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?) "
+            "AND position>?"
+        )
         connection = self.read_connection
         connection.execute("BEGIN")
         try:
-            last = connection.execute(
-                "SELECT max(position) FROM plan WHERE study=(SELECT id FROM studies WHERE name=?)",
-                (name,),
-            ).fetchone()[0]
-            for first in range(0, -1 if last is None else last + 1, ROWS_PER_BLOCK):
-                yield first, first + ROWS_PER_BLOCK - 1
+            last = -1
+            while (first := connection.execute(find, (name, last)).fetchone()[0]) is not None:
+                last = first + ROWS_PER_BLOCK - 1
+                yield first, last
         finally:
             connection.rollback()  # nothing was written; a COMMIT would fail on a damaged page
 

@@ -161,7 +161,9 @@ class JudgementQueries(StoreFile):
             "AND j.status IN ('ok','extracted','unreadable') ORDER BY j.seq DESC LIMIT 100)",
             (endpoint,),
         ).fetchone()
-        return (float(tokens) / seconds, calls / seconds) if calls >= 5 and seconds > 0 else None
+        if calls < 5 or seconds <= 0:
+            return None
+        return float(tokens or 0) / seconds, calls / seconds
 
     # ---- the frame --------------------------------------------------------------------------
 
