@@ -311,9 +311,8 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
         return [demo_studies.PAIRS_STUDY, *open_reply(demo_studies.PAIRS_STUDY, event)]
 
     shown = [page.tabs, *inspect_tab.view_outputs(page.inspect)]
-    # One event for all marks: Gradio's script compares every component with every event.
-    marked = [mark.select for mark in results.clickable]
-    opened = [gr.on(marked, open_marked, [study, results.request_text], shown, **QUIET)]
+    asked = [study, results.request_text]
+    opened = [results.marks.select(open_marked, asked, shown, **QUIET)]
     if page.interactive:
         marks, table = page.interactive.run.marks, page.interactive.home.table
         opened.append(gr.on([mark.select for mark in marks], open_reply, study, shown, **QUIET))

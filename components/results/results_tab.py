@@ -13,7 +13,7 @@ import gradio as gr
 
 from components.filtering.filtered_study import FilteredStudy
 from components.layout.header import Header
-from components.layout.widgets import ClickableHTML, Switch
+from components.layout.widgets import ClickableHTML, MarkEvents, Switch
 from components.results.bias import tab as bias_tab
 from components.results.controls import active_run_tab
 from components.results.controls.active_run_tab import mark_partial, run_progress
@@ -51,7 +51,7 @@ def build() -> ResultsTab:
         filters = build_filters()
     common = {
         "finding": ClickableHTML(elem_id="eh-results-finding"),
-        "kpis": ClickableHTML(elem_id="eh-results-kpis"),
+        "kpis": ClickableHTML(elem_id="eh-results-kpis", marks=True),
     }
     parts = {}
     with gr.Tabs(selected=names[0], elem_classes="eh-view") as pages:
@@ -65,14 +65,22 @@ def build() -> ResultsTab:
     }
     request_text = gr.Textbox(visible="hidden", elem_id="eh-asked", label="Asked", render=False)
     return ResultsTab(
-        switch, filters, common, pages, parts, draw, request_text, active_run_tab.build()
+        switch,
+        filters,
+        common,
+        pages,
+        parts,
+        draw,
+        request_text,
+        active_run_tab.build(),
+        MarkEvents(),
     )
 
 
 def render_hidden(tab: ResultsTab) -> None:
     """Render the hidden components outside all tabs, because the content of a tab exists only once
     it is opened."""
-    for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
+    for part in (*tab.draw_buttons.values(), tab.request_text, tab.marks, *tab.follower.hidden):
         part.render()
 
 
@@ -143,12 +151,13 @@ def _bind_refresh(tab: ResultsTab, header: Header, store: Store) -> None:
 
 def bind_request_text(blocks: gr.Blocks, tab: ResultsTab) -> None:
     """Make every event with the input `request_text` send the page's filter and control values as
-    JSON. Call this after all events are bound."""
-    set_scripts(
-        blocks,
-        tab.request_text,
-        lambda place: f"(...values) => values.with({place}, evenhand.asked ?? '')",
-    )
+    JSON, after the event's own script. Call this after all events are bound."""
+
+    def script(place: int, before: str) -> str:
+        first = f"({before})(...values); " if before else ""
+        return f"(...values) => {{ {first}return values.with({place}, evenhand.asked ?? ''); }}"
+
+    set_scripts(blocks, tab.request_text, script)
 
 
 def _bind_control(
@@ -159,7 +168,8 @@ def _bind_control(
     outputs = parts.outputs(panels)
     states = tab.session_states(view)
 
-    def redraw(name: str, request_text: str, *state_values: Any) -> list[Any]:
+    def redraw(name: str, request_text: str, *input_values: Any) -> list[Any]:
+        *state_values, _ = input_values
         session_values = dict(zip(states, state_values, strict=True))
         # Gradio reports a new session state as changed; it is still empty.
         if not name or session_values.get(control_name, True) is None:
@@ -170,10 +180,9 @@ def _bind_control(
 
     control = parts.controls[control_name]
     listen = control.input if hasattr(control, "input") else control.change  # a gr.State
-    # Bound first: the redraw reads the request text that this script writes.
-    listen(None, control, None, js=single_control_script(tab, control, address_script(tab)))
-    inputs = [header.study, tab.request_text, *states.values()]
-    listen(redraw, inputs, outputs, **QUIET_EVENT)
+    script = single_control_script(tab, control, address_script(tab))
+    inputs = [header.study, tab.request_text, *states.values(), control]
+    listen(redraw, inputs, outputs, js=f"(...values) => ({script})(values.at(-1))", **QUIET_EVENT)
 
 
 def initial_controls(

@@ -84,13 +84,14 @@ def disable_status_updates(blocks: gradio.Blocks) -> None:
 
 
 def set_scripts(
-    blocks: gradio.Blocks, component: object, make_script: Callable[[int], str]
+    blocks: gradio.Blocks, component: object, make_script: Callable[[int, str], str]
 ) -> None:
-    """Attach a script to every event that has this component as input; `make_script` takes the
-    input's index."""
+    """Set the script of every event that has this component as input; `make_script` takes the
+    input's index and the event's former script, or an empty text."""
     for event in blocks.fns.values():
         if component in event.inputs:
-            event.js = make_script(list(event.inputs).index(component))
+            former = event.js if isinstance(event.js, str) else ""
+            event.js = make_script(list(event.inputs).index(component), former)
 
 
 def guard_handlers(

@@ -105,5 +105,5 @@ def _estimate_seconds(
     if judge.kind == "simulated":
         return 0.0005
     if judge.kind == "embedded":
-        return tokens / (rate[0] if rate else 85.0)
+        return tokens / (rate[0] if rate and rate[0] else 85.0)
     return (1 / rate[1] if rate else 3.0) / concurrency

@@ -42,12 +42,8 @@ class ResultsTab:
     """Hidden text box for the values of `inputs` as one JSON text, since every Gradio input costs
     time. It stays empty; the page replaces its value when it sends an event."""
     follower: RunFollower
-
-    @property
-    def clickable(self) -> list[gr.HTML]:
-        """HTML components in which a click on a mark selects judgements."""
-        marks = [mark for parts in self.parts.values() for mark in parts.clickable]
-        return [self.common["kpis"], *marks]
+    marks: gr.HTML
+    """Receives the clicks on the marks of all views."""
 
     @property
     def controls(self) -> dict[str, Any]:

@@ -232,10 +232,6 @@ class View:
         groups = [group.name for group in _groups(self.layout) if group.visible]
         return [*groups, *(name for panel in self.panels for name in panel.output_names)]
 
-    @cached_property
-    def clickable_names(self) -> list[str]:
-        return [body.name for panel in self.panels for body in panel.bodies if body.clickable]
-
     def panels_of(self, control: str) -> list[Panel]:
         """Panels that a change of a control redraws."""
         return [panel for panel in self.panels if control in panel.parameters]

@@ -32,11 +32,6 @@ class ViewParts:
     controls: dict[str, Any] = field(default_factory=dict)
     extras: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def clickable(self) -> list[Any]:
-        """Components whose marks open the judgements behind them on a click."""
-        return [self.components[name] for name in self.view.clickable_names]
-
     def outputs(self, panels: Iterable[Panel] | None = None) -> list[Any]:
         """Components of the given panels, or of the whole view."""
         return [self.components[name] for name in self._names(panels)]
@@ -138,9 +133,9 @@ def _build_heading(parts: ViewParts, panel: Panel) -> None:
 def _build_bodies(parts: ViewParts, bodies: Iterable[Body]) -> None:
     for body in bodies:
         if body.chart_height:
-            made = PlotlyView(height=body.chart_height, elem_id=body.elem_id)
+            made = PlotlyView(height=body.chart_height, elem_id=body.elem_id, marks=body.clickable)
         else:
-            made = ClickableHTML(elem_id=body.elem_id)
+            made = ClickableHTML(elem_id=body.elem_id, marks=body.clickable)
         parts.components[body.name] = made
 
 
