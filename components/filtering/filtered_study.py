@@ -43,20 +43,20 @@ class FilteredStudy:
 
     @cached_property
     def shared_values(self) -> dict[tuple[Any, ...], Any]:
-        """Results that the panels of one drawing share (`memo.share_in_drawing`)."""
+        """Results that all panels drawn from this object share (`memo.share_in_drawing`)."""
         return {}
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study when this object first read it; the judgements of this object are at
-        least as new."""
+        """Version of the study when this object first read it; judgements read later may be
+        newer."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
-        """The result of `work`, computed once per version of the study.
+        """The result of `work`, computed once per version of the study and per key `what`.
 
-        The result is cached under the version that this object read first. If it were cached under
-        the version after `work`, a reply that arrives during `work` would leave old numbers there.
+        The result is cached under the version that this object read first. Under the version after
+        `work`, a result computed before the latest reply would count as current.
         """
         return self.store.memoised(self.name, what, work, self.version)
 
@@ -72,8 +72,8 @@ class FilteredStudy:
 
     @cached_property
     def unfiltered_frame(self) -> pd.DataFrame:
-        """Every judgement of the study; if it has no model judges, all people are treated as one
-        judge."""
+        """Every judgement of the study; in a study without model judges, all people are treated as
+        one judge."""
         return people_as_judge(self.stored_frame)
 
     @cached_property
@@ -114,6 +114,6 @@ class FilteredStudy:
 
 
 def rule_clause(view: FilteredStudy) -> str:
-    """Last part of a subtitle, which names the counting rule; empty if each order counts
+    """End of a panel's subtitle that names the counting rule; empty if each order counts
     separately."""
     return "" if view.rule[0] == "pooled" else f"; {combine_text(view.rule[0])}"

@@ -24,7 +24,7 @@ COUNTING_RULES: Final[dict[str, tuple[str, str]]] = {
     "graded replies averaged": ("graded", "exclude"),
     "win only if both orders agree; unusable reply = tie": ("strict", "tie"),
 }
-"""For each choice in the menu, the values of `combine` and `unreadable` in a study file."""
+"""Choice in the menu of counting rules -> values of `combine` and `unreadable` in a study file."""
 COMBINE_TEXTS: Final = {
     "pooled": "each order counts separately",
     "strict": "an answer wins only if it wins in both orders",
@@ -35,13 +35,13 @@ _UNREADABLE_TEXTS: Final = {"exclude": "are left out", "tie": "count as ties"}
 
 
 def rule_text(combine: str, unreadable: str) -> str:
-    """Sentences that explain a counting rule on the page, in words instead of study-file values."""
+    """Sentences on the page that explain a counting rule, given its two values in a study file."""
     orders = f"In ratings and win rates, {combine_text(combine)}."
     return f"{orders} Unusable replies {_UNREADABLE_TEXTS[unreadable]}."
 
 
 def combine_text(combine: str) -> str:
-    """Text that explains a rule for combining two orders; the rule may be a remedy."""
+    """Text that explains a rule for combining two orders; `combine` may also name a remedy."""
     return COMBINE_TEXTS.get(combine) or remedy_text(combine)
 
 

@@ -39,7 +39,6 @@ class Raters:
 
     @cached_property
     def _judges(self) -> pd.DataFrame:
-        """The rows of model judges."""
         return row_selection.select_rows(
             self.filtered_study.stored_frame,
             ~row_selection.people_mask(self.filtered_study.stored_frame),
@@ -83,7 +82,7 @@ class Raters:
 
     @cached_property
     def in_view(self) -> list[str]:
-        """Names of the raters that have rows after filtering, in the order of `names`."""
+        """Names of the raters with rows that pass the filters, in the order of `names`."""
         present = set(self.machines["judge"].astype(str).unique())
         return [name for name in self.names if name in present]
 
@@ -107,7 +106,7 @@ class Raters:
 
 @memoise_by_study
 def truth_source(view: FilteredStudy) -> TruthSource:
-    """Return whether the better answers are known by design or from people's votes.
+    """Source of the better answers: "people" if they are known from votes only, else "design".
 
     The page calls a verdict "correct" only if the better answer is known by design.
     """
@@ -122,6 +121,6 @@ def accuracy_label(view: FilteredStudy) -> str:
 
 
 def rater_selection(raters: Raters, rater: str) -> dict[str, str]:
-    """The filter values (judge, prompt) that a click on a rater's mark in a chart sends."""
+    """Filter values (judge, prompt) that a click on a rater's mark in a chart sends."""
     judge, prompt = raters.names.get(rater, ("", ""))
     return {"judge": judge, "prompt": prompt}

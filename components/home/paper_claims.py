@@ -41,7 +41,7 @@ LARGER_JUDGE: Final = "Qwen 1.5B"
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
 """Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
-"""Largest difference between two repeats of a run that the authors of Grade Score report."""
+"""Largest difference between two repeats of a whole run that the authors of Grade Score report."""
 VISIT_COMPARISONS: Final = 700
 """Number of comparisons with which VisIT-Bench assesses a new model."""
 
@@ -74,7 +74,7 @@ class RecordedRates:
 
 
 def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
-    """Rates of all judges and prompts of a frame, pooled."""
+    """RecordedRates of a frame, with all its judges and prompts pooled."""
     tables = build_order_tables(frame, ("judge", "prompt"))
     table = pool_order_tables(tables, tables)
     grid = build_order_grid(frame)
@@ -91,7 +91,7 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 
 
 def paper_claims(store: Store) -> list[PaperClaim]:
-    """All cards; cards that cite the recorded demo are left out if the store does not have the
+    """All cards; without the recorded demo in the store, only the cards that do not cite the
     demo."""
     present = {line.name for line in store.studies()}
     cards = [_unrelated_option()]
@@ -254,8 +254,8 @@ AlignmentPair = tuple[PublishedAlignment, PublishedAlignment]
 
 
 def _alignment_pairs(by: str) -> list[AlignmentPair]:
-    """Pairs of overall rows of Creation-MMBench's Table 7: one order and both orders (`by` "dual"),
-    or image description and images (`by` "sees")."""
+    """Pairs of rows of Creation-MMBench's Table 7 for the same judge over all models: (one order,
+    both orders) for `by` "dual", (image description, images) for `by` "sees"."""
     rows = {
         (row.judge, row.dual, row.sees): row
         for row in creation_alignment()
@@ -277,7 +277,7 @@ def _value(row: PublishedAlignment) -> float:
 
 
 def count_overlaps(pairs: Sequence[AlignmentPair]) -> int:
-    """Number of pairs of rows whose two intervals of Consistency overlap."""
+    """Number of pairs in which the two rows' intervals of Consistency overlap."""
     bounds = [[(row.consistency.low, row.consistency.high) for row in pair] for pair in pairs]
     return sum(
         (one[0] or 0.0) <= (two[1] or 0.0) and (two[0] or 0.0) <= (one[1] or 0.0)

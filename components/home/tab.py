@@ -76,7 +76,7 @@ DOORS: Final = (
         "Choose a table",
     ),
 )
-"""Name, title, text, formats and button of each way to begin."""
+"""The three ways to begin: key, title, text, accepted formats and button label of each."""
 
 TOUR_OFFER: Final = Markup(
     '<p class="eh-small eh-tour-offer">New here? '

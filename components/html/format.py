@@ -155,7 +155,7 @@ def truncate(text: str, most: int) -> str:
 
 def lean_text(lean: Estimate | None) -> str:
     """Text on the preference for one position (recency − primacy), with its interval; empty if the
-    estimate has no interval."""
+    preference has no interval."""
     if lean is None or lean.value is None or lean.low is None or lean.high is None:
         return ""
     toward, sign = ("second", 1) if lean.value > 0 else ("first", -1)

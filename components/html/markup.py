@@ -35,7 +35,8 @@ __all__ = [
 
 EMPTY: Final = Markup()
 _UNCHANGED: Final = (Markup, int, float)
-"""Types whose text has no special characters; numbers keep their type for format codes."""
+"""Types that are inserted without escaping: Markup is escaped already, and numbers keep their type
+for format codes."""
 _PLOT_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"}
 _SPECIAL: Final = re.compile("[&<>\"']")
 _PLOT_SPECIAL: Final = re.compile(r"[&<>${]")
@@ -100,7 +101,7 @@ def attributes(values: Mapping[str, object]) -> Markup:
 
 
 def link(text: str, select: Any) -> Markup:
-    """A link that opens the judgements matching the filters `select`; without `select`, only the
+    """HTML link that opens the judgements matching the filters `select`; without `select`, plain
     text."""
     return (
         escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
@@ -108,7 +109,7 @@ def link(text: str, select: Any) -> Markup:
 
 
 def link_button(text: str, data: Mapping[str, object]) -> Markup:
-    """A button that looks like a link; `data` holds the attributes that the page's script reads."""
+    """HTML button that looks like a link; the page's script reads its attributes `data`."""
     return fill(
         "<button{}>{}</button>", attributes({"type": "button", "class": "eh-link", **data}), text
     )

@@ -56,7 +56,7 @@ class Kpi:
     link: str = ""
     select: Any = None
     meter: tuple[float, float] | None = None
-    """Spent and forecast share of the budget, 0 to 1."""
+    """Shares of the budget, 0 to 1: spent so far, and forecast for the whole study."""
 
 
 def share_kpi(label: str, estimate: Estimate, *, before: str = "", after: str = "") -> Kpi:
@@ -244,8 +244,8 @@ def empty_state(title: str, why: str, action: Action | None = None) -> Markup:
 
 
 def how_computed(text: str, json_keys: Sequence[str] = ()) -> Markup:
-    """HTML of the expandable text "How is this computed?", which gives formula and resampling
-    method, and the keys of the numbers in the JSON; without a text, the keys alone."""
+    """HTML of the expandable part "How is this computed?": `text` on formula and resampling, and
+    the paths of the numbers in the output of `python -m metrics --json`."""
     return wrap(how_computed_details(text, json_keys))
 
 
@@ -270,13 +270,14 @@ def json_keys_html(keys: Sequence[str]) -> Markup:
 
 
 def data_note(text: str) -> Markup:
-    """HTML of the last line of a view, which states which data are real and which simulated."""
+    """HTML of the last line of a view, which states the data that are real and those that are
+    simulated."""
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
 
 
 def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") -> Markup:
-    """HTML of the run's state in the header; a phone shows only the text after the last space ("65
-    %")."""
+    """HTML of the run's state in the header, such as "Running 65 %"; a phone shows only the last
+    word."""
     word, _, last = text.rpartition(" ")
     return wrap(
         fill(
@@ -290,13 +291,14 @@ def run_pill(text: str, kind: Literal["running", "waiting", "bad"] = "running") 
 
 
 def brand_html() -> Markup:
-    """HTML of logo and name in the header, after a link that skips them."""
+    """HTML of the logo and the name "Evenhand" in the header, after a link "Skip to the
+    content"."""
     skip = Markup('<a class="eh-skip" href="#eh-tabs">Skip to the content</a>')
     return wrap(skip, logo_html())
 
 
 def logo_html() -> Markup:
-    """HTML of logo and name, in the colours of the first and second position."""
+    """HTML of the logo and the name "Evenhand"."""
     bar = Markup('<rect x="2" y="{y}" width="22" height="5.5" rx="2.75" fill="var(--{colour})"/>')
     bars = bar.format(y=5.5, colour="first") + bar.format(y=15, colour="second")
     mark = fill('<svg viewBox="0 0 26 26" aria-hidden="true">{}</svg>', bars)

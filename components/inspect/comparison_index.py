@@ -66,7 +66,7 @@ class ComparisonRow:
     prompt: str
     verdicts: tuple[OrderVerdict, ...]
     failed_repeats: tuple[Status, ...] = ()
-    """Statuses of failed repeats of the same order, which `verdicts` leaves out."""
+    """Statuses of the unusable replies, except the first reply to each order."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,8 +76,8 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class ComparisonIndex:
-    """All comparisons of a frame in plan order (those by people last), with the values that filters
-    need."""
+    """All comparisons of a frame: those of judges in plan order, then those of people; with the
+    values that filters need."""
 
     frame: pd.DataFrame
     comparison_of_row: Ints
@@ -87,7 +87,7 @@ class ComparisonIndex:
     lean: Ints
     """For each comparison, the direction of its flip; positive: toward the answer shown first."""
     noisy: Mask
-    """For each comparison, whether a repeat of the same order got another verdict."""
+    """For each comparison, whether repeats in the same order got different verdicts."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -113,7 +113,8 @@ def index_comparisons(frame: pd.DataFrame) -> ComparisonIndex:
 
 
 def _sort_people_last(frame: pd.DataFrame, of_row: Ints, n: int) -> Ints:
-    """Renumber the comparisons so that those of judges come before those of people."""
+    """For each row, the new number of its comparison: comparisons of judges come before those of
+    people."""
     human = people_mask(frame)
     theirs = np.zeros(n, bool)
     theirs[of_row[human]] = True
@@ -193,7 +194,7 @@ def count_by_verification(
 
 
 def menu_choices(index: ComparisonIndex) -> dict[str, list[str]]:
-    """Choices offered by the filter menus, by field."""
+    """Field of the filter menus -> choices that its menu offers."""
     frame = index.frame
     named = {name: frame[name].cat.remove_unused_categories() for name in ("judge", "prompt")}
     out = {name: sorted(str(v) for v in column.cat.categories) for name, column in named.items()}
@@ -210,7 +211,8 @@ def page_number(view: Sequence[int], selection: Selection, opened: int | None) -
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """Rows of the list for the comparisons `wanted`, with the verdict on each order."""
+    """Rows of the list for the comparisons at the positions `wanted`, each with its verdict per
+    order."""
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
     table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])
@@ -312,8 +314,7 @@ def _comparison_row(at: int, rows: Sequence[Mapping[str, Any]]) -> ComparisonRow
 
 
 def _without_noise_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows of one order without the repeats made for the noise floor; all rows if there are no
-    others."""
+    """Rows of one order without noise-floor repeats; if there are only such repeats, all rows."""
     return [row for row in rows if not row["noise"]] or list(rows)
 
 
@@ -331,8 +332,8 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """Most frequent verdict among repeats, as in `metrics`; two equally frequent verdicts give a
-    tie."""
+    """Most frequent verdict among repeats, as in `metrics`; a tie if two verdicts are equally
+    frequent."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None

@@ -35,8 +35,8 @@ def disagreement_mask(frame: pd.DataFrame, of_row: Ints, n: int, rater: str) -> 
 
 
 def _verdicts_of(frame: pd.DataFrame, rater: str) -> pd.DataFrame | None:
-    """The rater's verdict on each set of answers in the order shown: (item, comparison, shown,
-    pick)."""
+    """The verdicts of `rater`, one row per (item, comparison, shown order) with the column `pick`;
+    None if the study has no such rater."""
     if rater == PEOPLE:
         return _majority_verdicts(frame)
     by_name = {name: cell for cell, name in row_names(machine_rows(frame)).items()}

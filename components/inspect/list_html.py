@@ -52,7 +52,8 @@ def list_html(view: InspectView) -> Markup:
 
 
 def _varying_fields(view: InspectView) -> tuple[str, ...]:
-    """Fields in which the listed comparisons differ; they are shown in every row."""
+    """Those of "judge" and "prompt" in which the listed comparisons differ; each row shows their
+    values."""
     offered = view.choices or {}
     return tuple(
         name
@@ -135,7 +136,7 @@ def _page_button(text: str, label: str, page: int, possible: bool) -> Markup:
 
 
 def detail_panel(view: InspectView) -> Markup:
-    """HTML of the opened comparison; if none is open, HTML of the message for an empty list."""
+    """HTML of the opened comparison; if none is open, the message for an empty list."""
     if view.opened is not None:
         return comparison_html(view.opened, view.place, view.total, view.previous, view.next)
     return empty_panel(view)

@@ -1,4 +1,5 @@
-"""Load the data of the Inspect tab from the store: one page of comparisons, and the opened one."""
+"""Load the data of the Inspect tab from the store: one page of the list, and the opened
+comparison."""
 
 from __future__ import annotations
 
@@ -63,7 +64,8 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: its reply, the replies to its repeats, and the prompt as sent."""
+    """One order of a comparison: its reply, the replies to its repeats (`again`), and the prompt as
+    sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -106,8 +108,8 @@ class InspectView:
     planned: int
     lines: tuple[ComparisonRow, ...] = ()
     keys: Mapping[int, str] | None = None
-    """Comparison -> key of its first judgement, for the comparisons listed and those next to the
-    opened one."""
+    """Comparison -> key of its first judgement, for the listed comparisons and the neighbours of
+    the opened comparison."""
     questions: Mapping[str, str] | None = None
     total: int = 0
     place: int = 0
@@ -285,7 +287,8 @@ def _items_by_id(*items: Item | None) -> dict[str, Item]:
 
 
 def _answer_text(item: Item | None, who: str, other: Item | None) -> str | None:
-    """Text of an answer; None if it is not in the store."""
+    """Text of the answer of `who`, which may be the reference or the unrelated option (an answer to
+    the item `other`); None if the text is not in the store."""
     if item is None:
         return None
     if who == UNRELATED:

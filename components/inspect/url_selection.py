@@ -40,7 +40,7 @@ class Selection:
     """Slot picked in at least one order, from 0; -1 is a tie."""
     unlike: str = ""
     """A rater (a judge or prompt of the results, or "people"): selects the comparisons on which
-    this rater gave another verdict than the listed judge, in at least one order."""
+    this rater gave another verdict than the comparison's judge, in at least one order."""
     suspect: str = ""
     """Injection suspects: "only" selects comparisons with a suspect, "without" selects comparisons
     with no suspect."""
@@ -73,11 +73,9 @@ class Selection:
 
     @property
     def has_filters(self) -> bool:
-        """Whether any filter is set."""
         return any(name in self.as_mapping() for name in FILTERS)
 
     def without_filters(self) -> Selection:
-        """A selection of the same study without filters."""
         return Selection(study=self.study)
 
 
@@ -86,11 +84,11 @@ FILTERS: Final = tuple(name for name in _FIELDS if name not in ("study", "page",
 
 
 def parse_selection(values: Mapping[str, Any]) -> Selection:
-    """Read a selection from a URL query or from the data of a clicked mark in a chart; other keys
+    """Read a selection from a URL query or from the data of a clicked mark in a chart; unknown keys
     are ignored.
 
     Values that do not exist (such as a deleted judge) are kept: they match nothing, and the page
-    reports it.
+    reports this.
     """
     known = {
         name: _parse_value(name, values[name]) for name in _FIELDS if values.get(name) is not None

@@ -39,7 +39,7 @@ VERIFICATION_KINDS: Final = {
     ONE_FOLLOWS: "one answer follows the instruction, the other does not",
     PREFERRED_FAILS: "the preferred answer does not follow the instruction",
 }
-"""Values of the filter in a URL, with their labels on the page."""
+"""Value of the filter in a URL -> its label on the page."""
 
 
 def verification_masks(

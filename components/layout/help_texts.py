@@ -1,4 +1,5 @@
-"""Texts of the help: the keys of the page, and the steps of the tour. assets/page.js shows them."""
+"""Texts of the help, shown by assets/page.js: keyboard keys of the page, and the steps of the
+tour."""
 
 from __future__ import annotations
 

@@ -153,8 +153,8 @@ def stylesheet() -> Markup:
 
 
 def head_html() -> Markup:
-    """Favicon, stylesheet, help texts and script as inline HTML, so that the browser makes no
-    further requests."""
+    """Favicon, stylesheet, help texts and script as inline HTML, so that the browser need not
+    request them."""
     icon = quote((ASSETS / "logo.svg").read_text(encoding="utf-8"))
     return fill(
         '<link rel="icon" type="image/svg+xml" href="data:image/svg+xml,{}">'

@@ -94,7 +94,7 @@ def _with_terms(value: Any) -> Any:
 
 
 def Switch(names: Sequence[str], label: str, **options: Any) -> gr.Radio:
-    """A segmented control: a choice among a few words that are all visible."""
+    """A segmented control: a choice among a few names that are all visible."""
     return gr.Radio(
         list(names),
         value=names[0],

@@ -70,8 +70,8 @@ def build() -> ResultsTab:
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, because the content of a tab exists only once
-    it is opened."""
+    """Render the hidden components outside all tabs, because the content of a tab exists only after
+    the tab was opened."""
     for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
         part.render()
 
@@ -179,8 +179,8 @@ def _bind_control(
 def initial_controls(
     store: Store, name: str, tab: ResultsTab, wanted: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Name -> update of the view, the filters and the controls for a study, with the values of the
-    address where they exist; in the order of `tab.inputs`."""
+    """Parameter name -> Gradio update of the view, filters and controls for a study, set to the
+    values in the page address where they exist; in the order of `tab.inputs`."""
     whole = FilteredStudy(store, name)
     controls = {
         control.name: control_update(control.initial_state(whole, wanted.get(control.name)))
@@ -192,22 +192,22 @@ def initial_controls(
 
 
 def _view_switch(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> gr.Radio:
-    """The switch of views, set to the view that the address names."""
+    """The switch of views, set to the view named in the page address."""
     names = offered_views(filtered_study, _asked_view(wanted))
     return gr.Radio(choices=names, value=first_view(filtered_study, wanted))
 
 
 def first_view(filtered_study: FilteredStudy, wanted: Mapping[str, str]) -> str | None:
-    """Name of the view that a page with this address opens."""
+    """Name of the view with which a page with these address parameters opens."""
     asked = _asked_view(wanted)
     return pick_choice(asked, offered_views(filtered_study, asked))
 
 
 def _asked_view(wanted: Mapping[str, str]) -> str | None:
-    """Name of the view that an address asks for; None if it asks for none.
+    """View named in the address parameters; None if there is none.
 
-    An address without a view but with a control of Position bias was made when that was the first
-    view, so it opens that view.
+    Older addresses without a view but with a control of Position bias were made when that view was
+    the first, so they open Position bias.
     """
     older = any(name in wanted for name in ("measure", "columns"))
     return wanted.get("view") or (bias_tab.NAME if older else None)

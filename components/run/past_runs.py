@@ -47,7 +47,8 @@ def state_badge(state: str) -> Markup:
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
-    """HTML list of runs, newest first."""
+    """HTML list of the runs of one study or of all (`scope`), newest first; details of the run
+    `opened`."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")
@@ -95,7 +96,7 @@ def _run_time(run: PastRun) -> Markup:
 
 
 def _cost_text(spent: RunSpending, run: PastRun) -> str:
-    """Text on the cost of a run; calls without a known price are counted and never shown as
+    """Text on the dollars of a run; calls without a known price are counted separately, never as
     free."""
     if run.state in ("running", "paused"):  # the cost of calls in flight is unknown
         return f"{dollars(spent.cost)} so far" if spent.cost else "so far"
@@ -180,7 +181,7 @@ def _calls_by_judge(mine: list[AttemptTotals], run: PastRun) -> Markup:
 
 
 def _token_text(own: list[AttemptTotals]) -> str:
-    """Text on the tokens of one judge's calls, including cached tokens and those of reasoning."""
+    """Text on the tokens of one judge's calls: input (with cached) and output (with reasoning)."""
     sent, cached, received, thought = (
         sum(values)
         for values in zip(

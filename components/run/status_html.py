@@ -72,8 +72,7 @@ def _finding_text(facts: RunFacts) -> str:
 
 
 def _pause_limit(facts: RunFacts) -> str:
-    """Sentence on the longest pause allowed on a public page, where other visitors wait for a
-    run."""
+    """Sentence on the longest pause allowed on a public page; "" if there is no limit."""
     longest = facts.snapshot.longest_pause if facts.snapshot else None
     if longest is None:
         return ""
@@ -91,7 +90,7 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """HTML line with the reasons for waiting; always present, so that the page layout does not
+    """HTML line with the reasons why calls wait; shown throughout a run, so that the page does not
     move."""
     if snapshot is None:
         return EMPTY
@@ -111,7 +110,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
-    """HTML note for a large study: this tab counts only replies since it was opened."""
+    """HTML note for a large study that this tab counts only replies since it was opened."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (
@@ -174,7 +173,7 @@ def _clock_time(at: float) -> str:
 
 
 def _spent_kpi(facts: RunFacts) -> Kpi:
-    """Key figure of dollars spent, with the budget if one is set, and the forecast."""
+    """Key figure of dollars spent, with the budget (if set) and the expected total."""
     snapshot = facts.snapshot if facts.running else None
     end = _expected_total(facts)
     notes = []
@@ -194,7 +193,8 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Text of dollars spent; "free" only if no call has a price, "unknown" if no price is known."""
+    """Text of dollars spent; "free" only if no call costs anything, "unknown" if no price is
+    known."""
     if facts.unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget
@@ -202,7 +202,7 @@ def _spent_text(facts: RunFacts) -> str:
 
 
 def _expected_total(facts: RunFacts) -> float | None:
-    """Expected dollars of the study when all calls are made."""
+    """Expected dollars of the study once all calls are made; None if unknown."""
     if facts.snapshot is not None and facts.running:
         expected = facts.snapshot.expected_dollars
         return None if expected is None else facts.snapshot.spent_before + expected
@@ -241,8 +241,8 @@ def _first_slot_kpi(facts: RunFacts, picture: LiveFigures) -> Kpi:
 
 
 def stopping_note(picture: LiveFigures) -> Markup:
-    """HTML note on the share of items with more verdicts for the first position, and on whether the
-    run may be stopped because of it.
+    """HTML note on the share of items with more verdicts for the first position, and on whether
+    this share allows the run to be stopped.
 
     The bounds are a confidence sequence, which stays valid however often it is looked at.
     """

@@ -56,8 +56,8 @@ def script_response(headers: Headers) -> Response:
 
 @cache
 def _compress_script(encoding: str) -> bytes:
-    """Compress plotly.js once for all visitors, with brotli at quality 6, a tenth smaller than
-    Gradio's own compression."""
+    """Compress plotly.js once for all visitors; brotli at quality 6 makes it a tenth smaller than
+    Gradio's compression does."""
     plain = PLOTLY_JS.read_bytes()
     if encoding == "br":
         return bytes(brotli.compress(plain, mode=brotli.MODE_TEXT, quality=6))

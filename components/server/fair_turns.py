@@ -17,9 +17,9 @@ from starlette.requests import Request
 from studies import settings
 
 MAX_REMEMBERED_CLIENTS: Final = 4_000
-"""Maximum number of addresses and sessions whose last turn is stored; all others count as new."""
+"""Maximum addresses and sessions whose last turn is stored; clients beyond it count as new."""
 UNREAD_ANSWER_SECONDS: Final = 20.0
-"""Seconds for which an unread answer is stored, even above the limit of unread answers."""
+"""Seconds for which an unread answer is kept, even above the limit of unread answers."""
 IDLE_SECONDS: Final = 20.0
 """Seconds without an event after which the queue is idle."""
 IDLE_POLL_SECONDS: Final = 0.025
@@ -42,7 +42,8 @@ class QueueLimits:
     unread_per_session: int
     """Maximum messages that one session has not read."""
     unread_total: int
-    """Maximum unread messages of all sessions; above it, those of inactive sessions are deleted."""
+    """Maximum unread messages of all sessions; above it, messages of inactive sessions are
+    deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def identify_client(session: str | None, request: Request) -> QueueClient:
 
 
 class FairTurns:
-    """Records the last turn of each address and session, and chooses the next event."""
+    """Chooses the next event, and stores the last turn of each address and session."""
 
     def __init__(self, limits: QueueLimits) -> None:
         self._limits = limits
@@ -112,8 +113,8 @@ class FairTurns:
         return self._last_turns.get(key, 0)
 
     def refusal(self, client: QueueClient, unfinished: Iterable[QueueClient], unread: int) -> str:
-        """The reason to refuse one more event of a client; empty if it is accepted. `unfinished`:
-        the clients of all waiting and running events."""
+        """Reason to refuse one more event of a client; "" if it is accepted. `unfinished`: the
+        client of each waiting or running event; `unread`: number of the client's unread answers."""
         sessions, addresses = _count_events(unfinished)
         of_session, of_address = sessions[client.session], addresses[client.address]
         if of_session >= self._limits.waiting_per_session:
@@ -136,13 +137,13 @@ class FairTurns:
 
 
 def _count_events(clients: Iterable[QueueClient]) -> tuple[Counter[str], Counter[str]]:
-    """The number of events by session and by address."""
+    """Number of events by session, and by address."""
     known = list(clients)
     return Counter(one.session for one in known), Counter(one.address for one in known)
 
 
 def is_idle(last_event_time: float) -> bool:
-    """Whether the queue had no event for IDLE_SECONDS; the time is that of `time.monotonic`."""
+    """Whether `last_event_time` (of `time.monotonic`) is more than IDLE_SECONDS ago."""
     return time.monotonic() - last_event_time > IDLE_SECONDS
 
 
@@ -152,9 +153,10 @@ def sessions_to_drop(
     last_message_times: Mapping[str, float],
     limit: int,
 ) -> list[str]:
-    """Sessions whose unread answers are deleted, so that at most `limit` answers remain.
+    """Sessions whose unread answers are to be deleted, so that at most `limit` answers remain.
 
-    Sessions with an unfinished event, and answers younger than UNREAD_ANSWER_SECONDS, are kept.
+    Sessions with an unfinished event, or with an answer younger than UNREAD_ANSWER_SECONDS, are
+    kept, even if more answers remain.
     """
     long_ago = time.monotonic() - UNREAD_ANSWER_SECONDS
     total, dropped = sum(unread.values()), []

@@ -37,7 +37,8 @@ LOGIN_STATE_PREFIX: Final = "_state_huggingface_"
 RESULT_PARAMETER: Final = "login"
 """Query parameter with the result of a login."""
 MAX_ADDRESS_LENGTH: Final = 2_000
-"""Longest stored address: a cookie holds about 4,000 characters, and the session needs a part."""
+"""Maximum characters of the stored address: a cookie holds about 4,000, and the session needs
+some."""
 DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -69,7 +70,7 @@ def is_account(voter: str) -> bool:
 
 
 class LoginMiddleware:
-    """Middleware for the login routes; without a session it passes every request on unchanged."""
+    """Middleware for the login routes; a request without a session is passed on unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -103,7 +104,8 @@ class LoginMiddleware:
             await _redirect("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
-        """Complete a login that this browser started, once; return its result as a word."""
+        """Complete a login that this browser started, once; return "done", "failed", "refused" or
+        "lost"."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:
@@ -117,7 +119,8 @@ class LoginMiddleware:
 async def _forward_success(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> bool:
     """Send the app's response only if it is not an error; return whether it was sent.
 
-    Of an exception only the type is logged, since its text may contain secrets of the login.
+    If the app raises an exception, only its type is logged, since its text may contain login
+    secrets.
     """
     passed = False
 

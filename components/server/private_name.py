@@ -28,10 +28,9 @@ class PrivateName:
     """Attribute names that no module but `gradio_private` may use; a test of that module checks
     this."""
     check: Callable[[Any, Any], bool]
-    """Function that tests on one page whether the name still has its meaning in package
-    `gradio`."""
+    """Function (gradio package, page) -> whether the name exists with the expected meaning."""
     protects_visitors: bool = False
-    """Whether public mode is refused without the name."""
+    """Whether public mode is refused if the name is missing."""
 
     def holds(self, blocks: Any, package: Any) -> bool:
         try:

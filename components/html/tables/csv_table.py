@@ -21,8 +21,8 @@ def csv_table(columns: Sequence[str], rows: Iterable[Sequence[CsvCell]]) -> CsvT
 def estimates_table(
     names: Sequence[str], entries: Iterable[tuple[Sequence[CsvCell], Estimate | None]]
 ) -> CsvTable:
-    """CSV table with one row per estimate: its keys, then value, interval, n, items, unit and
-    note."""
+    """CSV table with one row per estimate: its keys (columns `names`), value, interval, n, items,
+    unit and note."""
     rows = [[*keys, *_estimate_values(one)] for keys, one in entries if one is not None]
     return csv_table([*names, *ESTIMATE_COLUMNS], rows)
 

@@ -33,8 +33,8 @@ TickSteps = Sequence[tuple[float, float]]
 
 
 def round_steps(*distances: float) -> TickSteps:
-    """Pairs (distance between ticks, largest range for it): a distance is used for ranges of up to
-    five ticks."""
+    """Tick distances, each with the widest range of values for which it is used: five times the
+    distance."""
     return [(distance, 5 * distance) for distance in distances]
 
 
@@ -58,9 +58,9 @@ def fit_axis(
 ) -> Axis:
     """An axis that covers all values and intervals, with ticks at round numbers.
 
-    It also covers the values `holds` and stays inside `bounds`. `text(tick)` returns the label of a
-    tick. The axis ends at ticks; with `pad`, it ends beyond the values by that share of their
-    range.
+    The axis also covers the values `holds` and stays inside `bounds`. `text(tick)` returns the
+    label of a tick. The axis ends at ticks; with `pad`, it ends beyond the values by that share of
+    their range.
     """
     ends = [
         float(value)
@@ -109,8 +109,8 @@ def forest_html(
     others: Sequence[float] = (),
     tip: str = "",
 ) -> Markup:
-    """HTML of one row of a forest plot: dot and interval; with fewer than five items, a hollow dot
-    without interval."""
+    """HTML of one row of a forest plot: dot and interval, grey ticks for `others`, a diamond for
+    `people`. An estimate from fewer than five items is a hollow dot without interval."""
     marks = join(fill('<i class="g" style="left:{}"></i>', axis.place(v)) for v in axis.ticks)
     if axis.chance is not None:
         marks += fill('<i class="c" style="left:{}"></i>', axis.place(axis.chance))

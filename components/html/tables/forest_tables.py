@@ -78,8 +78,8 @@ class LeaderRow:
     colour: int = 0
     select: Any = None
     battles_needed: int | None = None
-    """Estimated further battles until the gap to the next model is significant; 0 if it already
-    is."""
+    """Estimated number of further battles until the gap to the next model is significant; 0 if the
+    gap is significant now."""
 
 
 def first_visit_table(rows: Sequence[FirstVisitRow]) -> Markup:
@@ -123,8 +123,8 @@ def _first_visit_row(row: FirstVisitRow, axis: Axis) -> Markup:
 
 
 def flips_table(rows: Sequence[FlipRow]) -> Markup:
-    """HTML table of flips toward the first and toward the second position: bars from a common zero
-    line, and the finding in words."""
+    """HTML table of flips toward the first and toward the second position: bars on both sides of a
+    common zero line, and the finding in words."""
     most = max((max(row.first, row.second) for row in rows), default=1) or 1
     head = Markup(
         '<div class="eh-flip h"><span>Judge</span><span>Flips</span>'
@@ -180,7 +180,6 @@ def leaderboard_table(rows: Sequence[LeaderRow]) -> Markup:
 
 
 def _leaderboard_csv(rows: Sequence[LeaderRow]) -> CsvTable:
-    """The numbers of the leaderboard as a table for CSV download."""
     names = ["rank_low", "rank_high", "contestant", "measure"]
     entries: list[tuple[list[CsvCell], Estimate | None]] = []
     for row in rows:

@@ -29,7 +29,8 @@ class ColumnHead:
     axis: Axis | None = None
     tip: str = ""
     html: str = ""
-    """Finished HTML in place of the text; the column takes the remaining width."""
+    """Finished HTML shown instead of `text`; such a column takes the remaining width of the
+    table."""
 
     @property
     def is_wide(self) -> bool:
@@ -38,7 +39,8 @@ class ColumnHead:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """The format of an estimate: decimals, factor, sign, and the unit for its hover card."""
+    """Number format of an estimate: decimals, factor, whether a plus sign is written, and the unit
+    for the hover card."""
 
     decimals: int = 1
     times: float = 1
@@ -152,8 +154,8 @@ def estimate_card(
     opens: bool = True,
     key: str = "",
 ) -> str:
-    """Text of a hover card: value and interval; name; items and n; note; JSON key; what a click
-    does."""
+    """Text of a hover card: value and interval; name; items and n; note; JSON key; the effect of a
+    click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     where = f"n {count(estimate.n)}" if estimate.n else ""
     if estimate.items:
@@ -179,8 +181,8 @@ def forest_cell(
     *,
     bounds: tuple[float, float] | None = None,
 ) -> Markup:
-    """HTML of an estimate with its interval as a clickable plot; `bounds`, the possible range, is
-    drawn behind it."""
+    """HTML of an estimate with its interval as a clickable plot; `bounds`, the range of possible
+    values, is drawn behind the interval."""
     drawn = forest_html(estimate, axis)
     if bounds is not None:
         left, right = axis.place(bounds[0]), axis.place(bounds[1])

@@ -59,7 +59,7 @@ class Agreement:
 
     @cached_property
     def ranked_judges(self) -> list[str]:
-        """Judges by descending agreement with people; without people, by agreement with the other
+        """Judges, the highest agreement with people first; without people, with the other
         judges."""
         return sorted(self.judges, key=lambda name: -self._closeness(name))
 
@@ -95,8 +95,8 @@ class Agreement:
 
     @cached_property
     def merged_orders(self) -> pd.DataFrame:
-        """Verdicts with both orders merged to one per pair: a win in both orders is a win, anything
-        else a tie.
+        """Both orders of each pair merged to one verdict: a win in both orders is a win, else a
+        tie.
 
         Only pairs judged in both orders are included.
         """
@@ -145,10 +145,10 @@ class Agreement:
         return SignedScores(self.raters.frame)
 
     def people_alignment(self, rater: str, both: bool) -> Alignment:
-        """Distance of a rater's scores from the people's mean score, as in Creation-MMBench.
+        """Distance of a rater's scores from the people's mean score, as in Creation-MMBench: mean
+        absolute error (MAE), and share within 1 (there called Consistency).
 
-        Gives the mean absolute error (MAE) and the share within 1 (there called Consistency); with
-        `both`, scores are averaged over the two orders.
+        With `both`, scores are averaged over the two orders.
         """
         return self.scores.gaps(rater, "dual" if both else "single").alignment
 
@@ -196,7 +196,8 @@ class Agreement:
 
     @cached_property
     def targeted_votes(self) -> int:
-        """Number of votes on pairs that were selected for a reason instead of at random."""
+        """Number of votes on pairs that were not chosen at random (because judges flip or
+        disagree)."""
         return int(row_selection.targeted_vote_mask(self.people_rows).sum())
 
     @cached_property
@@ -235,7 +236,7 @@ class Agreement:
     @cached_property
     def by_category(self) -> tuple[str, dict[tuple[str, str], Estimate]]:
         """Name of the reference (people or known answers), and for each (rater, category) the share
-        of verdicts equal to it.
+        of verdicts equal to the reference.
 
         The category "All" pools all categories.
         """
@@ -257,15 +258,16 @@ class Agreement:
 
 @memoise_by_study
 def load_agreement(filtered_study: FilteredStudy) -> Agreement:
-    """The agreement of a filtered study; headline, key figures and panels share one instance."""
+    """The agreement of a filtered study; headline, key figures and panels use the same object."""
     return Agreement(Raters(filtered_study))
 
 
 def equally_close_judges(data: Agreement, names: Sequence[str]) -> list[str]:
-    """The first of the ranked judges, and all judges not significantly different from it.
+    """The first judge in `names`, and all judges whose agreement with people does not differ
+    significantly from that of the first.
 
-    Differences are measured on the same items, and adjusted for all pairs of judges, since the
-    first was chosen because of its value.
+    Differences are paired by item and adjusted for all pairs of judges, since the first judge was
+    chosen because of its value.
     """
     if not names:
         return []

@@ -1,5 +1,5 @@
-"""Disputed cases: judges against people or known answers, judges among each other, people among
-each other.
+"""Disputed cases: judges against people or known answers, judges against judges, people against
+people.
 
 A case is the set of compared answers to one item.
 """
@@ -41,8 +41,8 @@ rows."""
 
 @dataclass(frozen=True, slots=True)
 class Dispute:
-    """One case: the people's choice, the known better answer, and the number of votes and judges
-    for each answer.
+    """One case: the people's choice, the known better answer, and how many votes and judges chose
+    each answer.
 
     Each judge counts once, with its majority over the orders; a judge split between orders counts
     as a tie.
@@ -67,10 +67,11 @@ class Dispute:
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))
 
     def informativeness(self, kind: str) -> tuple[float, float, int]:
-        """Sort key; a larger key means a more informative case.
+        """Sort key of a case; a larger key means a more informative case.
 
-        It compares the share of judges against the reference (or the entropy of their split), then
-        the certainty of the reference, then the number of verdicts.
+        The key compares the share of judges that contradict the reference (or the entropy of the
+        verdicts if no reference is used), then the certainty of the reference, then the number of
+        verdicts.
         """
         if kind == AGAINST_PEOPLE:
             total = sum(self.votes.values())

@@ -120,7 +120,7 @@ def _judges_sentence(data: Agreement) -> str:
 
 
 def rater_noun(data: Agreement) -> str:
-    """Plural noun for the raters shown: prompts, judges or judge-prompt pairs."""
+    """Plural noun for the rows of the panels: "prompts", "judges" or "judge-prompt pairs"."""
     judges, prompts = ({data.raters.names[name][k] for name in data.judges} for k in (0, 1))
     if len(judges) == 1:
         return "prompts"
@@ -202,8 +202,8 @@ def _judge_kpis(data: Agreement) -> list[Kpi]:
 
 
 def show_matrix(data: Agreement, kind: str) -> Markup:
-    """HTML matrix of agreement between raters, uncoloured at full agreement; a cell opens the
-    disagreements."""
+    """HTML matrix of agreement between raters; a click on a cell opens the comparisons on which the
+    two raters disagree."""
     field, scale, _ = COEFFICIENTS[kind]
     names = [*([PEOPLE] if PEOPLE in data.table else []), *data.ranked_judges]
     if len(names) < 2:
@@ -257,7 +257,7 @@ ORDER_LEGEND: Final = fill(
 
 
 def order_legend(*more: str) -> Markup:
-    """HTML legend of the marks for one order, both orders and people, with further entries
+    """HTML legend of the marks for one order, both orders and people, followed by the entries
     `more`."""
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 

@@ -57,7 +57,7 @@ MAX_MISJUDGED: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class VerificationData:
-    """The verifications and the verdicts that pass the filters."""
+    """The verifications of a filtered study, and its verdicts."""
 
     data: Agreement
     checks: ChecksByItem
@@ -139,18 +139,18 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Filter values that list a model's comparisons in Inspect; None for a reference answer that is
-    in no comparison."""
+    """Filter values that list a model's comparisons in Inspect; None for a model in no
+    comparison."""
     return {"contestant": contestant} if contestant in here else None
 
 
 InspectableBits = Mapping[str, int]
-"""For each model ("" for all), the verification outcomes of its compared answers as bit flags."""
+"""Model ("" for all) -> outcomes of the verifications of its compared answers, as bit flags."""
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Outcomes of the verifications of answers that are part of a comparison; only these can be
-    opened in Inspect."""
+    """Outcomes of the verifications of answers that were compared; Inspect can open only these
+    answers."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
@@ -219,8 +219,8 @@ def _estimate_text(estimate: Estimate) -> str:
 
 
 def _judge_table(one: VerificationData) -> Markup:
-    """HTML table for pairs of one passing and one failing answer: how often each judge prefers the
-    passing one."""
+    """HTML table: how often each judge prefers the answer that passes, on pairs of one passing and
+    one failing answer."""
     lines = _judge_preferences(one)
     if not lines:
         words = (
@@ -275,7 +275,7 @@ def _judge_preferences(one: VerificationData) -> list[tuple[str, Estimate, Estim
     """For each rater: name, share of verdicts for the answer that follows the instruction, share of
     ties.
 
-    Best judge first, people last.
+    Judges come first, by descending share; people come last.
     """
     verified = one.verified
     evidence = GroupedFrame(one.data.raters.machines, ["judge"])
@@ -311,8 +311,8 @@ class MisjudgedPair:
 
 
 def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
-    """Pairs with verdicts for the failing answer, sorted by the share and number of such
-    verdicts."""
+    """Pairs with verdicts for the failing answer; the highest share, then number, of such verdicts
+    first."""
     rows = one.verified.mixed_pairs(one.data.raters.machines)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()

@@ -26,7 +26,7 @@ from metrics.people.voters import Voter
 from studies.domain import HUMAN_PREFIX, Estimate
 
 UNFOLDED_VOTERS: Final = 12
-"""Number of voters shown unfolded."""
+"""Number of voters listed before the expandable part "Show more"."""
 MAX_VOTERS: Final = 300
 """Maximum rows of the table; the export contains all voters."""
 VOTER_HEADS: Final = (
@@ -70,8 +70,8 @@ def _people_count(number_of: int) -> str:
 
 
 def show_voters(data: Agreement) -> Markup:
-    """HTML table of the voters, flagged ones first, then by number of votes; a name links to that
-    person's votes."""
+    """HTML table of the voters: flagged voters first, then by number of votes; each name links to
+    the person's votes."""
     people = data.voters
     if not people:
         return empty_state(NO_VOTES, "Each person who votes gets a row here.")
@@ -215,7 +215,8 @@ def show_targeted_notice(data: Agreement) -> Markup:
 
 
 def targeted_votes_note(data: Agreement) -> Markup:
-    """The notice of `show_targeted_notice` in one line, for each panel with estimates."""
+    """HTML line on the share of votes on pairs not chosen at random, for each panel with
+    estimates."""
     if not data.targeted_votes:
         return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)

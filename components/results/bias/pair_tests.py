@@ -41,7 +41,8 @@ class OrderTestRow:
     name: str
     n: int
     counts_text: str
-    """Counts behind the tests: flips toward first and second, or the entropy and its band."""
+    """Text on the counts that the tests use: flips toward first and second, or the entropy and its
+    band."""
     tests: dict[str, OrderTest]
     select: Any
 
@@ -59,7 +60,7 @@ def pair_test_rows(bias: Bias) -> list[OrderTestRow]:
 
 
 def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionModelRow]:
-    """Sort rows as in every panel: the most consistent first."""
+    """Rows in the order of all panels: the most consistent judge and prompt first."""
     place = {row: number for number, row in enumerate(bias.names)}
     return sorted(rows, key=lambda row: place.get((row.judge, row.prompt), len(place)))
 
@@ -113,8 +114,8 @@ def order_tests_html(
     """HTML table of adjusted p-values: one row per judge and prompt, one column per test; details
     in hover cards.
 
-    `family`: number of rows that a reader can see under any filter; `error_share`: the part of the
-    error rate that tests under this filter may use.
+    `between` and `unit` are words of the texts. `family`: number of rows that a reader can see
+    under any filter; `error_share`: part of the error rate that tests under this filter may use.
     """
     rows = [row for row in rows if row.n]
     if not rows:

@@ -28,11 +28,11 @@ MAX_SLOT_ROWS: Final = 6
 
 
 def slot_figure(bias: Bias) -> Figure | None:
-    """Histogram of the positions chosen, one row per judge and prompt; for pairs, ties have their
-    own column.
+    """Histogram of the positions chosen, one row per judge and prompt; for pairs, with a column for
+    ties.
 
-    With more than `MAX_SLOT_ROWS` rows of choices among N options, prompts are pooled to keep the
-    chart readable; a filter on one judge shows its prompts.
+    With more than `MAX_SLOT_ROWS` rows of choices among N options, the prompts of a judge are
+    pooled; a filter on one judge shows its prompts.
     """
     if not bias.calls:
         return None
@@ -83,7 +83,7 @@ def flips_html(bias: Bias) -> Markup:
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> Markup:
-    """HTML of the default row of five key figures, including the unusable replies."""
+    """HTML row of the key figures of views without key figures of their own."""
     if not bias.calls:
         return EMPTY
     kpis = [
@@ -135,8 +135,8 @@ def _pair_kpis(bias: Bias, right: str) -> list[Kpi]:
 
 
 def _strongest_lean_kpi(bias: Bias, rows: list[FlipLean]) -> Kpi:
-    """Key figure of the judge and prompt whose flips go most to one side: flips toward one position
-    minus flips toward the other, as a share of its pairs."""
+    """Key figure: the judge and prompt with the largest difference between flips toward one
+    position and flips toward the other, as a share of its pairs."""
     label = "Largest net direction of flips" if len(rows) > 1 else "Net direction of flips"
     if not rows:
         return Kpi(label, "–", note="no pair was judged in both orders")
@@ -245,8 +245,8 @@ def _label_names(frame: pd.DataFrame) -> str:
 
 
 def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
-    """Text on one row of the demo table: flips, noise floor, first-position share, accuracy,
-    cause."""
+    """Text on one row of the demo table: flips, noise floor, first-position share, accuracy, and
+    whether the judge prefers a position or a label."""
     flips, noise = measures["conflict"].value, measures["noise_floor"].value
     if flips is None:
         return "No pair has been judged in both orders yet."
@@ -270,7 +270,8 @@ def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """The sentence of `slot_or_label_from_frame`, made from the two estimated effects."""
+    """The sentence of `slot_or_label_from_frame`, given the estimated effects of position and
+    label."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))

@@ -21,8 +21,8 @@ from components.results.bias.flip_leans import ONE_WAY_SHARE, FlipLean, LeaningC
 from metrics.agreement.pairwise_agreement import PEOPLE
 
 EVEN_ENTROPY: Final = 0.9
-"""Entropy from which the shares of the positions look even; opposite preferences may still
-cancel."""
+"""Entropy from which the positions are said to be chosen about equally often; opposite preferences
+may still cancel."""
 PREFERENCE_RULE: Final = (
     "“Prefers”: a sign test on the flips, with items as units, has p < .05 after Holm's "
     "adjustment over all rows of the study, also those that the filter hides. The test must "
@@ -72,8 +72,8 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a preference that could be reversed by the pairs that lack a verdict in one of
-    the orders."""
+    """Sentence on a preference that the pairs without a verdict in one of the orders could
+    reverse."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
         f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
@@ -142,8 +142,8 @@ def low_consistency_warning(bias: Bias) -> str:
 
 
 def bias_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it: which judges prefer a position, which one, and how
-    strongly."""
+    """Headline and the sentence below it: the judges that prefer a position, that position, and the
+    strength of the preference."""
     if not bias.calls:
         return "There are no verdicts yet.", "Run the study; results appear here while it runs."
     if bias.options > 2:
@@ -184,8 +184,8 @@ def bias_finding(bias: Bias) -> tuple[str, str]:
 
 
 def _noise_sentence(unclear: int, what: str) -> str:
-    """Sentence on the number of judges and prompts that flip most pairs and have no repeats to
-    compare with; empty for 0."""
+    """Sentence on the number (`unclear`) of judges and prompts that flip most pairs but have no
+    repeats, so that the flips may be noise; empty for 0."""
     if not unclear:
         return ""
     verb = "changes its verdict" if unclear == 1 else "change their verdict"
@@ -246,7 +246,7 @@ def _category_lead(row: FlipLean) -> str:
 
 
 def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
-    """Noun for the rows in a headline: prompt, judge or judge-prompt pair."""
+    """Noun for the rows in a headline: "prompt", "judge" or "judge-prompt pair"."""
     if len({cell[0] for cell in cells}) == 1:
         return "prompt" if len(cells) > 1 else "judge"
     return "judge" if len({cell[1] for cell in cells}) == 1 else "judge-prompt pair"

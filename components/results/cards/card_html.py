@@ -110,8 +110,8 @@ def _simulated_badge(card: ReportCard) -> Markup:
 
 
 def _sentences_html(card: ReportCard) -> Markup:
-    """HTML of two sentences and one piece of advice; hover or keyboard focus shows the threshold
-    behind each."""
+    """HTML of the card's two sentences and its advice; hover or keyboard focus shows the rule and
+    threshold that chose each sentence."""
     parts = []
     for sentence in card_sentences(card.facts, card.words):
         made = attributes({"class": "eh-said", "data-tip": sentence.threshold, "tabindex": "0"})

@@ -23,8 +23,8 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: for each side, the sum of the measure and the number of verdicts or comparisons it
-    sums."""
+    """One item: for each side, the sum of a measure over its verdicts or comparisons, and their
+    number."""
 
     item: str
     left: float

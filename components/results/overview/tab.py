@@ -39,8 +39,8 @@ def finding(filtered_study: FilteredStudy) -> tuple[str, str]:
 
 
 def menu_of(filtered_study: FilteredStudy) -> JudgeMenu:
-    """Function that makes the menu at a judge's name: links to its report card and to its
-    comparison with another judge."""
+    """Function that returns the HTML of a judge's name with a menu: links to its report card and to
+    its comparison with another judge."""
     sides = list(list_sides(filtered_study))
 
     def menu(name: str) -> Markup:
@@ -96,7 +96,7 @@ def has_known_winners(filtered_study: FilteredStudy) -> bool:
 
 
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
-    """HTML strip with the recommended remedy; None, which hides the strip, if no better answer is
+    """HTML strip with the recommended remedy; None (the strip is hidden) if no better answer is
     known."""
     rows = filtered_study.machines
     if not has_known_winners(filtered_study):

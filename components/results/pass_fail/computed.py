@@ -15,14 +15,14 @@ from studies.frames.point_columns import pass_fail_rows
 
 @dataclass(frozen=True, slots=True)
 class PassFailView:
-    """Results by judge and prompt; the panels show the combination with the most verdicts."""
+    """Results by judge and prompt; the panels show the judge and prompt with the most verdicts."""
 
     results: dict[tuple[str, str], PassFailResult]
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the combination shown, by model if there are several models, and by category if
-    there are several."""
+    """Rates of the judge and prompt shown: "model" and "category" -> group -> rates; only where
+    there are several groups."""
 
     @property
     def cell(self) -> tuple[str, str] | None:

@@ -39,7 +39,7 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def bind(parts: Any) -> None:
-    """Connect the upload of benchmark scores: keep the scores in the view's state, or show the
+    """Connect the upload of benchmark scores: store valid scores in the view's state, else show the
     error."""
 
     def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
@@ -66,7 +66,8 @@ def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def _panel(name: str, draw: Callable[..., Any], title: str, subtitle: str, **more: Any) -> Panel:
-    """A panel with one body of the same name and the text that explains it."""
+    """Panel with a single body; both have the name `name`, under which HOW_COMPUTED has the
+    explanation."""
     body = (Body(name, f"eh-{name}", clickable=True),)
     return Panel(name, draw, body, title, subtitle, how=HOW_COMPUTED[name], **more)
 

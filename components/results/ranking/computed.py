@@ -37,15 +37,17 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Leaderboard of the largest connected group, from the first order of each pair alone."""
+    """Leaderboard of the largest connected group of models, from the first order of each pair
+    alone."""
     second_order: Leaderboard | None = None
-    """Leaderboard of the largest connected group, from the second order of each pair alone."""
+    """Leaderboard of the largest connected group of models, from the second order of each pair
+    alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
 
     @property
     def orders(self) -> int:
-        """Number of shuffled orders in the band of the Elo curve."""
+        """Number of shuffled orders of the battles in the band of the Elo curve."""
         battles = 0 if self.pairs is None else len(self.pairs)
         return int(np.clip(MAX_BAND_BATTLES // max(battles, 1), 20, 100))
 
@@ -66,8 +68,7 @@ class Ranking:
 
     @property
     def colours(self) -> dict[str, int]:
-        """Colour index of each model, by sorted name, so that filters do not change a model's
-        colour."""
+        """Colour index of each model, in alphabetical order of the names."""
         return {name: place for place, name in enumerate(sorted(self.win_rates))}
 
 

@@ -59,15 +59,15 @@ HOW_POINTS: Final = (
 
 @share_in_drawing
 def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
-    """Rankings by each judge and prompt with verdicts on single answers, those with the most
-    verdicts first."""
+    """(judge, prompt) with verdicts on single answers -> ranking; the most verdicts first."""
     found = point_rankings(filtered.machines)
     sizes = {cell: sum(one.value.n for one in ranking.models) for cell, ranking in found.items()}
     return dict(sorted(found.items(), key=lambda pair: -sizes[pair[0]]))
 
 
 def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and the sentence below it: the first model and its lead over the second."""
+    """Headline and the sentence below it: the model in first place, and its lead over the
+    second."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."

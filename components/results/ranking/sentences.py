@@ -66,7 +66,7 @@ def _people_clause(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def is_separated(board: Leaderboard) -> bool:
-    """Whether all differences between neighbouring models on a leaderboard are significant."""
+    """Whether each model on the leaderboard is significantly above the next."""
     return all(is_significantly_above(board.gap(*both)) for both in pairwise(board.names))
 
 
@@ -80,8 +80,8 @@ def _lead_sentence(board: Leaderboard, ranking: Ranking) -> str:
 
 
 def _tied_sentence(board: Leaderboard) -> str:
-    """Sentence on the two highest neighbours on the leaderboard without a significant difference,
-    and on the number of items that would show one."""
+    """Sentence on the uppermost two adjacent models without a significant difference, and on the
+    number of items that would separate them; empty if all differences are significant."""
     for place, (above, below) in enumerate(pairwise(board.names)):
         gap = board.gap(above, below)
         if gap.low is None or gap.high is None or is_significantly_above(gap):
@@ -93,10 +93,11 @@ def _tied_sentence(board: Leaderboard) -> str:
 
 
 def _items_needed(gap: Estimate) -> str:
-    """Sentence on how many items would separate two models, if the observed difference is the true
-    one.
+    """Sentence on the number of items that would separate two models, if their observed difference
+    is the true difference.
 
-    More verdicts on the same items would not help, because their errors are shared.
+    More verdicts on the same items would not help, because the verdicts on an item have common
+    errors.
     """
     more = battles_to_separate(gap)
     if not more or not gap.items:
@@ -114,7 +115,8 @@ def _ordinal_word(place: int) -> str:
 
 
 def _order_sentence(ranking: Ranking) -> str:
-    """Sentence on the leader by one order alone, if it is not the leader by both orders."""
+    """Sentence on the model that would lead with one order alone, if it is significantly above the
+    leader of both orders there; else empty."""
     one, two, both = ranking.first_order, ranking.second_order, ranking.board
     if one is None or two is None or both is None:
         return ""

@@ -1,4 +1,5 @@
-"""Pieces that the panels of the Remedies view share: panel, button, numbers, places on an axis."""
+"""Shared parts of the panels of the Remedies view: panel frame, button, numbers, axis
+coordinates."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def precision_sentence(plan: PrecisionPlan) -> str:
 
 
 def show_precision(filtered_study: FilteredStudy) -> Markup:
-    """HTML of how much more items, judges, prompts or repeats would narrow the interval, and of
-    each one's share of the variance."""
+    """HTML of how much the interval would narrow with more items, judges, prompts or repeats, and
+    of the share of the variance due to each of these."""
     plan = leader_plan(filtered_study)
     if plan is None:
         return EMPTY

@@ -1,4 +1,5 @@
-"""Grade Score replies read by two parsing rules, and the grades that prompt 4 requests."""
+"""Grade Score replies read by two parsing rules, and the grades that prompt 4 asks the judge to
+give."""
 
 from __future__ import annotations
 
@@ -38,22 +39,22 @@ from studies.frames.frame import NO_PICK, TIE
 from studies.store.store import Store
 
 MAX_REREAD: Final = 4000
-"""Maximum replies parsed again for the page: the first in plan order, which is a seeded shuffle, so
-they are a random sample."""
+"""Maximum replies parsed again for the page. They are the first in plan order, which is a seeded
+shuffle, so that they are a random sample."""
 CHOICE_FORMAT: Final = "selection-option"
 READING_RULES: Final = ("default", "gradelab")
 
 
 def other_reading_rule(reading: str) -> str:
-    """Name of the parsing rule to compare with the study's own rule."""
+    """Name of the parsing rule with which the study's rule is compared."""
     return "default" if reading == "gradelab" else "gradelab"
 
 
 def reread_choices(
     store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Status and chosen position of each stored reply when read by `rule`; keys identify the
-    calls."""
+    """Key that identifies a call -> status and chosen position of its stored reply when read by
+    `rule`."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
     )
@@ -91,7 +92,8 @@ def _ask_key(
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choices with a stored reply, read twice: by the study's rule and by the other rule."""
+    """Choices with a stored reply in two frames: read by the study's rule, and by the other
+    rule."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)
@@ -144,7 +146,8 @@ def show_reading_differences(filtered: FilteredStudy) -> Markup:
 def _difference_cell(
     judge: str, prompt: str, one: ReadingDifference, mine: str, other: str
 ) -> Markup:
-    """HTML cell with the number of verdicts that differ, and their kinds on hover."""
+    """HTML cell with the number of verdicts that differ between two parsing rules; hover shows the
+    kinds of difference."""
     if not one.differ:
         return fill('<span class="eh-mute">0 of {}</span>', count(one.share.n))
     parts = {

@@ -142,8 +142,8 @@ def show_label_counts(filtered: FilteredStudy) -> Markup:
 
 
 def _weighted_ratings(filtered: FilteredStudy) -> Markup:
-    """HTML of two ratings per model: with "much better" counted once, and three times as Arena-Hard
-    does."""
+    """HTML of two ratings per model: "much better" counts as one win, or as three wins as in
+    Arena-Hard."""
     rows = machine_rows(protocol_rows(filtered, "five-level"))
     plain = {n: e for board in fit_leaderboards(rows) for n, e in board.ratings.items()}
     weighted = {

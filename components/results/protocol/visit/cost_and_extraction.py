@@ -50,8 +50,8 @@ DOLLAR_STYLE: Final = NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Calls, tokens and dollars that one judge and prompt spent on head-to-heads (pairs of
-    answers)."""
+    """Calls, tokens and dollars of one judge and prompt for head-to-heads (pairs judged in both
+    orders)."""
 
     judge: str
     prompt: str
@@ -63,7 +63,7 @@ class HeadToHeadSpending:
 
 
 def head_to_head_spending(filtered: FilteredStudy) -> list[HeadToHeadSpending]:
-    """Spending for each judge and prompt, from the stored costs of the calls."""
+    """HeadToHeadSpending of each judge and prompt, from the stored costs of the calls."""
     rows = load_pair_rows(filtered)
     rows = select_rows(rows, ~rows["noise"])
     if rows.empty or "seq" not in rows:
@@ -101,8 +101,8 @@ def _known_mean(values: np.ndarray) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of all calls for which any of the three was
-    recorded."""
+    """Prompt tokens, completion tokens and dollars of each call for which at least one of them is
+    known."""
 
     seq: np.ndarray
     """Sequence numbers of the calls, sorted."""
