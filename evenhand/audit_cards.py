@@ -1,4 +1,4 @@
-"""Report cards of the judges of a frame: sentences as on the page, and the main measures."""
+"""Report cards of the judges in a frame: sentences as on the page, and the main measures."""
 
 from __future__ import annotations
 

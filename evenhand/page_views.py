@@ -30,7 +30,7 @@ PAGE_HEIGHT: Final = 900
 
 
 class PageNotStarted(EvenhandError):
-    """Raised if the page did not answer in time."""
+    """Raised if the page did not start in time."""
 
 
 @names_missing_extra
@@ -143,7 +143,8 @@ def _free_port() -> int:
 
 
 def _save_copy(study: JudgedStudy) -> Path:
-    """Save a table as a study of a temporary store, for the page."""
+    """Save the usable verdicts of a study in a temporary store, for the page; return the store's
+    path."""
     from studies.exchange.recorded_studies import import_verdicts
     from studies.store.store import Store
 

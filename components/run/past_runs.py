@@ -47,8 +47,8 @@ def state_badge(state: str) -> Markup:
 
 
 def show_runs(store: Store, name: str, scope: str, opened: str = "") -> Markup:
-    """HTML list of the runs of one study or of all (`scope`), newest first; details of the run
-    `opened`."""
+    """HTML list of the runs of the study, or of all studies (`scope`), newest first; the run with
+    the id `opened` is marked."""
     runs = store.runs(name if scope == SCOPES[0] else None)
     if not runs:
         return empty_state("No runs yet.", "Every run is listed here with its calls and costs.")

@@ -186,8 +186,8 @@ def _bind_past_runs(
     past: dict[str, Any],
     on_tab: gr.Tab | None,
 ) -> None:
-    """Refresh the list of past runs when the tab is opened, and when the study or the choice "this
-    study / all studies" above the list changes."""
+    """Refresh the list of past runs when the tab is opened, a run changes its state, or another
+    study or scope (this study, all studies) is chosen."""
     header.study.change(**past)
     tab.scope.change(**past)
     if on_tab is not None:

@@ -110,8 +110,8 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
     cleared = [tab.instruction, tab.images, tab.addresses, tab.reference, tab.context, *tab.answers]
 
     def shown(went: JobResult, text: str, view: FormState, tested: Any, draft: str) -> list[Any]:
-        """Outputs that show the form with the saved version; if nothing was saved, the typed text
-        stays."""
+        """Outputs that show the form with the saved version; if nothing was saved, only the notice
+        changes."""
         if went.text == text:
             return [*[gr.skip()] * (len(outputs) - 1), went.notice_html]
         fresh = replace(view, kind="", item=0, notice_html="")
@@ -149,7 +149,8 @@ def _bind_saving(tab: CollectTab, study: StudyTab, store: Store) -> None:
 
 
 def read_item_form(form: list[Any]) -> tuple[NewItem, bool, list[tuple[str, str]]]:
-    """Read the form: the new item, whether it starts a new file, and the typed answers."""
+    """Values of the form: the new item, whether to start a new file, and the typed answers (model,
+    text)."""
     instruction, images, addresses, licence, category, reference, context, by, fresh = form[:9]
     names, answers = form[9 : 9 + ANSWER_BOXES], form[9 + ANSWER_BOXES :]
     lines = [line.strip() for line in (addresses or "").splitlines() if line.strip()]

@@ -1,4 +1,5 @@
-"""Actions of a voter, without Gradio: perform one on the store, and return the next screen as HTML.
+"""Actions of a voter, without Gradio: perform an action on the store, and return the next screen as
+HTML.
 
 The page sends the button pressed, the position of its ballot and the voter's name. No state is kept
 between requests, so a reload, a second window or another device continues from the store.
@@ -86,7 +87,8 @@ def _respond(
 def _write_failure(
     session: VoteSession, request: Mapping[str, Any], why: str, fixed: bool
 ) -> Markup:
-    """HTML of the same ballot again, with the typed comment, after the store could not be written.
+    """HTML of the same ballot again, with the typed comment, because the store could not be
+    written.
 
     The voter can repeat the action from this screen once the disk has space.
     """
@@ -178,7 +180,8 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
 
 
 def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """Perform one action of a voter; return the ballot to show next, and a notice."""
+    """Perform one action of a voter; return the ballot to show next (None if there is none), and a
+    notice."""
     what = request.get("act", "show")
     if what != "show":
         _check_voter(session, request.get("ballot"))
@@ -228,8 +231,8 @@ def _check_voter(session: VoteSession, ballot: Any) -> None:
 
 
 def _next_ballot(session: VoteSession, position: int, stamp: float) -> Ballot | None:
-    """The next ballot without a vote; if the voter went back to an earlier ballot, the ballot after
-    that one."""
+    """The next ballot without a vote; after a repeated vote on an earlier ballot, the ballot that
+    follows it."""
     return (session.following_ballot(position) if stamp else None) or session.next()
 
 
@@ -242,7 +245,7 @@ def _ballot_position(value: Any) -> tuple[int, float]:
 
 
 def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: BallotForm) -> Verdict:
-    """The verdict in a request; values that no button of this ballot sends are refused."""
+    """The verdict in a request; a value that no button of this ballot sends is refused."""
     mode = ballot.mode if ballot else "verify"
     if mode == "rubric":
         return _parse_levels(request.get("levels"), form)
@@ -334,7 +337,7 @@ def _ballot_form(session: VoteSession) -> BallotForm:
 
 
 def _earlier_vote(session: VoteSession, ballot: Ballot) -> dict[str, Any] | None:
-    """The stored vote on this ballot, as the data that its button sends; None without one."""
+    """Stored vote on this ballot, as the data that its button sends; None if there is no vote."""
     if ballot.state != "voted":
         return None
     if ballot.answer is not None:

@@ -14,7 +14,7 @@ from judges.verdicts.point_readers import option_values
 from studies.store.ballot_queries import SINGLE_MODES, Ballot, BallotMode
 
 ButtonKey = tuple[str, str]
-"""Symbol printed on the button, and the browser's names of the keys."""
+"""Key symbol printed on the button, and the names of the key in browser events."""
 
 
 @dataclass(frozen=True, slots=True)

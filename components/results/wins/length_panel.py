@@ -46,7 +46,7 @@ NO_LENGTHS_TEXT: Final = "Length effects need pairs of answers with stored texts
 def length_effects(
     filtered_study: FilteredStudy,
 ) -> tuple[LengthEffect | None, LengthEffect | None]:
-    """Effect of answer length on the judges' verdicts, and on people's; None if it is not known."""
+    """Effect of answer length on the judges' verdicts, and on people's votes; None if unknown."""
     rows = Raters(filtered_study).rows
     human = people_mask(rows)
     persons = length_effect(select_rows(rows, human)) if human.any() else None

@@ -31,14 +31,15 @@ Option = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Text below a control; `preset` is the preset's value if the study uses another value."""
+    """Text below a control; `preset` is the preset's value, given only if the study has another
+    value."""
 
     text: str = ""
     preset: str | None = None
 
 
 def form_part(*parts: str, seen: int = 0) -> Markup:
-    """HTML of one part of the form; `seen` is the number of the last change that the server
+    """HTML of one part of the form; `seen` is the number of the last change that the server has
     received."""
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
@@ -50,7 +51,7 @@ def step_heading(number: int, title: str, aside: Markup = EMPTY) -> Markup:
 
 
 def drawer_head(title: str) -> Markup:
-    """HTML title of a drawer and the button that closes it; Escape presses the button too."""
+    """HTML title of a drawer, and the button that closes it (also by the key Escape)."""
     close = fill(
         '<button type="button" class="eh-btn ghost" data-close data-do="{}">Close '
         "<kbd>Esc</kbd></button>",
@@ -82,7 +83,7 @@ def subheading(title: str, aside: str = "") -> Markup:
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> Markup:
-    """HTML of label, control and hint; a dot marks the label if the value differs from the
+    """HTML of label, control and hint; the label has a dot if the value differs from the
     preset's."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
@@ -104,7 +105,6 @@ def form_row(
 
 
 def html_id(field: str) -> str:
-    """The HTML id for a field name."""
     return "f-" + re.sub(r"[^a-z0-9]+", "-", field.lower()).strip("-")
 
 
@@ -314,8 +314,8 @@ def form_button(
     disabled: bool = False,
     errand: bool = False,
 ) -> Markup:
-    """HTML button that sends an action; an `errand` is a slow job (such as a judge test) that does
-    not block the form."""
+    """HTML button that sends an action; with `errand`, the action is a slow job (such as a judge
+    test) that does not block the form."""
     action_json = json.dumps(dict(action), ensure_ascii=False)
     sends = {"data_errand": action_json} if errand else {"data_do": action_json}
     made = _attributes(type="button", cls=f"eh-btn {kind}".strip(), aria_label=label,
@@ -329,7 +329,7 @@ def form_link(words: str, action: Mapping[str, Any], label: str = "") -> Markup:
 
 
 def previous_next(at: int, of: int, action: str) -> Markup:
-    """HTML buttons for the previous and the next item."""
+    """HTML buttons to the previous and the next item, from item `at` of `of`."""
     before = form_button(
         "‹", {"do": action, "to": at - 1}, kind="small", label="previous item", disabled=at <= 0
     )

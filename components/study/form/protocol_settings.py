@@ -43,7 +43,7 @@ def protocol_form(
 ) -> Markup:
     """HTML of the Protocol step.
 
-    `protocols` are those of the study's prompts; `sees` is True if a judge of the study has vision.
+    `protocols` are those of the study's prompts; `sees`: whether a judge of the study has vision.
     """
     return join(
         [
@@ -150,8 +150,8 @@ def _order_rows(study: LenientStudy, protocols: frozenset[str]) -> list[Markup]:
 
 
 def _score_rows(study: LenientStudy) -> list[Markup]:
-    """HTML rows for prompts that judge one answer: the order of the options, the order of the
-    criteria, and the criteria (when an answer counts as good)."""
+    """HTML rows for prompts that judge single answers: order of the options, order of the criteria,
+    and the criteria of a good answer."""
     key = STUDY.criteria
     box = text_input(str(key), study.text_value(*key), label=key.rule.label)
     return [
@@ -183,7 +183,8 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """The rules for combining both orders, plus a remedy if the study file names one."""
+    """Rule -> label, for the rules of combining both orders, and for the remedy that the study file
+    names."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})
@@ -265,7 +266,7 @@ def _switch_row(
     value: str | None = None,
     hint: str | None = None,
 ) -> Markup:
-    """HTML row with a setting's values as a switch; the hint is that of the selected value."""
+    """HTML row with the values of a setting as a switch; the hint explains the selected value."""
     offered = list((options or key.rule.options).items())
     chosen = study.text_value(*key) if value is None else value
     below = study.hint(_option_hint(key, chosen) if hint is None else hint, *key)

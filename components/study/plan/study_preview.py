@@ -28,12 +28,13 @@ from studies.spec.keys import DATA, STUDY
 from studies.spec.study import DataSpec, parse_study, study_from_mapping
 
 RETRY_SECONDS: Final = 60.0
-"""Seconds after which a failed source is loaded again."""
+"""Seconds after which, at the latest, a source that failed to load is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPreview:
-    """Study, items and plan of a study file, with the error of each part that could not be made."""
+    """Study, items and plan of a study file, with the errors of the parts that could not be
+    made."""
 
     lenient_study: LenientStudy
     records: LoadedSource | None = None
@@ -75,9 +76,9 @@ def read_data_spec(sheet: LenientStudy) -> DataSpec:
 
 
 def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
-    """Load all records of a source; they are loaded again only when one of its files changes.
+    """Load all records of a source; they are cached until a file of the source changes.
 
-    After a failure, the source is not tried again for some seconds: the page requests it at every
+    A failed source is tried again only after some seconds, since the page requests it at every
     change, and a Hub that does not respond is slow to fail.
     """
     check_data_source(spec)

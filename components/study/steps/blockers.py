@@ -18,11 +18,11 @@ from studies.spec.keys import DATA, JUDGE
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """One reason why a study cannot be run: its step, a short text, a whole sentence, and the
-    button that helps to remove it.
+    """One reason why a study cannot be run: its step, a short text, a sentence, and a button to
+    remove it.
 
-    `action` is a change of the form; `press` and `goto` are selectors of a button to press and of a
-    panel to show.
+    A click on the button makes the change `action` of the form, presses the button with the
+    selector `press`, or shows the panel with the selector `goto`.
     """
 
     step: int
@@ -33,7 +33,7 @@ class Blocker:
     press: str = ""
     goto: str = ""
     errand: Mapping[str, Any] | None = None
-    """A slow job that the button starts."""
+    """Slow job that the button starts."""
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:

@@ -1,4 +1,4 @@
-"""Inputs of the precision of a planned study: sizes, forecast, variance of the verdicts."""
+"""Inputs for the precision of a planned study: sizes, forecast, and variance of the verdicts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PAIRED: Final = frozenset({"pairwise", "five-level", "factuality"})
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """A plan with its forecast, the number of questions in its data, and measured variance
+    """A plan with its forecast, the number of available questions, and measured variance
     components."""
 
     plan: Plan
@@ -52,7 +52,7 @@ class PlannedStudy:
 
     @property
     def quantity(self) -> str:
-        """Name of the share whose interval is planned."""
+        """Words for the share whose interval is planned: "win rate" or "share near 50 %"."""
         return "win rate" if self.compares_pairs else "share near 50 %"
 
     @cached_property
@@ -123,8 +123,8 @@ def _stored_precision(store: Store, name: str) -> tuple[PrecisionPlan | None, in
 
 
 def comparisons_per_question(plan: Plan, numbers: ForecastByJudge) -> float:
-    """Number of comparisons of one judge with one prompt on a question; both orders count as one
-    comparison."""
+    """Number of comparisons on one question by one judge with one prompt; both orders count as
+    one."""
     rows = max(1, len(plan.study.judges) * len(plan.prompts))
     asked = (numbers.asks - numbers.noise) / rows / max(1, len(plan.items))
     orders = 2 if plan.study.pair_orders == "both" else 1

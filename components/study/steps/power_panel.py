@@ -33,10 +33,10 @@ from studies.spec.presentations import resolve_contestants
 
 _NORMAL_95: Final = 1.96
 ASSUMED_FLIPS: Final = 0.3
-"""Share of comparisons assumed to flip, for the smallest preference for a position that can be
-detected."""
+"""Share of comparisons that are assumed to flip, to compute the smallest detectable preference for
+a position."""
 _VOTES: Final = 40
-"""Number of people's votes for which the panel states the precision, if the data have no labels."""
+"""Number of people's votes for which the panel states the precision if the data have no labels."""
 _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -85,7 +85,8 @@ def _summary(planned: PlannedStudy) -> str:
 
 
 def _basis(planned: PlannedStudy) -> str:
-    """Text on the sizes of the plan, and on whether its variances are measured or assumed."""
+    """Text on the sizes of the plan, and on whether its variance components are measured or
+    assumed."""
     size, models = planned.size, resolve_contestants(planned.plan.study, planned.plan.items)
     orders = "both orders" if size.orders == 2 else "one order"
     parts = [
@@ -103,8 +104,8 @@ def _basis(planned: PlannedStudy) -> str:
 
 
 def _size_buttons(planned: PlannedStudy) -> Markup:
-    """HTML buttons that change the number of questions in the study; empty if the data have no
-    others to offer."""
+    """HTML buttons that change the number of questions of the study; empty if no other number is
+    possible."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
         return EMPTY
@@ -152,8 +153,8 @@ def _power_kpis(planned: PlannedStudy) -> Iterator[Kpi]:
 
 
 def _direction_kpi(comparisons: float) -> Kpi:
-    """Key figure: the smallest preference for one position that this number of comparisons can
-    detect."""
+    """Key figure: the smallest preference for one position that can be detected in this number of
+    comparisons."""
     flips = ASSUMED_FLIPS * comparisons
     found = detectable_share(flips)
     label = "Preference for a position"

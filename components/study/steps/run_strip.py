@@ -28,8 +28,8 @@ _POWER_LINK: Final = Markup(
 
 
 def cost_strip(study: LenientStudy, plan: Plan, numbers: ForecastByJudge, saved_as: str) -> Markup:
-    """HTML strip with calls, price and time of the run; `saved_as`: name of the copy that Run
-    starts, empty if it starts the study itself."""
+    """HTML strip with calls, price and time of a run; `saved_as`: name of the copy that Run would
+    start, "" if it starts the study itself."""
     missing = keyless_judges(study)
     body = fill(
         '<div class="eh-cost"><h2><span class="eh-step todo">3</span>Check and run</h2>'
@@ -86,7 +86,8 @@ def mend_button(blocker: Blocker) -> Markup:
 def keyless_judges(study: LenientStudy) -> list[tuple[str, int, str]]:
     """Judges that need a key but have none on this machine, as (name, index, address).
 
-    A key typed into the page stays in the browser, which then hides the notice of the missing key.
+    A key typed into the page stays in the browser; the browser then hides the notice on the missing
+    key.
     """
     return [
         (judge_name(judge), place, judge_address(judge))
@@ -132,8 +133,8 @@ def _amounts(numbers: ForecastByJudge) -> Markup:
 
 
 def _factors(plan: Plan, numbers: ForecastByJudge) -> str:
-    """Text that gives the calls as comparisons, orders and repeats: "103 comparisons × 2 orders +
-    41 repeats"."""
+    """Text on the factors of the number of calls, such as "103 comparisons × 2 orders + 41
+    repeats"."""
     asked = numbers.asks - numbers.noise
     orders = 2 if plan.study.pair_orders == "both" else 1
     made = (

@@ -1,4 +1,5 @@
-"""The three steps of the form in one line: what each holds, and whether something is missing."""
+"""The three steps of the form in one line, each with a summary and a mark if something is
+missing."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the form: number, title, summary, mark, and the panel that a click shows."""
+    """One step of the form: number, title, summary, mark (done or not), and the panel that a click
+    shows."""
 
     number: int
     title: str

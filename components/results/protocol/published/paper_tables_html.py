@@ -49,7 +49,8 @@ CREATION_TABLES: Final = ("Five levels", "People", "Descriptions")
 
 
 def show_published_grades(part: str) -> Markup:
-    """HTML of Grade Score's Tables 1 to 3, `part` with or without the unrelated option."""
+    """HTML of one measure (`part`: grade, entropy or choice) of Grade Score's Tables 1 to 3,
+    without and with the unrelated option."""
     scale = GRADE_SCALES[part]
     halves = join(fill("<div>{}</div>", _grades_matrix(part, scale, added)) for added in (0, 1))
     corners = Markup(
