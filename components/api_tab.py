@@ -197,8 +197,7 @@ _TOKEN_HELP = (
 
 
 def _with_token(function: Callable[..., Any], store: VisitorStore) -> Callable[..., Any]:
-    """Add a parameter `token` after the others; the function then runs as the visitor with this
-    token."""
+    """Add a last parameter `token`; the function then runs as the visitor with this token."""
     own = signature(function)
     last = Parameter("token", Parameter.POSITIONAL_OR_KEYWORD, default="", annotation=str)
     whole = own.replace(parameters=[*own.parameters.values(), last])

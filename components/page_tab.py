@@ -317,8 +317,7 @@ def _bind_mark_clicks(page: PageParts, store: Store) -> None:
 
 
 def _bind_remedies(page: PageParts, store: Store) -> None:
-    """Bind the buttons of the Remedies view: apply a rule, open the study file of a pilot, show a
-    judge."""
+    """Bind the buttons of Remedies: apply a rule, open a pilot's study file, show a judge."""
     results, study, interactive = page.results, page.header.study, page.interactive
     shown = results.parts[remedies_tab.NAME].components
     judge = results.filters["judge"]

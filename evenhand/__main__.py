@@ -1,5 +1,4 @@
-"""Command line `evenhand WORD …`: the page, runs, plans, measures, imports, reports and the
-gate."""
+"""Command line `evenhand WORD …`: page, runs, plans, measures, imports, reports and the gate."""
 
 from __future__ import annotations
 

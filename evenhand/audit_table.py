@@ -49,8 +49,7 @@ def _section_rows(part: Any, path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _rows(part: Any, path: Path, judge: str, prompt: str) -> Iterator[dict[str, Any]]:
-    """Yield a table row for each number inside `part` of the summary, in the order of the
-    summary."""
+    """Yield a table row for each number inside `part`, in the order of the summary."""
     here = {"judge": judge, "prompt": prompt, "measure": ".".join(path)}
     if isinstance(part, Mapping):
         if _is_estimate(part):
@@ -76,8 +75,7 @@ def _is_estimate(part: Mapping[str, Any]) -> bool:
 
 
 def _entry_name(entry: Any, place: int) -> str:
-    """Return the name of an entry of a list: "measure: left − right" for a contrast, else its
-    index."""
+    """Name of an entry of a list: "measure: left − right" for a contrast, else its index."""
     if isinstance(entry, Mapping) and {"measure", "left", "right"} <= entry.keys():
         return f"{entry['measure']}: {entry['left']} − {entry['right']}"
     return str(place)

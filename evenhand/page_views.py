@@ -143,8 +143,7 @@ def _free_port() -> int:
 
 
 def _save_copy(study: JudgedStudy) -> Path:
-    """Save the usable verdicts of a study in a temporary store, for the page; return the store's
-    path."""
+    """Save a study's usable verdicts in a temporary store, for the page; return its path."""
     from studies.exchange.recorded_studies import import_verdicts
     from studies.store.store import Store
 

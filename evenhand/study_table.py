@@ -213,8 +213,7 @@ def _text(value: object) -> str:
 def _slots(
     column: str, words: list[str], firsts: list[str], seconds: list[str]
 ) -> npt.NDArray[np.int8]:
-    """Return the slot of each row's winner word: 0 first, 1 second, TIE, or NO_PICK for an empty
-    word."""
+    """Slot of each row's winner word: 0 first, 1 second, TIE, or NO_PICK for an empty word."""
     found = np.empty(len(words), np.int8)
     for row, (word, first, second) in enumerate(zip(words, firsts, seconds, strict=True)):
         if word and word == first:

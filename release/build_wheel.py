@@ -63,8 +63,7 @@ class WheelFile:
 
 
 def wheel_files(root: Path = ROOT) -> Iterator[WheelFile]:
-    """Yield the files of the package, with rewritten Python modules, and the wheel's metadata
-    files."""
+    """Yield the package's files, with Python modules rewritten, and the wheel's metadata files."""
     modules = set(module_names(root))
     for path in sorted(_shipped(root)):
         inside = path.relative_to(root).as_posix()
@@ -105,8 +104,7 @@ def _shipped(root: Path) -> Iterator[Path]:
 
 
 def write_wheel(out: Path, root: Path = ROOT) -> Path:
-    """Write the wheel and return its path; the same input files always give a wheel with the same
-    bytes."""
+    """Write the wheel and return its path; equal input files give a wheel with equal bytes."""
     files = list(wheel_files(root))
     record = f"{PACKAGE}-{VERSION}.dist-info/RECORD"
     lines = [*(file.record for file in files), f'"{record}",,']

@@ -108,8 +108,7 @@ def _elo_table(
 
 
 def _round_all(values: Sequence[float]) -> list[float]:
-    """Round values to hundredths, which halves the bytes sent to the page and moves no line
-    visibly."""
+    """Round values to hundredths, which halves the bytes sent and moves no line visibly."""
     return [round(value, 2) for value in values]
 
 

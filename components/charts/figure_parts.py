@@ -210,8 +210,7 @@ def error_bars(estimates: Sequence[Estimate], width: int, caps: int = 4) -> dict
 
 
 def hover_card(value: str, name: str, details: str) -> str:
-    """Text of a hover card: value and interval, name, details such as n, and the effect of a
-    click."""
+    """Text of a hover card: value and interval, name, details such as n, effect of a click."""
     click = fill_plot('<span style="color:var(--ink-3)">{}</span>', CLICK_HINT)
     return fill_plot("<b>{}</b><br>{}<br>{}<br>{}", value, name, details, click)
 
@@ -240,8 +239,7 @@ def spread_labels(labels: list[dict[str, Any]], extent: tuple[float, float], hei
 
 
 def thin_indices(length: int) -> list[int]:
-    """At most MAX_POINTS evenly spaced indices from 0 to length − 1, so that the browser stays
-    fast."""
+    """At most MAX_POINTS evenly spaced indices from 0 to length − 1, to keep the browser fast."""
     if length <= MAX_POINTS:
         return list(range(length))
     step = (length - 1) / (MAX_POINTS - 1)

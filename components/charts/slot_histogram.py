@@ -1,5 +1,4 @@
-"""Bar chart of how often each position was chosen, with a line at chance; ties have their own
-column."""
+"""Bar chart of how often each position was chosen, with a line at chance and a column for ties."""
 
 from __future__ import annotations
 

@@ -90,8 +90,7 @@ def axes(
 
 
 def round_shares(low: float, high: float) -> list[float]:
-    """At most six equally spaced round shares, the first at or below `low`, the last at or above
-    `high`."""
+    """At most six equally spaced round shares, from at or below `low` to at or above `high`."""
     for step in STEPS:
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first <= 5:

@@ -48,8 +48,7 @@ class FilteredStudy:
 
     @cached_property
     def version(self) -> StudyVersion:
-        """Version of the study when this object first read it; judgements read later may be
-        newer."""
+        """Version of the study when this object first read it; its judgements may be newer."""
         return self.store.version(self.name)
 
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
@@ -92,15 +91,13 @@ class FilteredStudy:
 
     @cached_property
     def has_only_people(self) -> bool:
-        """Whether all verdicts of the study come from people, so that there is no judge to
-        measure."""
+        """Whether all verdicts of the study come from people, so that no judge is measured."""
         frame = self.stored_frame
         return len(frame) > 0 and bool(people_mask(frame).all())
 
     @property
     def rule(self) -> tuple[CombineRule, UnreadableRule]:
-        """The two counting rules in use: how both orders are combined, and how unreadable replies
-        count."""
+        """The counting rules in use: how both orders are combined; how unreadable replies count."""
         chosen = COUNTING_RULES.get(self.filter.rule, (self.study.combine, self.study.unreadable))
         combine = counting_rule(chosen[0])
         if parse_remedy(combine):  # reads the frame, which counting rules do not need
@@ -114,6 +111,5 @@ class FilteredStudy:
 
 
 def rule_clause(view: FilteredStudy) -> str:
-    """End of a panel's subtitle that names the counting rule; empty if each order counts
-    separately."""
+    """End of a subtitle that names the counting rule; empty if each order counts separately."""
     return "" if view.rule[0] == "pooled" else f"; {combine_text(view.rule[0])}"

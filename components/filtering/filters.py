@@ -94,8 +94,7 @@ def machine_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def people_as_judge(frame: pd.DataFrame) -> pd.DataFrame:
-    """In a study without model judges, treat all people as one judge; else return the frame
-    unchanged."""
+    """Frame in which all people are one judge if there are no model judges; else unchanged."""
     if frame.empty or not _human_mask(frame).all():
         return frame
     return pool_people(frame, PEOPLE)

@@ -92,8 +92,7 @@ class Raters:
 
     @cached_property
     def truth(self) -> TruthSource:
-        """How the better answers are known: by the design of the data, from people's votes, or not
-        at all."""
+        """Source of the better answers: "design" of the data, "people" (votes), or "none"."""
         known = self.rows["truth"].to_numpy() >= 0
         if not known.any():
             return "none"

@@ -117,8 +117,7 @@ PICTURE_OF: Final[Mapping[str, str]] = {
 
 
 def picture(example: str) -> Markup:
-    """SVG drawing of an example; it is hidden from screen readers, because it repeats the text of
-    the card."""
+    """SVG drawing of an example, hidden from screen readers because the card's text repeats it."""
     return fill(
         '<svg class="eh-thumb" viewBox="0 0 {} {}" aria-hidden="true">{}</svg>',
         WIDTH,

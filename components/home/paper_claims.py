@@ -91,8 +91,7 @@ def recorded_rates(frame: pd.DataFrame) -> RecordedRates:
 
 
 def paper_claims(store: Store) -> list[PaperClaim]:
-    """All cards; without the recorded demo in the store, only the cards that do not cite the
-    demo."""
+    """All cards; if the store has no recorded demo, only the cards that do not cite the demo."""
     present = {line.name for line in store.studies()}
     cards = [_unrelated_option()]
     if {demo_studies.PAIRS_STUDY, demo_studies.LARGER_STUDY} <= present:
@@ -148,8 +147,7 @@ def _warning(store: Store) -> PaperClaim:
 
 
 def _entropy_differences() -> list[float]:
-    """For each model in Grade Score's tables, the entropy with prompt 3 minus the entropy with
-    prompt 1."""
+    """Entropy with prompt 3 minus entropy with prompt 1, for each model in Grade Score's tables."""
     grades = published_grades()
     simple, debias = GRADE_PROMPTS[0], GRADE_PROMPTS[2]
     return [
@@ -160,8 +158,7 @@ def _entropy_differences() -> list[float]:
 
 
 def _changed(store: Store, prompt: str) -> float | None:
-    """Share of the recorded demo's comparisons with this prompt whose verdict changes with the
-    order."""
+    """Share of the recorded demo's comparisons with this prompt that change with the order."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> float | None:

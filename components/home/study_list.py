@@ -75,7 +75,7 @@ def studies_html(
 ) -> Markup:
     """HTML list of the studies; in the row of the study `asked`, fields for its new name, or the
     question whether to delete it (`question`)."""
-    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # one's own first
+    lines = sorted(store.studies(), key=lambda line: is_demo(line.name))  # the demo last
     rows = [
         _row_html(store, line, study_state(line, running), question if line.name == asked else "")
         for line in lines

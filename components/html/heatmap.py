@@ -29,8 +29,7 @@ from studies.domain import Estimate
 MIN_INK_ITEMS: Final = 10
 """Number of items below which the number in a coloured cell is grey."""
 _MAX_TURNED_ROWS: Final = 6
-"""Maximum rows of a matrix that is transposed on a phone; a matrix with more rows scrolls
-instead."""
+"""Maximum rows of a matrix that is transposed on a phone; larger matrices scroll instead."""
 _CROWDED_COLUMNS: Final = 7
 """Number of columns above which narrow panels show intervals only in the hover card."""
 _MANY_COLUMNS: Final = 12
@@ -328,8 +327,7 @@ def _scale_ends(scale: ColourScale, after: Markup) -> Markup:
 
 
 def scale_html(scale: ColourScale, after: Markup = EMPTY) -> Markup:
-    """HTML of the colour scale below a static matrix; `after` adds further entries to the
-    legend."""
+    """HTML of the colour scale below a static matrix; `after` adds entries to the legend."""
     return wrap(_scale_ends(scale, Markup('<span class="eh-grow"></span>') + after))
 
 
@@ -348,8 +346,7 @@ class StaticCell:
 
     @classmethod
     def of(cls, estimate: Estimate, scale: ColourScale, *lines: str) -> StaticCell | None:
-        """Cell that shows an estimate, with its interval below; None if the estimate has no
-        value."""
+        """Cell of an estimate, with its interval below; None if the estimate has no value."""
         if estimate.value is None:
             return None
         return cls(estimate.value, lines, below=scale.bounds(estimate))

@@ -66,8 +66,7 @@ def escape(value: object) -> Markup:
 
 
 def fill(template: LiteralString, *values: object) -> Markup:
-    """Fill the fields `{}` of a constant HTML template; every value that is not Markup is
-    escaped."""
+    """Fill the fields `{}` of a constant HTML template; values that are not Markup are escaped."""
     return _mark_safe(
         template.format(
             *[one if isinstance(one, _UNCHANGED) else _escape_text(one) for one in values]
@@ -101,8 +100,7 @@ def attributes(values: Mapping[str, object]) -> Markup:
 
 
 def link(text: str, select: Any) -> Markup:
-    """HTML link that opens the judgements matching the filters `select`; without `select`, plain
-    text."""
+    """HTML link to the judgements that match the filters `select`; plain text without `select`."""
     return (
         escape(text) if select is None else link_button(text, {"data-select": json.dumps(select)})
     )
@@ -134,8 +132,7 @@ def program_file(path: Path) -> Markup:
 
 
 def json_script(name: str, value: Any) -> Markup:
-    """A script tag that contains JSON, with every "<" escaped, so that no text can close the
-    tag."""
+    """Script tag that contains JSON, with every "<" escaped, so that no text can close the tag."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     data = _mark_safe(text.replace("<", "\\u003c"))
     return fill('<script type="application/json" id="{}">{}</script>', name, data)
@@ -155,6 +152,5 @@ def escape_plot(text: object) -> PlotText:
 
 
 def fill_plot(template: LiteralString, *values: object) -> PlotText:
-    """Fill the fields `{}` of a constant Plotly text; every value that is not PlotText is
-    escaped."""
+    """Fill the fields `{}` of a constant Plotly text; values that are not PlotText are escaped."""
     return PlotText(template.format(*map(escape_plot, values)))

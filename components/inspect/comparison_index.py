@@ -45,8 +45,7 @@ _EXACT_FILTERS: Final = ("judge", "prompt", "category", "item")
 
 @dataclass(frozen=True, slots=True)
 class OrderVerdict:
-    """Verdict on one order: the position picked most often in its repeats, or the failure
-    status."""
+    """Verdict in one order: the position picked most often in its repeats, or a failure status."""
 
     shown: tuple[str, ...]
     pick: Pick
@@ -185,8 +184,7 @@ def count_by_verification(
     matching: Collection[int] | None,
     verified: Mapping[str, Mask],
 ) -> dict[str, int]:
-    """Number of comparisons with each kind of verification, given the choices in the other
-    menus."""
+    """Kind of verification -> number of comparisons, given the choices in the other menus."""
     if not verified:
         return {}
     base = _base_mask(index, replace(selection, verified=""), matching, verified)
@@ -211,8 +209,7 @@ def page_number(view: Sequence[int], selection: Selection, opened: int | None) -
 
 
 def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> list[ComparisonRow]:
-    """Rows of the list for the comparisons at the positions `wanted`, each with its verdict per
-    order."""
+    """Rows of the list for the comparisons at the positions `wanted`, with a verdict per order."""
     at = np.asarray(wanted, np.int64)
     rows = np.flatnonzero(np.isin(index.comparison_of_row, at))
     table = index.frame.iloc[rows].assign(at=index.comparison_of_row[rows])
@@ -223,8 +220,7 @@ def comparison_rows(index: ComparisonIndex, wanted: Sequence[int] | Ints) -> lis
 
 
 def find_comparison(index: ComparisonIndex, seq: int | None) -> int | None:
-    """Position in the index of the comparison that contains the judgement `seq`; None if not
-    found."""
+    """Position in the index of the comparison with the judgement `seq`; None if not found."""
     if seq is None:
         return None
     found = np.flatnonzero(index.frame["seq"].to_numpy() == seq)
@@ -332,8 +328,7 @@ def _order_verdict(shown: str, rows: Sequence[Mapping[str, Any]]) -> OrderVerdic
 
 
 def _modal_pick(picks: Sequence[int]) -> Pick:
-    """Most frequent verdict among repeats, as in `metrics`; a tie if two verdicts are equally
-    frequent."""
+    """Most frequent verdict among repeats, as in `metrics`; a tie if two are equally frequent."""
     most = Counter(pick for pick in picks if pick != NO_PICK).most_common(2)
     if not most:
         return None

@@ -1,5 +1,4 @@
-"""HTML of the Inspect tab's list of comparisons, its detail panel, and its messages for empty
-lists."""
+"""HTML of the Inspect tab's list of comparisons, its detail panel, and messages for empty lists."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ _MAX_QUESTION: Final = 160
 
 
 def list_html(view: InspectView) -> Markup:
-    """HTML list with one row per comparison (question, verdict per order, models), then the page
-    buttons."""
+    """HTML list: one row per comparison (question, verdict per order, models), page buttons."""
     if not view.total:
         return EMPTY
     several = _varying_fields(view)

@@ -1,5 +1,4 @@
-"""Load the data of the Inspect tab from the store: one page of the list, and the opened
-comparison."""
+"""Load the data of the Inspect tab from the store: a page of the list, the opened comparison."""
 
 from __future__ import annotations
 
@@ -64,8 +63,7 @@ class InspectedReply:
 
 @dataclass(frozen=True, slots=True)
 class OrderReplies:
-    """One order of a comparison: its reply, the replies to its repeats (`again`), and the prompt as
-    sent."""
+    """One order of a comparison: its reply, the repeats' replies (`again`), the prompt as sent."""
 
     shown: tuple[str, ...]
     reply: InspectedReply
@@ -84,8 +82,8 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; answers are in the order in which they were first
-    shown."""
+    """One comparison with all its texts; answers are in the order in which they were shown
+    first."""
 
     line: ComparisonRow
     item: Item | None

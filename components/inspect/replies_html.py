@@ -191,8 +191,7 @@ def _reasoning(reply: InspectedReply) -> Markup:
 
 
 def _repeat_replies(replies: Sequence[InspectedReply]) -> Markup:
-    """HTML of the repeats in the same order: their verdicts, and their replies in an expandable
-    part."""
+    """HTML of the repeats in one order: their verdicts, and replies in an expandable part."""
     if not replies:
         return EMPTY
     chips = join(_verdict_or_status(one.judgement) for one in replies)

@@ -1,5 +1,4 @@
-"""The selection of comparisons in the Inspect tab, and how it is read from URLs, clicks and other
-tabs."""
+"""The selection of comparisons in the Inspect tab, read from URLs, clicks and other tabs."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ _TRUE_WORDS: Final = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters on the comparisons of a study, and the opened comparison; an empty filter selects
-    all."""
+    """Filters on the comparisons of a study, and the opened one; an empty filter selects all."""
 
     study: str = ""
     judge: str = ""
@@ -51,7 +49,7 @@ class Selection:
     """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
     `judge` that the remedy decides differently from a single call."""
     checked: str = ""
-    """Pass/fail verdict and label: "pass_good", "pass_bad" (a false pass), "fail_good" or
+    """Pass/fail verdict and label: "pass_good", "pass_bad" (false pass), "fail_good",
     "fail_bad"."""
     text: str = ""
     """Text to find in the question or in a reply."""
@@ -60,8 +58,7 @@ class Selection:
     """Key of the opened judgement."""
 
     def to_query(self) -> str:
-        """URL query of the fields that are set, in the order of declaration, without question
-        mark."""
+        """URL query of the fields that are set, in order of declaration, without "?"."""
         return urlencode(self.as_mapping())
 
     def as_mapping(self) -> dict[str, str]:

@@ -1,5 +1,4 @@
-"""Filter comparisons by people's verifications of the answers; texts that describe a
-verification."""
+"""Filter comparisons by people's verifications of the answers; texts on a verification."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ def verification_masks(
 
 
 def _comparison_bits(index: ComparisonIndex, checks: ChecksByItem, contestant: str) -> Ints:
-    """For each comparison, the outcomes of its answers' verifications as a bit set (see
-    CHECK_OUTCOMES)."""
+    """For each comparison, the verification outcomes of its answers (bits of CHECK_OUTCOMES)."""
     firsts = index.frame.iloc[index.first]
     item, names = firsts["item"].astype("category"), contestants(firsts)
     place = {name: code for code, name in enumerate(names) if contestant in ("", name)}

@@ -40,8 +40,7 @@ INSTEAD: Final = {
     wins_tab.NAME: "pass rates and mean scores of the models (also in Ranking)",
     protocol_tab.NAME: "verdicts on single answers",
 }
-"""View on comparisons -> the subject that other views show in its place in a study of single
-answers."""
+"""View on comparisons -> subject of the views to use instead in a study of single answers."""
 
 
 def for_comparisons(view: View) -> View:
@@ -68,8 +67,7 @@ def for_comparisons(view: View) -> View:
 
 
 def point_views(filtered: FilteredStudy) -> list[str]:
-    """Names of the views on single answers (pass/fail, scores) that apply to the study's
-    verdicts."""
+    """Names of the views on single answers (pass/fail, scores) that fit the study's verdicts."""
     kinds = verdict_kinds(filtered)
     found = [pass_fail_tab.NAME] if kinds.pass_fail else []
     return found + ([scores_tab.NAME] if kinds.scores else [])

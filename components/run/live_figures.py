@@ -1,5 +1,4 @@
-"""Live figures of running studies; each update processes only new rows, and all visitors share
-it."""
+"""Live figures of running studies, updated from new rows only, and shared by all visitors."""
 
 from __future__ import annotations
 
@@ -260,7 +259,7 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """Number of the last row before a study's figures begin: 0, or the newest row for a very large
+    """Last row number before a study's figures begin: 0, or the newest row of a very large
     study."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

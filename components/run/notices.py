@@ -88,8 +88,7 @@ def _key_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def show_store_notices(store: Store) -> Markup:
-    """HTML notices on the store file: restored after it was deleted, or lost when the Space
-    restarted."""
+    """HTML notices on the store file: restored after a deletion, or lost at a Space's restart."""
     if store.file_watch.notice:
         text = f"{_sentence(store.file_watch.notice)} Find out which program deletes this file."
         return notice_html("warn", "The store file was restored.", text) + _disk_notice()
@@ -230,8 +229,8 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Button that raises the budget of this run to the amount in its label; None if it cannot be
-    raised."""
+    """Button that raises this run's budget to the amount in its label; None if costs are
+    unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)

@@ -1,5 +1,4 @@
-"""State of a study for the Run tab: its run, number of calls by status, costs, and calls to be
-made."""
+"""State of a study for the Run tab: its run, calls by status, costs, and calls to be made."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ class RunFacts:
     key_origins: tuple[str, ...] = ()
     """Origins to which the missing keys would be sent."""
     unconfirmed: tuple[Pair, ...] = ()
-    """Pairs (environment variable, origin) that the study would use without the user's consent so
-    far."""
+    """Pairs (environment variable, origin) of the study to which the user has not consented."""
     owned: bool = True
     """Whether the current visitor may run and control the study."""
 
@@ -97,8 +95,7 @@ class QuoteCache:
         self._store = store
 
     def for_study(self, study: str) -> tuple[CostQuote, CostQuote]:
-        """Number and estimated cost of the missing calls, and of the failed calls that Retry would
-        repeat."""
+        """Number and cost of the missing calls, and of the failed calls that Retry would make."""
         return self._store.memoised(
             study,
             ("cost quotes",),

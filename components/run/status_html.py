@@ -80,8 +80,7 @@ def _pause_limit(facts: RunFacts) -> str:
 
 
 def show_progress(facts: RunFacts) -> Markup:
-    """HTML progress bar by status, with calls that wait for a retry hatched, and the reasons for
-    waiting."""
+    """HTML progress bar by status, hatched for calls that wait for a retry; reasons for waiting."""
     snapshot, counts = facts.snapshot, facts.counts
     waiting = sum(wait.asks for wait in snapshot.waits) if snapshot and facts.running else 0
     by_status = {status: counts[status] for status in STATUSES if counts.get(status)}
@@ -90,8 +89,7 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """HTML line with the reasons why calls wait; shown throughout a run, so that the page does not
-    move."""
+    """HTML line with the reasons why calls wait; shown at all times, so that the page is steady."""
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
@@ -193,8 +191,7 @@ def _spent_kpi(facts: RunFacts) -> Kpi:
 
 
 def _spent_text(facts: RunFacts) -> str:
-    """Text of dollars spent; "free" only if no call costs anything, "unknown" if no price is
-    known."""
+    """Text of dollars spent; "free" only if no call costs anything, "unknown" without prices."""
     if facts.unpriced and not facts.spent:
         return "unknown"
     free = facts.spent == 0 and (facts.running or facts.missing.dollars == 0) and not facts.budget

@@ -43,8 +43,7 @@ class Access:
     concurrency: int | None
     """Maximum simultaneous calls of one run."""
     paused: int | None
-    """Maximum paused runs of all visitors; beyond it, the run that was paused earliest is
-    stopped."""
+    """Maximum paused runs of all visitors; beyond it, the run paused earliest is stopped."""
     pause_minutes: float | None
     """Minutes until a paused run is stopped; its replies stay stored."""
     queue: int | None

@@ -122,8 +122,7 @@ class Hosts:
         return host.is_address and (self.any_address or host.name == own_address)
 
     def trusts(self, origin: Host, host: Host, own_address: str) -> bool:
-        """Whether a page of this origin may send requests to the server, which was addressed as
-        `host`."""
+        """Whether a page of this origin may send requests to the server addressed as `host`."""
         if host.serves_port(origin.port) and self.serves(origin, own_address):
             return True
         return any(
@@ -155,8 +154,7 @@ def _parse_required_host(entry: str) -> Host:
 
 
 class AllowedHosts:
-    """Middleware that refuses requests to unknown hosts, and requests from pages of other
-    origins."""
+    """Middleware that refuses requests to unknown hosts and from pages of other origins."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app, self._hosts = app, hosts
@@ -177,8 +175,7 @@ class RequestRefusal(NamedTuple):
     words: str
 
     def response(self) -> PlainTextResponse:
-        """A response that closes the connection, so that the rest of the request body is not
-        read."""
+        """A response that closes the connection, so that the rest of the body is not read."""
         headers = {
             "Cache-Control": "no-store",
             "Connection": "close",

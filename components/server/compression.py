@@ -21,8 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 PLOTLY_JS: Final = Path(plotly.__path__[0]) / "package_data" / "plotly.min.js"
 COMPRESSED_PATHS: Final = ("/", "/config")
 CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
-"""Value of Cache-Control for plotly.js: no time limit, because the address contains plotly's
-version."""
+"""Cache-Control of plotly.js: no time limit, because its address contains plotly's version."""
 
 
 class CompressionMiddleware:

@@ -42,8 +42,7 @@ class QueueLimits:
     unread_per_session: int
     """Maximum messages that one session has not read."""
     unread_total: int
-    """Maximum unread messages of all sessions; above it, messages of inactive sessions are
-    deleted."""
+    """Maximum unread messages of all sessions; above it, those of inactive sessions are deleted."""
 
 
 @dataclass(frozen=True, slots=True)

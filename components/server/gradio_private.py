@@ -43,8 +43,7 @@ else:  # object: the fallback where a release has moved the class, found by its 
 
 
 def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
-    """Refuse public mode if a private name that protects visitors is missing; log any other missing
-    name."""
+    """Refuse public mode if a private name that protects visitors is missing; log the others."""
     check_names(PRIVATE_NAMES, blocks, package, public=public)
 
 
@@ -240,8 +239,7 @@ class FairQueue(QuietQueue):
 
 
 def _event_client(event: Event) -> QueueClient:
-    """The client that sent an event; cached on the event, since the whole queue is searched at
-    every turn."""
+    """The client that sent an event, cached because the whole queue is searched at every turn."""
     client: QueueClient | None = event.__dict__.get("queue_client")
     if client is None:
         own = None if event.session_hash == event._id else event.session_hash

@@ -37,8 +37,7 @@ LOGIN_STATE_PREFIX: Final = "_state_huggingface_"
 RESULT_PARAMETER: Final = "login"
 """Query parameter with the result of a login."""
 MAX_ADDRESS_LENGTH: Final = 2_000
-"""Maximum characters of the stored address: a cookie holds about 4,000, and the session needs
-some."""
+"""Maximum characters of the stored address: a cookie holds about 4,000, for the whole session."""
 DEFAULT_ADDRESS: Final = "/?tab=vote"
 LOGIN_MESSAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -104,8 +103,7 @@ class LoginMiddleware:
             await _redirect("failed", address)(scope, receive, send)
 
     async def _finish_login(self, scope: Scope, receive: Receive) -> str:
-        """Complete a login that this browser started, once; return "done", "failed", "refused" or
-        "lost"."""
+        """Complete a login that this browser started; return done, failed, refused or lost."""
         query, session = _query_values(scope), scope["session"]
         begun = f"{LOGIN_STATE_PREFIX}{query.get('state', '')}" in session
         if "error" in query or not begun:

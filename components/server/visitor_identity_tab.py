@@ -124,8 +124,7 @@ def _as_visitor_call(
 
 
 def _count_special_parameters(function: Callable[..., Any]) -> int:
-    """Number of parameters at the start of a handler that Gradio fills with the request or event
-    data."""
+    """Number of a handler's first parameters that Gradio fills with request or event data."""
     hints, count = _type_hints(function), 0
     for name in inspect.signature(function).parameters:
         kind = hints.get(name)

@@ -174,8 +174,7 @@ def _shell_quote(name: str) -> str:
 
 
 def source_name(source: str) -> str:
-    """The name of a data source as shown to readers: a Hub dataset, or a file name without its
-    folder."""
+    """Name of a data source for readers: a Hub dataset, or a file name without its folder."""
     if source.startswith("hub:"):
         return source
     return original_name(source.rstrip("/").replace("\\", "/"))

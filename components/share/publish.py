@@ -105,8 +105,7 @@ def _requirements(runs: bool) -> str:
 
 
 def _readme(study: str, *, frozen: bool) -> str:
-    """Text of the folder's README, with the metadata block of the project's README and this study's
-    name."""
+    """Text of the folder's README: metadata of the project's README, with this study's name."""
     _, front, _ = (PROJECT_ROOT / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     values: dict[str, Any] = yaml.safe_load(front)
     values["title"] = study[:60]

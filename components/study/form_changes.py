@@ -30,15 +30,13 @@ from studies.spec.keys import DATA, EXTRACTION, JUDGE, PROTOCOL_KEYS, STUDY
 from studies.spec.presets import PRESETS
 
 FormChange = Mapping[str, Any]
-"""One numbered change: {"n": 3, "set": "data.count", "to": "12"} or {"n": 4, "do": "add judge",
-…}."""
+"""One change: {"n": 3, "set": "data.count", "to": "12"} or {"n": 4, "do": "add judge", …}."""
 
 
 def apply_changes(
     text: str, view: FormState, entries: Sequence[FormChange], folder: Path
 ) -> tuple[str, FormState]:
-    """Apply the changes that are new by their number, in order; an invalid change is reported and
-    skipped."""
+    """Apply changes with new numbers in order; an invalid change is reported and skipped."""
     view = replace(view, notice_html="")
     for entry in entries:
         if int(entry.get("n", 0)) <= view.last_change:
@@ -98,8 +96,8 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Write a value to the study file; remove its key if the value equals the preset's value or
-    default."""
+    """Write a value to the study file; remove its key if it equals the preset's or default
+    value."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):

@@ -131,7 +131,7 @@ def build() -> StudyTab:
 
 
 def render_hidden(tab: StudyTab) -> None:
-    """Render the hidden button outside all tabs, as the content of a tab exists only after it was
+    """Render the hidden button outside all tabs, as a tab's content exists only once it is
     opened."""
     tab.follow.render()  # type: ignore[no-untyped-call]
 

@@ -171,8 +171,7 @@ def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
 
 
 def _recorded_name(store: Store, name: str, source: str) -> str:
-    """Name for a recorded study: that of the stored study with the same source, else a name not in
-    use."""
+    """Name for a recorded study: that of a stored study with the same source, else a new one."""
     for line in store.studies():
         if line.recorded and store.owns(line.name) and store.study(line.name).data.source == source:
             return line.name
@@ -278,8 +277,7 @@ def _load_private(spec: DataSpec, folder: Path, token: str) -> LoadedSource:
 
 
 def store_upload(path: Path, folder: Path, name: str = "") -> str:
-    """Store an uploaded file in the store's folder, under the hash of its content; return its
-    path."""
+    """Store an uploaded file beside the store under the hash of its content; return its path."""
     with path.open("rb") as content:
         sha = hashlib.file_digest(content, "sha256").hexdigest()[:8]
     kept = folder / UPLOADS_FOLDER / f"{sha}-{safe_file_name(name or path.name)}"
@@ -353,8 +351,7 @@ _VERDICT_FIELDS = frozenset(
 
 
 def _store_as_folder(paths: Sequence[Path], folder: Path) -> str:
-    """Store the files as one folder if a known format reads such a folder; return its path, else
-    ""."""
+    """Store the files as one folder if a known format reads it; return its path, else ""."""
     contents = sorted((path.name, path.read_bytes()) for path in paths)
     sha = hashlib.sha256(b"\0".join(name.encode() + text for name, text in contents)).hexdigest()
     kept = folder / UPLOADS_FOLDER / f"{sha[:8]}-{len(paths)}-files"

@@ -181,8 +181,7 @@ def _bind_jobs(tab: StudyTab, header: Header, tabs: gr.Tabs, store: Store, engin
     def run(
         errand: str, keys: str, text: str, view: FormState, tested: Mapping[str, Any]
     ) -> list[Any]:
-        """Run a slow job. No field of the form is redrawn, so that text typed meanwhile is not
-        overwritten."""
+        """Run a slow job; no field is redrawn, so that text typed meanwhile is kept."""
         asked = json.loads(errand or "{}")
         made: list[Any] = [gr.skip()] * len(outputs)
         if asked.get("do") == "test":
@@ -279,8 +278,7 @@ def opening_outputs(tab: StudyTab) -> list[Any]:
 
 
 def show_initial_form(store: Store) -> list[Any]:
-    """Values that show the form of a new study; the study is saved at the first change of the
-    form."""
+    """Values that show the form of a new study, which is saved at the first change of the form."""
     return form_updates(START_YAML, FormState(opened=START_YAML), {}, "", store)
 
 

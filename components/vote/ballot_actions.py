@@ -130,7 +130,7 @@ def find_voter(store: Store, study: str, name: str) -> str:
 
 
 def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:
-    """HTML of the start screen with the name field, or of the reason why there is nothing to vote
+    """HTML of the start screen with the name field, or the reason why there is nothing to vote
     on."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
@@ -180,8 +180,7 @@ def show_nothing(store: Store, study: str, mode: BallotMode) -> Markup:
 
 
 def _perform_action(session: VoteSession, request: Mapping[str, Any]) -> tuple[Ballot | None, str]:
-    """Perform one action of a voter; return the ballot to show next (None if there is none), and a
-    notice."""
+    """Perform one action of a voter; return the next ballot (None at the end), and a notice."""
     what = request.get("act", "show")
     if what != "show":
         _check_voter(session, request.get("ballot"))
@@ -264,8 +263,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
-    """The levels of a filled-in rubric, with their mean first; one level for each criterion is
-    required."""
+    """Levels of a filled-in rubric, their mean first; each criterion must have a level."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)

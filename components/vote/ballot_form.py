@@ -131,8 +131,7 @@ def _with_scale(store: Store, study: str) -> BallotForm:
 
 
 def _rubric(prompt: Prompt, criteria: str) -> tuple[tuple[str, str], ...]:
-    """Name and description of each criterion of the study; if its criteria have no names, of the
-    prompt."""
+    """(name, description) of the study's criteria; of the prompt's if the study's have no names."""
     try:
         return tuple(rubric_criteria(prompt, criteria).items())
     except EvenhandError:

@@ -35,8 +35,7 @@ READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.vo
 """Script that replaces the last input by the browser state: voter's name and address parameters. It
 is the last input because a shared page inserts further inputs at the front."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
-"""READ_BROWSER_STATE that also focuses the ballot, because a focused tab would react to arrow
-keys."""
+"""READ_BROWSER_STATE that also focuses the ballot, since a focused tab reacts to arrow keys."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +195,7 @@ def render(store: Store, study: str, here: Mapping[str, Any], account: str = "")
 
 
 def logged_in_account(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-    """Name of the account logged in with Hugging Face or with the page's password; empty without a
-    login."""
+    """Name of the account logged in with Hugging Face or the page's password; "" without login."""
     if profile is not None:
         return f"{ACCOUNT_PREFIX}{profile.username}"
     return str(getattr(request, "username", None) or "")

@@ -22,8 +22,7 @@ class BaselineUnusable(EvenhandError):
 
 @dataclass(frozen=True)
 class Baseline:
-    """For each stream the history of its nights, and the model versions that the endpoints
-    reported."""
+    """Stream -> history of its nights; and judge -> model versions its endpoint reported."""
 
     study: str = ""
     streams: Mapping[Stream, StreamHistory] = field(default_factory=dict)

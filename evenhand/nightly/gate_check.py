@@ -122,8 +122,7 @@ def _flips_exceed_noise(study: JudgedStudy, stream: Stream, night: NightComparis
 
 
 def reported_models(study: JudgedStudy) -> dict[str, tuple[str, ...]]:
-    """Return judge -> model versions reported by its endpoint; empty for studies without a
-    store."""
+    """Judge -> model versions reported by its endpoint; empty for studies without a store."""
     if study.store is None:
         return {}
     from studies.store.queries.cost_queries import reported_models as stored_models

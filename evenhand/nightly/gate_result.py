@@ -110,7 +110,6 @@ def _points(value: float | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text for one table cell, with the special characters of Markdown, HTML and tables
-    escaped."""
+    """A text for one table cell, with the special characters of Markdown and HTML escaped."""
     plain = escape(" ".join(text.split()), quote=False)
     return re.sub(r"([\\`*_{}\[\]|<>#!~])", r"\\\1", plain)

@@ -1,5 +1,4 @@
-"""Forest plot inside a table: each row draws an estimate with its interval, the head draws the
-axis."""
+"""Forest plot inside a table: each row shows an estimate with its interval, the head the axis."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ TickSteps = Sequence[tuple[float, float]]
 
 
 def round_steps(*distances: float) -> TickSteps:
-    """Tick distances, each with the widest range of values for which it is used: five times the
-    distance."""
+    """Pairs (tick distance, widest range for which it is used: five times the distance)."""
     return [(distance, 5 * distance) for distance in distances]
 
 

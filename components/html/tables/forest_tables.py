@@ -42,8 +42,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class FirstVisitRow:
-    """One row of the demo table: the embedded judge with one prompt and one assignment of
-    labels."""
+    """One row of the demo table: the embedded judge with one prompt and assignment of labels."""
 
     prompt: str
     labels: str
@@ -54,8 +53,7 @@ class FirstVisitRow:
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:
-    """Flips of one judge, split into those toward the first and those toward the second
-    position."""
+    """Flips of one judge: number toward the first and number toward the second position."""
 
     judge: str
     first: int

@@ -40,8 +40,7 @@ the centre line runs behind the number."""
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """Counts of the five-level verdicts on one model, against the baseline or against all its
-    opponents."""
+    """Counts of five-level verdicts on one model, against the baseline or all its opponents."""
 
     model: str
     counts: Mapping[str, int]

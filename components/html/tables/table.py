@@ -99,8 +99,7 @@ def _row_html(row: TableRow | Cells, kinds: Sequence[str]) -> Markup:
 
 
 def name_of_row(content: str | Markup, kind: str = "") -> TableCell:
-    """First cell of a row, naming the row for screen readers, without the fixed width of the CSS
-    class nm."""
+    """First cell of a row, which names the row, without the fixed width of the CSS class nm."""
     return TableCell(content, kind, is_name=True)
 
 

@@ -21,16 +21,15 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A column head; a `numeric` column is right-aligned, a column with an `axis` contains a forest
-    plot."""
+    """A column head; `numeric`: right-aligned column, `axis`: axis of a forest plot in the
+    column."""
 
     text: str
     numeric: bool = True
     axis: Axis | None = None
     tip: str = ""
     html: str = ""
-    """Finished HTML shown instead of `text`; such a column takes the remaining width of the
-    table."""
+    """Finished HTML shown instead of `text`; such a column takes the table's remaining width."""
 
     @property
     def is_wide(self) -> bool:
@@ -127,8 +126,7 @@ def value_cell(
 
 
 def hover_html(inside: str, tip: str, select: Mapping[str, Any] | None, key: str = "") -> Markup:
-    """Finished HTML with a hover card; with `select`, as a button that opens the matching
-    judgements."""
+    """HTML with a hover card; with `select`, a button that opens the matching judgements."""
     if select is None:
         made = attributes({"data-tip": tip or None, "data-key": key or None})
         return fill("<span{}>{}</span>", made, inside)
@@ -154,8 +152,7 @@ def estimate_card(
     opens: bool = True,
     key: str = "",
 ) -> str:
-    """Text of a hover card: value and interval; name; items and n; note; JSON key; the effect of a
-    click."""
+    """Text of a hover card: value, interval; name; items, n; note; JSON key; effect of a click."""
     first = f"{style.text(estimate.value)}{style.unit} {style.bounds(estimate)}".strip()
     where = f"n {count(estimate.n)}" if estimate.n else ""
     if estimate.items:

@@ -59,8 +59,7 @@ class Agreement:
 
     @cached_property
     def ranked_judges(self) -> list[str]:
-        """Judges, the highest agreement with people first; without people, with the other
-        judges."""
+        """Judges by descending agreement with people; without votes, with the other judges."""
         return sorted(self.judges, key=lambda name: -self._closeness(name))
 
     def _closeness(self, name: str) -> float:
@@ -131,8 +130,7 @@ class Agreement:
 
     @cached_property
     def merged_with_people(self) -> dict[str, PairAgreement]:
-        """For each rater, the agreement coefficients of its merged verdicts with the people's
-        majority."""
+        """Rater -> agreement coefficients of its merged verdicts with the people's majority."""
         if not self.raters.has_people or self.merged_orders.empty:
             return {}
         grid = build_verdict_grid(
@@ -196,8 +194,7 @@ class Agreement:
 
     @cached_property
     def targeted_votes(self) -> int:
-        """Number of votes on pairs that were not chosen at random (because judges flip or
-        disagree)."""
+        """Number of votes on pairs chosen because judges flip or disagree, not at random."""
         return int(row_selection.targeted_vote_mask(self.people_rows).sum())
 
     @cached_property

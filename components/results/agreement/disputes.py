@@ -35,8 +35,8 @@ _CASE_COLUMNS: Final = (
     "pick",
     "truth",
 )
-"""Columns of the frame that this module reads; dropping the others saves memory with millions of
-rows."""
+"""Columns of the frame that this module reads; without the others, millions of rows fit in
+memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,7 @@ def _entropy(counts: Counter[str]) -> float:
 
 
 def dispute_kinds(raters: Raters) -> list[str]:
-    """Kinds of dispute that the study can have: some need votes, known answers or several
-    judges."""
+    """Kinds of dispute possible in the study: some need votes, known answers or several judges."""
     found = []
     if raters.has_people:
         found += [AGAINST_PEOPLE]

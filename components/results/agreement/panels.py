@@ -49,8 +49,7 @@ HOW_TO_VOTE: Final = (
 
 
 def agreement_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below it: the judges closest to people, or the agreement among
-    judges."""
+    """Headline and the sentence below: the judges closest to people, or agreement among judges."""
     if not data.judges and data.raters.has_people:
         return _people_only_finding(data)
     if not data.judges:
@@ -67,8 +66,7 @@ def agreement_finding(data: Agreement) -> tuple[str, str]:
 
 
 def _people_only_finding(data: Agreement) -> tuple[str, str]:
-    """Headline and the sentence below it for a study with votes but no judge: agreement among
-    people."""
+    """Headline and the sentence below for votes without judges: agreement among people."""
     pair, people = data.among_voters.pair.share.value, data.among_voters.voters
     who = "one person" if people == 1 else f"{count(people)} people"
     lead = f"The votes are by {who}; these filters leave no judge to compare with them."
@@ -257,8 +255,7 @@ ORDER_LEGEND: Final = fill(
 
 
 def order_legend(*more: str) -> Markup:
-    """HTML legend of the marks for one order, both orders and people, followed by the entries
-    `more`."""
+    """HTML legend of the marks for one order, both orders and people, then the entries `more`."""
     return wrap(fill('<div class="eh-row eh-keys">{}{}</div>', ORDER_LEGEND, join(more)))
 
 

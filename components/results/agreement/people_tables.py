@@ -263,8 +263,7 @@ def best_prompt_sentence(prompts: Sequence[JudgeAsAnnotator]) -> str:
 def best_replacement_sentence(
     known: Sequence[JudgeAsAnnotator], names: Mapping[str, tuple[str, str]] | None = None
 ) -> str:
-    """Sentence on the judge and prompt that best replace a person, with the statistical
-    certainty."""
+    """Sentence on the judge and prompt that best replace a person, with statistical certainty."""
     first = known[0]
     judge, prompt = (names or {}).get(first.judge, (first.judge, ""))
     several = len({cell[1] for cell in (names or {}).values()}) > 1
@@ -297,8 +296,7 @@ def best_replacement_sentence(
 
 
 def show_corrected_rates(data: Agreement) -> Markup:
-    """HTML table of prediction-powered win rates, beside the uncorrected rates of judges and
-    people."""
+    """HTML table of prediction-powered win rates, beside uncorrected rates by judges and people."""
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)
     table_of = {name: one for name, one in data.corrected.items() if one.people.value is not None}

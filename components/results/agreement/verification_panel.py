@@ -1,5 +1,4 @@
-"""Panel on verified answers: share that passes by model, and how often judges prefer answers that
-pass."""
+"""Panel on verified answers: pass rate by model, and how often judges prefer passing answers."""
 
 from __future__ import annotations
 
@@ -102,7 +101,7 @@ def verification_subtitle(one: VerificationData) -> str:
 
 
 def show_verification(one: VerificationData) -> Markup:
-    """HTML of the panel: shares by model, agreement of verifiers, judges' preferences, misjudged
+    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudged
     pairs."""
     if not one.has_checks:
         return EMPTY
@@ -139,8 +138,7 @@ def _contestant_name(contestant: str) -> str:
 
 
 def _contestant_selection(contestant: str, here: set[str]) -> Mapping[str, object] | None:
-    """Filter values that list a model's comparisons in Inspect; None for a model in no
-    comparison."""
+    """Filter values that list a model's comparisons in Inspect; None if it is in no comparison."""
     return {"contestant": contestant} if contestant in here else None
 
 
@@ -149,8 +147,7 @@ InspectableBits = Mapping[str, int]
 
 
 def _inspectable_bits(one: VerificationData) -> InspectableBits:
-    """Outcomes of the verifications of answers that were compared; Inspect can open only these
-    answers."""
+    """Verification outcomes of the answers that were compared; Inspect can open only these."""
     rows = one.data.raters.rows
     rows = row_selection.select_rows(rows, rows["item"].isin(list(one.checks)))
     group, groups = row_selection.group_codes(rows, ("item", "comparison"))
@@ -311,8 +308,7 @@ class MisjudgedPair:
 
 
 def misjudged_pairs(one: VerificationData) -> list[MisjudgedPair]:
-    """Pairs with verdicts for the failing answer; the highest share, then number, of such verdicts
-    first."""
+    """Pairs with verdicts for the failing answer; the highest share of such verdicts first."""
     rows = one.verified.mixed_pairs(one.data.raters.machines)
     rows = row_selection.select_rows(rows, rows["right"] >= 0)
     wrong: Counter[tuple[str, str]] = Counter()

@@ -1,5 +1,4 @@
-"""Panel on the voters: one row per person, flags with reasons, and agreement without flagged
-voters."""
+"""Panel on the voters: one row per person, reasons of flags, agreement without flagged voters."""
 
 from __future__ import annotations
 
@@ -202,8 +201,7 @@ def _optional_share_cell(head: str, estimate: Estimate | None) -> TableCell:
 
 
 def show_targeted_notice(data: Agreement) -> Markup:
-    """HTML notice above the panels: some votes are on pairs selected because judges flip or
-    disagree."""
+    """HTML notice that some votes are on pairs chosen because judges flip or disagree."""
     if not data.targeted_votes:
         return EMPTY
     text = (
@@ -215,8 +213,7 @@ def show_targeted_notice(data: Agreement) -> Markup:
 
 
 def targeted_votes_note(data: Agreement) -> Markup:
-    """HTML line on the share of votes on pairs not chosen at random, for each panel with
-    estimates."""
+    """HTML line on the share of votes on pairs not chosen at random, for panels with estimates."""
     if not data.targeted_votes:
         return EMPTY
     part = share(data.targeted_votes / max(data.votes_cast, 1), 0)

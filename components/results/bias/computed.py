@@ -1,5 +1,4 @@
-"""Counts for the bias panels, made once per version of a study; a filter selects among the
-counts."""
+"""Counts for the bias panels, made once per version of a study; a filter selects among them."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ UNUSABLE_SHARE: Final = Measure("unusable", "share", _tally_unusable)
 
 
 def slot_share_measure(slot: int, options: int) -> Measure:
-    """Measure: share of decisive verdicts for one position, over comparisons judged in all
-    orders."""
+    """Measure: share of decisive verdicts for one position, in comparisons judged in all orders."""
 
     def tally(evidence: GroupedFrame) -> MeasureTally:
         rows = evidence.balanced_picks
@@ -87,8 +85,7 @@ def _bias_measures(options: int) -> list[Measure]:
 
 
 def _right_chance(rows: pd.DataFrame, options: int) -> float:
-    """Probability that a random choice is right; items with several right options are counted as
-    such."""
+    """Probability that a random choice is right; an item may have several right options."""
     if RIGHT_OPTIONS_COLUMN not in rows:
         return 1 / max(1, options)
     known = rows[rows[RIGHT_OPTIONS_COLUMN] > 0]
@@ -116,8 +113,7 @@ class BiasCounts:
         self._memo: dict[Any, Any] = {}
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return `make()`, computed once per key for all filters; its result must not depend on the
-        filter."""
+        """Return `make()`, computed once per key; it must not depend on the filter."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
@@ -134,8 +130,7 @@ def _labels_by_row(rows: pd.DataFrame) -> dict[CellKey, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Bias:
-    """The position-bias measures of a study under one filter; all bias panels are drawn from this
-    object."""
+    """Position-bias measures of a study under one filter, from which all bias panels are drawn."""
 
     counts: BiasCounts
     filter: Filter = field(default_factory=Filter)
@@ -239,8 +234,7 @@ class Bias:
 
     @cached_property
     def tables(self) -> dict[CellKey, OrderTable]:
-        """For each (judge, prompt, category), the table of verdicts in one order against the
-        other."""
+        """(judge, prompt, category) -> table of verdicts in one order against the other."""
         where = [(CELL_COLUMNS.index(name), value) for name, value in self._where.items()]
         return {
             cell: table

@@ -1,5 +1,4 @@
-"""Entropy of the chosen positions among N options, compared with the band expected without a
-position effect."""
+"""Entropy of the chosen positions among N options, and its band without a position effect."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ class Evenness:
 
     @property
     def strength(self) -> float:
-        """Colour strength: 0 if the entropy is inside the chance band, 1 or more for the strongest
-        colour."""
+        """Colour strength: 0 if the entropy is inside the chance band, from 1 the strongest."""
         width = max(1 - self.band_low, 1e-9)
         return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
 

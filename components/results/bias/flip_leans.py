@@ -34,8 +34,7 @@ class LeaningCategory:
 
 @dataclass(frozen=True, slots=True)
 class FlipLean:
-    """Direction of the flips of one judge and prompt (its lean), with the p-value of the sign test
-    by items."""
+    """Direction of the flips of one judge and prompt (its lean), with a sign test by items."""
 
     name: str
     judge: str
@@ -48,8 +47,7 @@ class FlipLean:
     entropy: float | None = None
     leaning_categories: tuple[LeaningCategory, ...] = ()
     noise: float | None = None
-    """Noise floor: share of verdicts that change on a repeat in the same order; None without
-    repeats."""
+    """Noise floor: share of verdicts that change on a repeat in the same order; None if unknown."""
     order_effect: Estimate | None = None
     """Disagreement between orders minus disagreement of repeats; None without repeats."""
     lean: Estimate | None = None
@@ -102,8 +100,7 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether most pairs flip, and no repeats were made that would separate the effect of order
-        from noise."""
+        """Whether most pairs flip, without repeats that would separate order from noise."""
         return self.flips_majority and self.noise is None and not self.order_decides
 
 
@@ -181,8 +178,8 @@ def _adjust_leans(
     in_category: bool,
     worst: bool,
 ) -> dict[CellKey, float]:
-    """p-value of each cell, Holm-adjusted for all cells and for all sets of models that could be
-    selected, and divided by the part of the error rate that such tests may use; `worst`: as in
+    """p-value of each cell, Holm-adjusted for all cells and all sets of models that could be
+    selected, divided by the part of the error rate that such tests may use; `worst`: see
     `_row_p_values`."""
     tests = [table.worst_case_lean() if worst else item_sign_test(table.item_leans)
              for table in tables]  # fmt: skip

@@ -1,5 +1,4 @@
-"""Panels for choices among N options: the effect of each position, and the judges that prefer a
-position."""
+"""Panels for choices among N options: effect of each position, judges that prefer a position."""
 
 from __future__ import annotations
 

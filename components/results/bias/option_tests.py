@@ -22,8 +22,7 @@ from metrics.ratings.choice_model import ChoiceModel, fit_choice_model
 SEED: Final = 20_24
 PERMUTATION_ROUNDS: Final = 999
 BAND_ROUNDS: Final = 399
-"""Number of permutations for the entropy band; the ends of a band need less precision than a
-p-value."""
+"""Number of permutations for the entropy band, which needs less precision than a p-value."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,4 @@
-"""Tests for an effect of the order, for every judge and prompt; p-values are adjusted over all rows
-of the study."""
+"""Tests for an effect of the order, by judge and prompt; p-values are adjusted over the study."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ class OrderTestRow:
     name: str
     n: int
     counts_text: str
-    """Text on the counts that the tests use: flips toward first and second, or the entropy and its
-    band."""
+    """Text on the counts tested: flips toward first and second, or the entropy and its band."""
     tests: dict[str, OrderTest]
     select: Any
 
@@ -66,8 +64,7 @@ def sort_option_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OptionM
 
 
 def option_test_rows(rows: Sequence[OptionModelRow], bias: Bias) -> list[OrderTestRow]:
-    """Test results for N options: within-item permutation test and likelihood-ratio tests per judge
-    and prompt."""
+    """Test results for N options by judge and prompt: permutation and likelihood-ratio tests."""
     found = []
     for row in sort_option_rows(rows, bias):
         slots = row.model.slots.get(bias.options, ())

@@ -221,8 +221,7 @@ def _value_or_minus_one(estimate: Estimate | None) -> float:
 
 
 def first_visit_rows(frame: pd.DataFrame) -> list[FirstVisitRow]:
-    """Rows of the demo table on the Home tab, one per judge and prompt, the least consistent
-    first."""
+    """Rows of the demo table on the Home tab by judge and prompt, the least consistent first."""
     rows = []
     for (judge, prompt), measures in position_profile(frame, ["judge", "prompt"]).items():
         part = frame[(frame["judge"] == judge) & (frame["prompt"] == prompt)]
@@ -262,16 +261,14 @@ def prompt_summary(frame: pd.DataFrame, measures: dict[str, Estimate]) -> str:
 
 
 def slot_or_label_from_frame(frame: pd.DataFrame) -> str:
-    """Sentence on whether the judge prefers a position or a label; empty unless labels were
-    crossed."""
+    """Sentence on whether the judge prefers a position or a label; "" unless labels are crossed."""
     effects = slot_and_label_effects(frame)
     names = sorted({n for text in frame["labels"].unique() for n in str(text).split(SEP)})
     return slot_or_label_sentence(effects["slot"], effects["label"], names)
 
 
 def slot_or_label_sentence(slot: Estimate, label: Estimate, names: list[str]) -> str:
-    """The sentence of `slot_or_label_from_frame`, given the estimated effects of position and
-    label."""
+    """The sentence of `slot_or_label_from_frame`, from the effects of position and label."""
     if slot.value is None or label.value is None:
         return ""
     pulls = (abs(slot.value - 0.5), abs(label.value - 0.5))

@@ -44,8 +44,7 @@ PREFERENCE_RULE: Final = (
 
 
 def flip_sentence(row: FlipLean) -> str:
-    """Sentence on the flips of one judge and prompt; a preference is named only if it is
-    significant."""
+    """Sentence on the flips of one judge and prompt; it names only a significant preference."""
     if not row.pairs:
         return "No pair was judged in both orders."
     if not row.flips:
@@ -72,8 +71,7 @@ def flip_sentence(row: FlipLean) -> str:
 
 
 def _missing_sentence(row: FlipLean) -> str:
-    """Sentence on a preference that the pairs without a verdict in one of the orders could
-    reverse."""
+    """Sentence on a preference that the pairs without a verdict in one order could reverse."""
     return (
         f"More pairs flip **toward the answer shown {row.toward}**, but the "
         f"{count(row.missing, 'pair')} without verdicts in both orders could reverse the "
@@ -196,8 +194,7 @@ def _noise_sentence(unclear: int, what: str) -> str:
 
 
 def _no_flips_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it if flips cannot be measured: the reason, and what to
-    do."""
+    """Headline and the sentence below if flips cannot be measured: the reason, and what to do."""
     if bias.orders > 1:
         return (
             "No pair has been judged in both orders yet.",
@@ -253,8 +250,7 @@ def row_noun(cells: Sequence[tuple[str, ...]]) -> str:
 
 
 def _options_finding(bias: Bias) -> tuple[str, str]:
-    """Headline and the sentence below it for N options: the position chosen most often, without a
-    test."""
+    """Headline and the sentence below for N options: the position chosen most often, untested."""
     options = bias.options
     shares = [bias.whole(f"slot {slot}") for slot in range(options)]
     known = [one.value for one in shares if one.value is not None]

@@ -185,8 +185,7 @@ def slots_heading(bias: Bias) -> Markup:
 
 
 def draw_labels(filtered_study: FilteredStudy) -> Drawn:
-    """Draw the effects of position and label: two shares for pairs, the choice model among N
-    options."""
+    """Draw effects of position and label: two shares for pairs, the choice model for N options."""
     bias = load_bias(filtered_study)
     if bias.options == 2:
         subtitle = (

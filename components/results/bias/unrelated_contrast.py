@@ -1,5 +1,4 @@
-"""Effect of an added unrelated option on grades: two studies of the same items with equal numbers
-of options."""
+"""Effect of an unrelated option on grades: two studies of the same items with equal N."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ REPLACE_ADVICE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UnrelatedEffect:
-    """Difference of the grades with and without the unrelated option, and how often that option is
-    chosen."""
+    """Grade with minus grade without the unrelated option, and how often it is chosen."""
 
     judge: str
     prompt: str

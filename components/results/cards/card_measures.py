@@ -250,8 +250,7 @@ def _by_rater(got: dict[tuple[str, ...], Estimate]) -> dict[str, Estimate]:
 
 
 def own_family_rate(frame: pd.DataFrame, names: list[str]) -> Estimate:
-    """Win rate of the models `names` against all other models, on pairs with exactly one model in
-    `names`."""
+    """Win rate of the models `names`, on pairs with exactly one of these models."""
     rows = row_selection.select_pairs(row_selection.select_picks(frame))
     own = rows["first"].isin(names) ^ rows["second"].isin(names)
     rows = row_selection.select_rows(rows, own)

@@ -94,8 +94,7 @@ class PointCard:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the judge's verdicts and on the effect of the order, and one piece of
-        advice."""
+        """Sentences on the judge's verdicts and the effect of the order, and advice."""
         if not self.read:
             return [
                 f"None of its {count(len(self.planned), 'reply')} has a verdict.",

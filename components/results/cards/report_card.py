@@ -26,8 +26,7 @@ class ReportCard(CardMeasures):
 
     @property
     def toward(self) -> str:
-        """The preferred position: for pairs by the direction of flips, for more options by the
-        choice model."""
+        """The preferred position: by flips for pairs, by the choice model for more options."""
         if not self.pairs:
             return self.position_term[3]
         return "first" if self.flips["toward_first"] >= self.flips["toward_second"] else "second"
@@ -89,8 +88,7 @@ class ReportCard(CardMeasures):
         return max(order_test_family(self._bias), 1) / self._bias.error_share
 
     def _claimed(self, estimate: Estimate) -> Estimate:
-        """The estimate with its interval widened so that all cards and filters hold together
-        (Bonferroni)."""
+        """The estimate with its interval widened for all cards and filters (Bonferroni)."""
         return simultaneous_interval(estimate, self._tests)
 
     def _label_low(self) -> float | None:

@@ -1,5 +1,4 @@
-"""Paired differences of two sides (judges or prompts) on their common items, by measure family and
-category."""
+"""Differences of two sides (judges or prompts), paired by item, by measure family and category."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ MAX_BARS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class ItemDifference:
-    """One item: for each side, the sum of a measure over its verdicts or comparisons, and their
-    number."""
+    """One item: sum of a measure for each side, and the number of verdicts or comparisons
+    summed."""
 
     item: str
     left: float
@@ -38,8 +38,7 @@ class ItemDifference:
 
     @property
     def whole(self) -> bool:
-        """Whether both sums are whole numbers with the same n, so that they can be shown as
-        counts."""
+        """Whether both sums are whole numbers with the same n, so that they can be counts."""
         counts = self.left % 1 == 0 and self.right % 1 == 0
         return counts and self.left_n == self.right_n
 

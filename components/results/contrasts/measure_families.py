@@ -29,8 +29,7 @@ class ComparedMeasure:
     description: str
     measure: Measure
     selection: Mapping[str, object] = field(default_factory=dict)
-    """Filters that Inspect adds to the judge and prompt of a side, to list the measured
-    judgements."""
+    """Filters that Inspect adds to a side's judge and prompt, to list the measured judgements."""
 
 
 FLIPPED_SELECTION: Final = {"flipped": True}

@@ -113,8 +113,7 @@ def _largest_difference(pair: PairedSides, significant: Sequence[MeasureContrast
 
 
 def show_family(pair: PairedSides, family: str) -> Markup:
-    """HTML table: measure, values of both sides, their difference on a common axis, adjusted
-    interval."""
+    """HTML table: measure, values of both sides, difference on a common axis, adjusted interval."""
     if pair.problem:
         return empty_state("Nothing to compare.", pair.problem)
     lines = pair.family(family)

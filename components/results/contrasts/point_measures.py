@@ -1,5 +1,4 @@
-"""Measures of verdicts on single answers, as shares, for the comparison of two judges or
-prompts."""
+"""Measures of verdicts on single answers, as shares, for comparing two judges or prompts."""
 
 from __future__ import annotations
 

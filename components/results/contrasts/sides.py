@@ -1,5 +1,4 @@
-"""The two sides of a contrast: the judges and prompts that can be compared, and their
-judgements."""
+"""The two sides of a contrast: judges and prompts that can be compared, and their judgements."""
 
 from __future__ import annotations
 

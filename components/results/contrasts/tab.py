@@ -91,8 +91,7 @@ def family_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def within_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """State of the menu of the measure shown by category: those that apply to the verdicts of the
-    study."""
+    """State of the menu of measures by category: those that apply to the study's verdicts."""
     return _kinds_state(filtered, wanted, tuple(CATEGORY_MEASURES), POINT_LABELS)
 
 
@@ -109,8 +108,7 @@ def _kinds_state(
 
 
 def applied_choice(filtered: FilteredStudy, chosen: str, known: tuple[str, ...]) -> str:
-    """The chosen name if it is in `known` or the study has comparisons; else the first of
-    `known`."""
+    """`chosen` if it is in `known` or the study has comparisons; else the first of `known`."""
     return chosen if chosen in known or has_comparisons(filtered) else known[0]
 
 

@@ -93,8 +93,7 @@ def changing_choices(whole: FilteredStudy) -> dict[str, list[str]]:
 
 
 def initial_filters(whole: FilteredStudy, wanted: Mapping[str, str]) -> dict[str, gr.Dropdown]:
-    """Filter menus for a study, set to the values in the page address where the study has these
-    values."""
+    """Filter menus for a study, set to the values in the page address if the study has them."""
     known = changing_choices(whole)
     made = {
         column: gr.Dropdown(

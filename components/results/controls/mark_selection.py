@@ -17,8 +17,7 @@ from metrics.agreement.pairwise_agreement import PEOPLE
 
 
 def mark_selection(filtered_study: FilteredStudy, mark: Any) -> Selection:
-    """Selection for Inspect of the judgements that a clicked mark counts, within the filters in
-    use."""
+    """Selection for Inspect of the judgements that a clicked mark counts, within the filters."""
     data = mark.get("customdata", mark) if isinstance(mark, dict) else {}
     filters = {
         k: v

@@ -1,5 +1,4 @@
-"""JavaScript of the Results tab: write the page address, store the control values, draw the visible
-view."""
+"""JavaScript of the Results tab: write the page address, keep control values, draw the view."""
 
 from __future__ import annotations
 

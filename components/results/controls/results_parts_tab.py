@@ -51,8 +51,7 @@ class ResultsTab:
 
     @property
     def controls(self) -> dict[str, Any]:
-        """Controls of all views by name; names are unique because they are also address
-        parameters."""
+        """Controls of all views by name; the names are also address parameters."""
         return {k: v for parts in self.parts.values() for k, v in parts.controls.items()}
 
     @property
@@ -75,8 +74,7 @@ class ResultsTab:
         return [*top, *self.parts[view].updates(drawn), *bottom]
 
     def session_states(self, view: str) -> dict[str, gr.State]:
-        """Controls of a view whose values are stored in the Gradio session instead of on the
-        page."""
+        """Controls of a view whose values are in the Gradio session instead of on the page."""
         return {k: v for k, v in self.parts[view].controls.items() if isinstance(v, gr.State)}
 
 

@@ -76,8 +76,7 @@ def injection_effect(filtered_study: FilteredStudy) -> InjectionEffect | None:
 
 
 def suspect_texts(filtered_study: FilteredStudy, rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """The suspect texts that were shown to judges in these rows, as pairs (item, "instruction" or
-    model)."""
+    """Suspect texts shown to judges in these rows, as pairs (item, "instruction" or model)."""
     shown: dict[str, set[str]] = defaultdict(set)
     for item, contestants in rows[["item", "shown"]].drop_duplicates().itertuples(index=False):
         shown[item].update(contestants.split(SEP))
@@ -107,8 +106,7 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the win rate, then its sign; win rates that suspects raise come
-    first."""
+    """Sort key: absolute change of the win rate, then its sign (raised by suspects is larger)."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 
@@ -128,8 +126,7 @@ def _count_echoes(filtered_study: FilteredStudy, seqs: Sequence[int]) -> int:
 
 
 def suspects_notice(filtered_study: FilteredStudy) -> Markup:
-    """HTML notice above the numbers: the number of suspects, and a win rate with and without
-    them."""
+    """HTML notice above the numbers: number of suspects, and a win rate with and without them."""
     text = suspects_text(filtered_study)
     return (
         notice_html("warn", *text, Action("Read the suspects", SUSPECTS_SELECTION))

@@ -32,8 +32,7 @@ COMPARED_MEASURES: Final = (("Consistency", CONSISTENCY), ("First-position share
 
 @dataclass(frozen=True, slots=True)
 class SuspectComparison:
-    """One measure of one subject (a model, or a judge and prompt), with and without injection
-    suspects."""
+    """One measure of a model, or of a judge and prompt, with and without injection suspects."""
 
     measure_name: str
     subject: str

@@ -34,8 +34,7 @@ CHANCE_WITH_TIES: Final = 1 / 3
 
 
 def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: str) -> Markup:
-    """HTML of one finding: topic, sentence, small chart, and a link to the view with the
-    details."""
+    """HTML of one finding: topic, sentence, small chart, and a link to the view with details."""
     opens = link_button(link_text, {"data-view": view})
     return wrap(
         fill(
@@ -50,7 +49,7 @@ def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: 
 
 
 def action_card(title: str, sentence: str, opens: Mapping[str, object], text: str) -> Markup:
-    """HTML strip with a title, a sentence, and a button with the label `text` and the attributes
+    """HTML strip with title, sentence, and a button with the label `text` and attributes
     `opens`."""
     made = attributes({"type": "button", "class": "eh-btn", **opens})
     return wrap(
@@ -136,8 +135,7 @@ def order_chart(ranking: Ranking) -> Markup:
 
 
 def people_chart(data: Agreement, menu: JudgeMenu = escape) -> Markup:
-    """HTML chart of each judge's agreement with the majority of people, and of two people with each
-    other."""
+    """HTML chart of each judge's agreement with most people, and of two people with each other."""
     found = [(name, data.with_people(name)) for name in data.ranked_judges]
     lines = [(name, one.share) for name, one in found if one and one.share.value is not None]
     if not lines or not data.raters.has_people:

@@ -1,5 +1,4 @@
-"""Panels of the Run tab at the end of a run: the direction of the flips, and next steps with
-links."""
+"""Panels of the Run tab at the end of a run: direction of the flips, next steps with links."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ WIDE: Final = 0.05
 
 
 class NextStep(NamedTuple):
-    """A row of the panel "Next steps": title, text, label of the button, and attributes of the
-    button."""
+    """A row of the panel "Next steps": title, text, label and attributes of the button."""
 
     title: str
     text: str

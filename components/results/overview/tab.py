@@ -88,16 +88,14 @@ def draw_people(filtered_study: FilteredStudy) -> Markup:
 
 
 def has_known_winners(filtered_study: FilteredStudy) -> bool:
-    """Whether remedies can be compared: pairs with a known better answer, or with people's
-    votes."""
+    """Whether remedies can be compared: pairs have a known better answer, or people's votes."""
     rows = filtered_study.machines
     known = bool((rows["truth"] >= 0).any()) or bool(people_mask(filtered_study.frame).any())
     return known and bool((rows["options"] == 2).any())
 
 
 def draw_advice(filtered_study: FilteredStudy) -> Markup | None:
-    """HTML strip with the recommended remedy; None (the strip is hidden) if no better answer is
-    known."""
+    """HTML strip with the recommended remedy; None (strip hidden) if no better answer is known."""
     rows = filtered_study.machines
     if not has_known_winners(filtered_study):
         return None

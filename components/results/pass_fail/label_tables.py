@@ -1,5 +1,4 @@
-"""Pass/fail verdicts as tables for a paper: confusion, rates with intervals, order of the
-options."""
+"""Pass/fail verdicts as tables for a paper: confusion, rates with intervals, order of options."""
 
 from __future__ import annotations
 
@@ -101,8 +100,7 @@ ORDER_CAPTION = (
 def order_rows(
     view: FilteredStudy, effects: Mapping[Cell, OptionOrder]
 ) -> tuple[tuple[str, ...], ...]:
-    """Table rows on the effect of the order of options, for each judge and prompt with several
-    orders."""
+    """Table rows on the effect of the order of options, by judge and prompt with several orders."""
     names = row_names(view.machines)
     return tuple(
         (

@@ -1,5 +1,4 @@
-"""Panels of the pass/fail view: chart of the confusion matrix, rates with intervals, order of the
-options."""
+"""Panels of the pass/fail view: confusion matrix, rates with intervals, order of the options."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Content of the Protocol view, without Gradio: headline, key figures, and the panels of each
-protocol."""
+"""Content of the Protocol view, without Gradio: headline, key figures, panels by protocol."""
 
 from __future__ import annotations
 

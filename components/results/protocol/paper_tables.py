@@ -88,8 +88,7 @@ def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
 
 
 def models_by_grade() -> list[str]:
-    """Models of the published tables, the highest mean grade (without the unrelated option)
-    first."""
+    """Models of the published tables, the highest mean grade without unrelated option first."""
     tables = published_grades()
     means: dict[str, list[float]] = {}
     for (model, _, added), cell in tables.items():

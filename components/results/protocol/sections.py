@@ -1,5 +1,4 @@
-"""Panels that the Protocol view shows for a study, and the rules in use where a paper and its code
-differ."""
+"""Panels of the Protocol view for a study, and the rules in use where paper and code differ."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ def protocol_rows(filtered: FilteredStudy, *protocols: str) -> pd.DataFrame:
 
 
 def _prompt_protocol(filtered: FilteredStudy, name: str) -> str:
-    """Protocol of a prompt; if the prompt of imported data is unknown, inferred from its
-    judgements."""
+    """Protocol of a prompt; for an unknown prompt of imported data, inferred from judgements."""
     try:
         text = filtered.store.prompt_of(filtered.name, name)
         return (parse_prompt(text, name) if text else load_prompt(name)).protocol
@@ -110,8 +108,7 @@ class ProtocolRule:
 
 
 def rules_in_force(filtered: FilteredStudy, sections: Sequence[str]) -> list[ProtocolRule]:
-    """The rules in use for the panels shown; a filter on the page may replace the study's counting
-    rule."""
+    """Rules in use for the panels shown; a filter may replace the study's counting rule."""
     study = filtered.study
     found: list[ProtocolRule] = []
     if VISIT_SECTION in sections:

@@ -1,5 +1,4 @@
-"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals
-added."""
+"""The Protocol view of the Results tab: the tables of the protocol's paper, with intervals."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ CI_TEXT: Final = f"95{NARROW_SPACE}% CI"
 
 
 def bind(parts: Any) -> None:
-    """Connect the upload of benchmark scores: store valid scores in the view's state, else show the
-    error."""
+    """Connect the upload of benchmark scores: keep them in the view's state, or show the error."""
 
     def load_upload(path: str, scores: Any) -> tuple[Any, Markup]:
         try:
@@ -66,8 +64,7 @@ def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
 
 
 def _panel(name: str, draw: Callable[..., Any], title: str, subtitle: str, **more: Any) -> Panel:
-    """Panel with a single body; both have the name `name`, under which HOW_COMPUTED has the
-    explanation."""
+    """Panel `name` with one body of the same name and the explanation HOW_COMPUTED[name]."""
     body = (Body(name, f"eh-{name}", clickable=True),)
     return Panel(name, draw, body, title, subtitle, how=HOW_COMPUTED[name], **more)
 

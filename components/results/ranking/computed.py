@@ -28,8 +28,7 @@ are used, at least 20."""
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Leaderboards from all verdicts, from each order alone and from people's votes, and the Elo
-    curve."""
+    """Leaderboards from all verdicts, from each order, and from people's votes; Elo curve."""
 
     boards: list[Leaderboard]
     win_rates: dict[str, Estimate] = field(default_factory=dict)
@@ -37,11 +36,9 @@ class Ranking:
     pairs: pd.DataFrame | None = None
     """Battles of the Elo curve, in the order judged."""
     first_order: Leaderboard | None = None
-    """Leaderboard of the largest connected group of models, from the first order of each pair
-    alone."""
+    """Leaderboard of the largest connected group, from the first order of each pair alone."""
     second_order: Leaderboard | None = None
-    """Leaderboard of the largest connected group of models, from the second order of each pair
-    alone."""
+    """Leaderboard of the largest connected group, from the second order of each pair alone."""
     people: Leaderboard | None = None
     judges: tuple[str, ...] = ()
 

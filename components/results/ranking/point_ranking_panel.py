@@ -29,8 +29,7 @@ from metrics.labels.point_ranking import PointRanking, RankedModel, point_rankin
 from studies.domain import Estimate
 
 MAX_TABLES: Final = 6
-"""Maximum number of judge-prompt pairs that get a table; the judge and prompt filters show the
-others."""
+"""Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
 TITLE: Final = "Models by verdicts on single answers"
 SUBTITLE: Final = (
     f"one table for each judge and prompt; 95{NARROW_SPACE}% CI by item; rank: the range of "
@@ -66,8 +65,7 @@ def load_point_rankings(filtered: FilteredStudy) -> dict[Cell, PointRanking]:
 
 
 def point_ranking_finding(filtered: FilteredStudy) -> tuple[str, str]:
-    """Headline and the sentence below it: the model in first place, and its lead over the
-    second."""
+    """Headline and the sentence below it: the first model, and its lead over the second."""
     found = load_point_rankings(filtered)
     if not found:
         return "No ranking yet.", "No usable verdict on an answer passes the filters."

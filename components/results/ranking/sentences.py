@@ -1,5 +1,4 @@
-"""Sentences of the ranking view: the leading model, significance, people's ranking, single
-orders."""
+"""Sentences of the ranking view: leading model, significance, people's ranking, single orders."""
 
 from __future__ import annotations
 
@@ -13,8 +12,7 @@ from studies.domain import Estimate
 
 
 def ranking_finding(ranking: Ranking) -> tuple[str, str]:
-    """Headline and the sentence below it: the leading model, and whether its lead is
-    significant."""
+    """Headline and the sentence below: the leading model, and whether its lead is significant."""
     board = ranking.board
     if board is None:
         return "No ranking here.", "Ratings need pairwise comparisons."

@@ -83,8 +83,7 @@ def _own_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
 
 
 def _pilot_spots(view: RemedyView, by_dollars: bool) -> list[_Spot]:
-    """Marks of the rules of finished pilots; on a dollar axis, without the rules of unknown
-    price."""
+    """Marks of the rules of finished pilots; on a dollar axis, only rules of known price."""
     found = []
     for place, one in enumerate(view.pilot_lines, start=1):
         cost = line_dollars(one.line, one.inputs) if by_dollars else one.line.rule.price
@@ -107,8 +106,7 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
 
 
 def _no_dollars(view: RemedyView) -> Markup:
-    """HTML reason why the choice Dollars is disabled (by this text's CSS class); empty if it is
-    enabled."""
+    """HTML reason why the choice Dollars is disabled (by its CSS class); empty if it is enabled."""
     if view.priced:
         return EMPTY
     local = "cost nothing" in view.no_dollars

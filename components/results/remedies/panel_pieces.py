@@ -1,5 +1,4 @@
-"""Shared parts of the panels of the Remedies view: panel frame, button, numbers, axis
-coordinates."""
+"""Shared parts of the panels of the Remedies view: frame, button, numbers, axis coordinates."""
 
 from __future__ import annotations
 

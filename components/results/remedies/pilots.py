@@ -1,5 +1,4 @@
-"""Pilots: small studies for remedies that stored replies cannot test, with their calls and
-price."""
+"""Pilots: small studies for remedies that stored replies cannot test; their calls and price."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ REFERENCE_PROMPT: Final = "brief-reference"
 DESCRIBE_PROMPT: Final = "brief-describe"
 PROBABILITY_PROMPT: Final = "label-probability"
 DESCRIPTION_TOKENS: Final = 200
-"""Assumed tokens of the description that a judge writes before its verdict, for the price of a
-pilot."""
+"""Assumed tokens of a description that a judge writes before its verdict, to price a pilot."""
 DESCRIPTION_LIMIT: Final = 1024
 """Minimum of `max_tokens` for replies that begin with a description; a lower limit would cut off
 verdicts."""

@@ -1,5 +1,4 @@
-"""Remedies for verdicts on single answers: decision rules over stored verdicts, compared with
-labels."""
+"""Remedies for verdicts on single answers: rules over stored verdicts, compared with labels."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ from metrics.labels.option_order import Cell
 from metrics.labels.point_rules import PointRemedies, PointRule, point_remedies
 
 MAX_TABLES: Final = 6
-"""Maximum number of judge-prompt pairs that get a table; the judge and prompt filters show the
-others."""
+"""Maximum number of judge-prompt pairs with a table; filters show the other pairs."""
 TITLE: Final = "Remedies for verdicts on single answers"
 SUBTITLE: Final = (
     f"agreement with the labels, or distance to them, of every rule and of one call; "

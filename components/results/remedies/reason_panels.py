@@ -1,5 +1,4 @@
-"""Panels that explain the recommendation: patterns of the two verdicts, and agreement of other
-judges."""
+"""Panels that explain the recommendation: patterns of the two verdicts, and other judges."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) ->
 
 
 def other_judges_panel(view: RemedyView) -> Markup:
-    """HTML comparison of all judges with one call each; another judge is the remedy if no rule
-    helps."""
+    """HTML comparison of all judges with one call each: the remedy if no rule helps."""
     if len(view.others) < 2:
         return EMPTY
     ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))

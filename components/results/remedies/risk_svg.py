@@ -39,8 +39,7 @@ computed reliably."""
 
 
 def risk_chart(view: RemedyView) -> Markup:
-    """SVG chart of the share right among decided comparisons against the share decided, wide and
-    narrow."""
+    """SVG chart, wide and narrow: share right among decided comparisons by share decided."""
     points = [one for one in view.curve[0] if (one.decided.value or 0) >= MIN_DECIDED]
     return wide_and_narrow(
         _risk(view, points, Canvas(400, 290)),
@@ -74,8 +73,7 @@ def _risk(view: RemedyView, points: Sequence[CoveragePoint], canvas: Canvas) -> 
 def _drawn_boxes(
     points: Sequence[CoveragePoint], x: Scale, y: Scale, marks: Sequence[Point]
 ) -> list[Box]:
-    """Boxes of the marks, the points of the curve and the lines between them; texts must not cover
-    them."""
+    """Boxes of the marks, the curve's points and its lines, which texts must not cover."""
     at = [(x(p.decided.value or 0), y(p.right_when_decided.value or 0)) for p in points]
     between = [
         (px + (qx - px) * step / LINE_PARTS, py + (qy - py) * step / LINE_PARTS)
@@ -160,8 +158,7 @@ SHORT_NAMES: Final = {"single": "One call", "pool": "Added up", "agree": "Must a
 
 
 def _diamond(place: Point) -> Markup:
-    """SVG diamond for a fixed rule beside the curve: one call, orders added up, or orders must
-    agree."""
+    """SVG diamond of a fixed rule: one call, orders added up, or orders must agree."""
     px, py = place
     return fill(
         '<rect class="q" x="{:.1f}" y="{:.1f}" width="12" height="12" '

@@ -12,8 +12,7 @@ JudgeMenu = Callable[[str], Markup]
 
 
 def judge_menu(name: str, targets: Mapping[str, Mapping[str, str]]) -> Markup:
-    """HTML of a name that opens a menu; `targets`: menu entry -> query parameters of its
-    address."""
+    """HTML of a name that opens a menu; `targets`: menu entry -> query parameters of its page."""
     entries = join(
         fill(
             '<button type="button" data-go="{}">{}</button>',

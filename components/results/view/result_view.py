@@ -24,8 +24,7 @@ from components.results.view.paper_table import PaperTable
 
 @dataclass(frozen=True)
 class ControlState:
-    """Value, choices and visibility of a control for a study; None leaves choices or visibility
-    unchanged."""
+    """Value, choices and visibility of a control for a study; None: unchanged."""
 
     value: Any
     choices: Sequence[Any] | None = None
@@ -59,8 +58,7 @@ class Control:
         return first[1] if isinstance(first, tuple) else first
 
     def initial_state(self, filtered: FilteredStudy, wanted: str | None) -> ControlState | None:
-        """State of the control for a study, given its value in the page address; None leaves it
-        unchanged."""
+        """State for a study, given the value in the page address; None: unchanged."""
         if self.state:
             return self.state(filtered, wanted)
         if self.kind == "session":
@@ -93,8 +91,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Content of a panel: output name -> content of each body, and the new heading if it
-    changes."""
+    """Content of a panel: output name -> content of a body; new heading if it changes."""
 
     bodies: Mapping[str, Any]
     heading: Markup | None = None
@@ -136,8 +133,7 @@ class Panel:
     """`always` visible; otherwise hidden whenever `draw` returns None, and `shown` or `hidden`
     before the first drawing."""
     in_report: Callable[[FilteredStudy], bool] | None = None
-    """Function that returns whether the report file contains the panel, drawn with initial control
-    values."""
+    """Function: whether the report file contains the panel, drawn with initial control values."""
     report: Callable[[FilteredStudy], ReportPanel | None] | None = None
     """Function that draws the panel in another form for the report file."""
     table: Callable[[FilteredStudy], PaperTable | None] | None = None
@@ -250,8 +246,8 @@ class View:
         controls: Mapping[str, Any],
         panels: Iterable[Panel] | None = None,
     ) -> dict[str, Any]:
-        """Draw the given panels, or all; return output name -> content. Panels of hidden groups are
-        not drawn."""
+        """Draw the given panels, or all; return output name -> content. Hidden groups are
+        skipped."""
         hidden: set[str] = set()
         made: dict[str, Any] = {}
         for group in _groups(self.layout):

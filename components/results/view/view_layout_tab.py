@@ -54,8 +54,7 @@ class ViewParts:
 
 
 def as_update(content: Any) -> Any:
-    """Gradio update of an output: True or False sets the visibility of a panel; anything else is
-    content."""
+    """Gradio update of an output: True or False sets its visibility, other values its content."""
     return gr.update(visible=content) if isinstance(content, bool) else content
 
 

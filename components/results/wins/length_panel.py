@@ -1,5 +1,4 @@
-"""Panels on answer length: share won by length ratio with a fitted curve, and length-controlled win
-rates."""
+"""Panels on answer length: share won by length ratio, and length-controlled win rates."""
 
 from __future__ import annotations
 
@@ -171,8 +170,7 @@ def show_length_sentence(filtered_study: FilteredStudy) -> Markup:
 
 
 def length_opponent(filtered_study: FilteredStudy) -> str | None:
-    """The opponent in length-controlled win rates: the baseline, else the model with the highest
-    win rate."""
+    """Opponent in length-controlled win rates: the baseline, else the model that wins most."""
     if filtered_study.study.pairing in ("baseline", "new") and filtered_study.study.baseline:
         return filtered_study.study.baseline
     return (

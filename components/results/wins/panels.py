@@ -172,8 +172,7 @@ def _missing_notice(filtered_study: FilteredStudy, rates: Mapping[str, Estimate]
 
 
 def default_split(filtered_study: FilteredStudy) -> str:
-    """Default columns of the matrix: "Category" if there are several categories, else "Judge" or
-    "Prompt"."""
+    """Default columns of the matrix: "Category" if there are several, else "Judge" or "Prompt"."""
     frame = filtered_study.machines
     if len({str(group) for group in frame["category"].unique()} - {""}) > 1:
         return "Category"
@@ -212,8 +211,7 @@ def _rate_matrix(rows: pd.DataFrame, column: str, by: str) -> Markup:
 
 
 def wins_scale(even: float) -> scales.ColourScale:
-    """Colour scale for win rates: no colour up to chance (`even`), the strongest colour at 100
-    %."""
+    """Colour scale for win rates: no colour up to chance (`even`), strongest colour at 100 %."""
     if even == 0.5:
         return scales.WINS_SCALE
     ends = (

@@ -134,8 +134,7 @@ def _points_text(gap: Estimate) -> str:
 
 
 def show_kpis(filtered_study: FilteredStudy) -> Markup:
-    """HTML row of key figures: highest win rate, ties, difference to people, length, unusable
-    replies."""
+    """HTML key figures: highest win rate, ties, difference to people, length, unusable replies."""
     rates = study_win_rates(filtered_study)
     if not rates:
         return EMPTY

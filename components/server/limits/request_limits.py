@@ -35,8 +35,7 @@ class BodyPace(NamedTuple):
     """Lowest average speed after `first_seconds`."""
 
     def seconds_for(self, received: int) -> float:
-        """Seconds after the start of a request by which more than `received` bytes must have
-        arrived."""
+        """Seconds from the start after which more than `received` bytes must have arrived."""
         return self.first_seconds + received / self.bytes_per_second
 
 
@@ -103,8 +102,7 @@ class _BodyRejected(Exception):
 
 
 class _LimitedBody:
-    """The body of one request: the bytes received so far, and the refusal if a limit is
-    exceeded."""
+    """The body of one request: bytes received so far, and the refusal if a limit is exceeded."""
 
     def __init__(
         self,

@@ -21,8 +21,7 @@ SPARE_DESCRIPTORS: Final = 256
 
 
 def may_be_proxy(address: str) -> bool:
-    """Whether an address is not a public one; it may then belong to a proxy that serves many
-    visitors."""
+    """Whether an address is not public, so that it may be a proxy of many visitors."""
     try:
         return not ip_address(address).is_global
     except ValueError:
@@ -92,8 +91,7 @@ class BoundedProtocol(H11Protocol):
             self.loop.call_later(self.limits.burst_seconds, self._make_room)
 
     def _make_room(self) -> None:
-        """Close connections above the limit: those that have waited longest for the head of a
-        request."""
+        """Close connections above the limit, those waiting longest for a request's head first."""
         excess = len(self.connections) - self.limits.connections
         if excess <= 0:
             return

@@ -69,8 +69,7 @@ def delete_old_files(folder: Path, most: int, now: float) -> int:
 
 
 class TempFileQuota:
-    """Limit on the total bytes of temporary files, enforced by a thread; `reserve` requests
-    bytes."""
+    """Limit on the bytes of all temporary files, enforced by a thread; `reserve` requests bytes."""
 
     def __init__(self, most: int, every: float = SWEEP_SECONDS) -> None:
         """Start the thread. A new folder is used unless the environment names one, so that no files

@@ -50,8 +50,7 @@ class CollectTarget:
 
     @property
     def categories(self) -> list[str]:
-        """Categories in the data, then the categories in the paper of the study's protocol that the
-        data lack."""
+        """Categories in the data, then further ones in the paper of the study's protocol."""
         own = sorted({item.category for item in self.items if item.category})
         known = {_normalise_category(name) for name in own}
         return own + [
@@ -95,8 +94,7 @@ def captionable_items(target: CollectTarget) -> list[tuple[str, str]]:
 
 
 def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]]:
-    """All versions of the data as (label, source), oldest first; empty if there is a single
-    version."""
+    """All versions of the data as (label, source), oldest first; empty if there is only one."""
     found = list_versions(target.source, folder) if target.source else []
     sources = found if target.source in found else [target.source, *found]
     if len(sources) < 2:
@@ -105,15 +103,13 @@ def version_choices(target: CollectTarget, folder: Path) -> list[tuple[str, str]
 
 
 def use_version(text: str, folder: Path, source: str) -> str:
-    """Text of the study file with the version `source` of its data; unchanged if there is no such
-    version."""
+    """Text of the study file with the version `source` of its data; an unknown one is ignored."""
     known = {name for _, name in version_choices(load_collect_target(text, folder), folder)}
     return _with_data_source(text, source) if source in known else text
 
 
 def image_choices(item: Item | None) -> list[str]:
-    """Choices "all images", "image 1", … for a caption; empty unless the item has several
-    images."""
+    """Choices "all images", "image 1", … for a caption; empty unless an item has several images."""
     if item is None or len(item.images) < 2:
         return []
     return [WHOLE_ITEM, *(f"image {k + 1}" for k in range(len(item.images)))]

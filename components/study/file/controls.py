@@ -31,16 +31,14 @@ Option = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Text below a control; `preset` is the preset's value, given only if the study has another
-    value."""
+    """Text below a control; `preset`: the preset's value, if the study has another value."""
 
     text: str = ""
     preset: str | None = None
 
 
 def form_part(*parts: str, seen: int = 0) -> Markup:
-    """HTML of one part of the form; `seen` is the number of the last change that the server has
-    received."""
+    """HTML of a part of the form; `seen`: number of the last change that the server received."""
     return wrap(fill('<div class="eh-form" data-seen="{}">{}</div>', seen, join(parts)))
 
 
@@ -83,8 +81,7 @@ def subheading(title: str, aside: str = "") -> Markup:
 def form_row(
     label: str, control: str, hint: Hint | str = "", *, to: str = "", group: bool = False
 ) -> Markup:
-    """HTML of label, control and hint; the label has a dot if the value differs from the
-    preset's."""
+    """HTML of label, control and hint; a dot marks a value that differs from the preset's."""
     below = Hint(hint) if isinstance(hint, str) else hint
     changed = " changed" if below.preset is not None else ""
     words = escape(label)

@@ -1,5 +1,4 @@
-"""Read a study file for the form, even if it has errors; values that it lacks come from the
-preset."""
+"""Read a study file for the form, even with errors; missing values come from the preset."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ class FormState:
     opened: str = ""
     """Text of the study file when the study was opened."""
     unsaved: Mapping[str, str] = field(default_factory=dict)
-    """Study -> text of its study file, for studies that were changed in the form and left
-    unsaved."""
+    """Study -> its study-file text, for studies changed in the form and left unsaved."""
     last_change: int = 0
     """Number of the last form change that the server has applied for this page."""
     panel: str = ""
@@ -58,8 +56,7 @@ class FormState:
     """Prompt in the drawer, by its name in study files; empty: the first prompt of the study."""
     other: str = ""
     mode: str = "side"
-    """Content of the prompt drawer: "library", "side" (template and preview), "editor" or
-    "compare"."""
+    """Content of the prompt drawer: "library", "side" (template, preview), "editor", "compare"."""
     judge: str = ""
     """Index (as text) of the judge in the open drawer."""
     describer: str = ""
@@ -76,7 +73,7 @@ class FormState:
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a study file; if the file cannot be parsed, no values and the reason in
+    """The values of a study file; none if the file cannot be parsed, for the reason
     `parse_error`."""
 
     text: str
@@ -85,13 +82,11 @@ class LenientStudy:
     parse_error: str = ""
 
     def raw(self, *path: str) -> Any:
-        """The value written in the file, ignoring preset and defaults; None if the key is
-        missing."""
+        """The value written in the file, without preset and defaults; None if it is missing."""
         return get_value(self.values, path)
 
     def default_value(self, *path: str) -> Any:
-        """The value that applies if the file does not contain the key: the preset's value, else the
-        default."""
+        """The value used if the file lacks the key: the preset's value, else the default."""
         if (preset := self.preset) is not None:
             value = get_value(preset.values_for(self.source), path)
             if value is not None:
@@ -129,8 +124,7 @@ class LenientStudy:
         return [str(name) for name in as_list(self.value(*STUDY.prompts))]
 
     def text_value(self, *path: str) -> str:
-        """A value as text; empty for a list or a mapping, where the study parser expects a single
-        value."""
+        """A single value as text; empty for a list or a mapping, which is invalid there."""
         value = self.value(*path)
         return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
@@ -155,8 +149,7 @@ def read_lenient_study(text: str, folder: Path) -> LenientStudy:
 
 
 def as_list(value: Any) -> list[Any]:
-    """A value as a list; a single value becomes a list with one element, None and "" an empty
-    list."""
+    """A value as a list: a single value becomes a list of one element, None and "" become []."""
     if value is None or value == "":
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
@@ -168,8 +161,7 @@ def judge_name(judge: Mapping[str, Any]) -> str:
 
 
 def normalise_value(value: Any) -> Any:
-    """Convert tuples to lists and integers to floats, so that values of equal meaning compare
-    equal."""
+    """Convert tuples to lists and integers to floats, so that equal values compare equal."""
     if isinstance(value, (list, tuple)):
         return [normalise_value(part) for part in value]
     if isinstance(value, Mapping):
@@ -196,8 +188,7 @@ def own_prompts_folder(folder: Path) -> Path:
 
 
 def available_prompts(folder: Path) -> list[LibraryPrompt]:
-    """Built-in prompts, and prompts saved beside the store; read again when the folder has
-    changed."""
+    """Built-in prompts, and prompts saved beside the store; read again if the folder changes."""
     own = own_prompts_folder(folder)
     stamp = own.stat().st_mtime_ns if own.is_dir() else 0
     return list(_list_cached(own, stamp))

@@ -45,8 +45,7 @@ def parse_filters(_: LenientStudy, words: str) -> dict[str, list[str]]:
 
 
 def parse_strata(_: LenientStudy, words: str) -> dict[str, int]:
-    """Parse typed numbers of items for each value of a field, such as `category: 2, meta.task:
-    1`."""
+    """Parse numbers of items for each value of a field, such as `category: 2, meta.task: 1`."""
     made = {}
     for part in words.split(","):
         if not part.strip():

@@ -71,8 +71,7 @@ def change_source(text: str, source: str) -> str:
 
 
 def dump_study(values: Mapping[str, Any]) -> str:
-    """Write the text of a whole study file: one line per key, with short lists and each judge on
-    one line."""
+    """Text of a whole study file: one line per key; short lists and each judge on one line."""
     return "".join(_yaml_entry(key, value) for key, value in values.items())
 
 
@@ -140,8 +139,7 @@ def _splice_entry(text: str, path: KeyPath, value: Any) -> str:
 
 
 def _find_block(root: yaml.Node | None, path: KeyPath) -> yaml.MappingNode:
-    """Return the YAML block that contains the last key of the path; ValueError for flow style ({a:
-    1})."""
+    """Return the YAML block with the last key of the path; ValueError for flow style ({a: 1})."""
     node = root
     for key in path[:-1]:
         inner = node.value if isinstance(node, yaml.MappingNode) else ()
@@ -166,8 +164,7 @@ def _entry_lines(key: str, value: Any, column: int) -> list[str]:
 
 
 def _entry_before(entries: Sequence[tuple[str, int, int]], path: KeyPath) -> int | None:
-    """Index of the entry after which a new key is inserted, by the usual order of keys; None: at
-    the top."""
+    """Index of the entry after which a new key belongs, by the order of keys; None: at the top."""
     block = DATA if path[0] == STUDY.data.name and len(path) > 1 else STUDY
     rank = {key.name: index for index, key in enumerate(block)}
     own = rank.get(path[-1], len(rank))

@@ -131,8 +131,7 @@ def _price_summary(judge: Mapping[str, Any]) -> str:
 
 
 def test_result(check: JudgeCheck) -> Markup:
-    """HTML result of a judge test: status, duration, parsing rule, reply and label
-    probabilities."""
+    """HTML result of a judge test: status, duration, parsing rule, reply, label probabilities."""
     reply = " ".join(check.reply.split())
     end = reply if len(reply) <= 220 else "… " + reply[-220:].partition(" ")[2]
     quoted = f"“{end}”" if end else check.read.detail or "no reply"

@@ -83,8 +83,7 @@ def judge_variable(judge: Mapping[str, Any]) -> str:
 
 
 def simulation_default(key: StudyKey) -> float:
-    """Value of a simulation setting that the study file lacks: 1 for the accuracy, 0 for every
-    bias."""
+    """Value of a simulation setting that the study file lacks: accuracy 1, every bias 0."""
     return 1.0 if key == SIMULATION.accuracy else 0.0
 
 
@@ -117,8 +116,7 @@ def _name_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
 
 
 def _model_input(field: str, judge: Mapping[str, Any], name: str) -> Markup:
-    """HTML field for the model; if the judge has the name of its model, a change renames the judge
-    too."""
+    """HTML field for the model; a judge that has the name of its model is renamed with it."""
     model = str(judge.get(_MODEL, ""))
     models = [(known, "listed price") for known in listed_prices()]
     renames = name if name == model else ""

@@ -76,8 +76,7 @@ verdict: overall-response
 
 @dataclass(frozen=True, slots=True)
 class PromptPreview:
-    """Messages of a prompt for one item as they would be sent to a judge; `fault`: why there are
-    none."""
+    """Messages of a prompt for one item, as sent to a judge; `fault`: why there are none."""
 
     messages: Sequence[Mapping[str, Any]]
     shown: tuple[str, ...]
@@ -97,8 +96,7 @@ def current_prompt(study: LenientStudy, view: FormState) -> LibraryPrompt | None
 
 
 def _load_by_path(study: LenientStudy, view: FormState) -> LibraryPrompt | None:
-    """First prompt file that can be loaded by its path: the selected prompt, else one of the
-    study."""
+    """First prompt file that can be loaded: the selected prompt, else a prompt of the study."""
     for name in (view.prompt, *study.prompts):
         try:
             return LibraryPrompt(load_prompt(name, study.folder), study.folder / name, False)
@@ -254,8 +252,7 @@ def preview_html(preview: StudyPreview, view: FormState, prompt: Prompt) -> Mark
 
 
 def _shade_template(text: str, template: str) -> Markup:
-    """HTML of a sent message with the template's text in grey; without grey if that text is not
-    found."""
+    """HTML of a sent message, with the template's text in grey if it can be located."""
     out, at = [], 0
     for words, variable in split_template(template):
         if variable or not words:

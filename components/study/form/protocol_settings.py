@@ -1,5 +1,4 @@
-"""The Protocol step of the form: published presets, then each setting of the comparison
-protocol."""
+"""The Protocol step of the form: published presets, then each setting of the protocol."""
 
 from __future__ import annotations
 
@@ -183,8 +182,7 @@ def _repeat_rows(study: LenientStudy) -> list[Markup]:
 
 
 def _combine_choices(study: LenientStudy) -> Mapping[str, str]:
-    """Rule -> label, for the rules of combining both orders, and for the remedy that the study file
-    names."""
+    """Rule -> label, for the rules of combining both orders and a remedy in the study file."""
     used = study.text_value(*STUDY.combine)
     remedy = parse_remedy(used)
     named = REMEDY_RULES | ({used: words_of_id(remedy.id, remedy.judges).title} if remedy else {})

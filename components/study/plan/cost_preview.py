@@ -71,8 +71,7 @@ class ForecastByJudge:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that the slowest judge needs, since judges are called in parallel; None if
-        unknown."""
+        """Seconds of the slowest judge, since judges are called in parallel; None if unknown."""
         times = [one.seconds for one in self.by_judge.values() if one.seconds is not None]
         return max(times, default=None)
 
@@ -81,8 +80,7 @@ class ForecastByJudge:
 
 
 def count_asks(plan: Plan) -> tuple[int, int]:
-    """Number of calls of a plan, and number of its noise-floor repeats, counted without rendering
-    prompts."""
+    """Number of calls of a plan, and of its noise-floor repeats; no prompt is rendered."""
     asks = noise = 0
     shown: dict[Any, dict[str, tuple[int, int]]] = {
         showings_for(prompt): {} for prompt in plan.prompts
@@ -102,8 +100,7 @@ def count_asks(plan: Plan) -> tuple[int, int]:
 
 
 def forecast_by_judge(plan: Plan, store: Store | None = None) -> ForecastByJudge:
-    """Forecast calls, tokens, dollars and seconds of each judge, without the calls already
-    answered."""
+    """Forecast calls, tokens, dollars and seconds of each judge, without answered calls."""
     asks, noise = count_asks(plan)
     part = plan if asks <= MAX_EXACT_ASKS else _sample_plan(plan, asks)
     planned = list(asks_of(part))
@@ -161,8 +158,7 @@ def _scale_forecast(one: Forecast, by: float) -> Forecast:
 
 
 def plan_kpis(plan: Plan, numbers: ForecastByJudge) -> Markup:
-    """HTML row of key figures: calls, tokens, dollars and minutes of the plan that Run would
-    use."""
+    """HTML key figures of the plan that Run would use: calls, tokens, dollars and minutes."""
     study = plan.study
     again = f"{count(numbers.asks - numbers.noise)} + {count(numbers.noise, 'repeat')}"
     again = again if numbers.noise else "no repeats"
@@ -264,8 +260,7 @@ def run_button_text(numbers: ForecastByJudge) -> str:
 
 
 def one_item_plan(plan: Plan) -> Plan:
-    """Plan with one item and two of its answers for each judge and prompt, to try a study
-    cheaply."""
+    """Plan with one item and two answers for each judge and prompt, to try a study cheaply."""
     suiting = [
         i for i in plan.items if all(not why_skipped(p, i, plan.prompts) for p in plan.prompts)
     ]
@@ -285,8 +280,7 @@ def one_item_plan(plan: Plan) -> Plan:
 
 
 def _opponents(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Two models with an answer to the item; all such models if a prompt shows all answers at
-    once."""
+    """Two models with an answer to the item; all such models if a prompt shows all answers."""
     names = [n for n in resolve_contestants(plan.study, plan.items) if _has_answer(item, n)]
     if any(prompt.protocol == "choice" for prompt in plan.prompts):
         return tuple(names)

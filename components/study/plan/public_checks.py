@@ -52,8 +52,7 @@ def check_data_source(spec: DataSpec) -> None:
 
 
 def check_prompts_and_judges(study: Study) -> None:
-    """In public mode, refuse prompt files, endpoints and key variables that belong to the
-    server."""
+    """In public mode, refuse prompt files, endpoints and key variables of the server."""
     if not is_public():
         return
     for name in study.prompts:

@@ -33,8 +33,7 @@ RETRY_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class StudyPreview:
-    """Study, items and plan of a study file, with the errors of the parts that could not be
-    made."""
+    """Study, items and plan of a study file, with the errors of parts that could not be made."""
 
     lenient_study: LenientStudy
     records: LoadedSource | None = None
@@ -94,8 +93,7 @@ def load_records(spec: DataSpec, folder: Path) -> LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class _SourceKey:
-    """Cache key of loaded records: the source, its settings, and the modification times of its
-    files."""
+    """Cache key of loaded records: the source, its settings, modification times of its files."""
 
     spec: DataSpec = field(compare=False)
     folder: Path
@@ -137,8 +135,7 @@ def _file_stamps(spec: DataSpec, folder: Path) -> tuple[int, ...]:
 
 
 def plan_from_text(text: str, folder: Path) -> Plan:
-    """Build the plan of a study file's text from cached records; raise an error if the plan has no
-    calls."""
+    """Plan of a study file's text, from cached records; an error is raised if it has no calls."""
     study = parse_study(text, "study.yaml", folder)
     check_prompts_and_judges(study)
     return make_plan(study, _load_askable, check_ask_count)

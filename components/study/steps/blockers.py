@@ -37,7 +37,7 @@ class Blocker:
 
 
 def find_blockers(preview: StudyPreview) -> list[Blocker]:
-    """All reasons why the study cannot be run, those of the first step first; empty if it can be
+    """All reasons why the study cannot be run, in the order of the steps; empty if it can be
     run."""
     study = preview.lenient_study
     if study.parse_error:

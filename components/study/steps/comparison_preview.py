@@ -26,11 +26,7 @@ def comparisons_html(preview: StudyPreview, view: FormState, why_none: str = "")
     text on what is missing, shown if there is no comparison."""
     items = preview.items
     if not items:
-        return (
-            _no_preview(why_none or "Choose data with questions and answers.")
-            if why_none
-            else (EMPTY)
-        )
+        return _no_preview(why_none) if why_none else EMPTY
     first = min(view.item, max(0, len(items) - 1)) // PAGE_SIZE * PAGE_SIZE
     shown = [
         _comparison_html(at, item, _first_showing(preview, item))

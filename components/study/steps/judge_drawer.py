@@ -1,5 +1,4 @@
-"""Drawer of one judge: providers, embedded model and simulated judges to choose from, then
-settings."""
+"""Drawer of one judge: choice of provider, embedded model or simulated judge; then settings."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ _SIZES: Final = (50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def half_width(questions: int, per_question: float, at: float = 0.5) -> float:
-    """Half-width of the 95 % interval of a share, from `per_question` comparisons on each
-    question."""
+    """Half-width of the 95 % interval of a share, from `per_question` comparisons per question."""
     if not questions:
         return 1.0
     counted = questions * per_question / design_effect(per_question, ASSUMED_CORRELATION)
@@ -85,8 +84,7 @@ def _summary(planned: PlannedStudy) -> str:
 
 
 def _basis(planned: PlannedStudy) -> str:
-    """Text on the sizes of the plan, and on whether its variance components are measured or
-    assumed."""
+    """Text on the sizes of the plan, and on whether its variances are measured or assumed."""
     size, models = planned.size, resolve_contestants(planned.plan.study, planned.plan.items)
     orders = "both orders" if size.orders == 2 else "one order"
     parts = [
@@ -104,8 +102,7 @@ def _basis(planned: PlannedStudy) -> str:
 
 
 def _size_buttons(planned: PlannedStudy) -> Markup:
-    """HTML buttons that change the number of questions of the study; empty if no other number is
-    possible."""
+    """HTML buttons that change the number of questions; empty if no other number is possible."""
     now, available = len(planned.plan.items), planned.available
     if available <= now and now < 2 * _SIZES[0]:
         return EMPTY

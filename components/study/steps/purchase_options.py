@@ -1,5 +1,4 @@
-"""Ways to narrow the interval of a planned study, each with calls, cost, gain and a change of the
-form."""
+"""Ways to narrow the interval of a planned study: calls, cost, gain, and change of the form."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ from studies.domain import Item
 from studies.spec.keys import DATA, STUDY
 
 _MIN_STEP: Final = 50
-"""Smallest number of questions that the table offers to add; fewer only if the data have no
-more."""
+"""Smallest number of questions that the table offers to add, unless the data have fewer."""
 NEEDS_PROBABILITIES: Final = "label-probability"
 """Prompt that needs token probabilities, which many judges do not return."""
 _SOURCES: Final = {
@@ -89,8 +87,7 @@ def _second_judge(planned: PlannedStudy) -> PurchaseOption:
 
 
 def _second_prompt(planned: PlannedStudy, study: LenientStudy) -> Iterator[PurchaseOption]:
-    """The option of adding a prompt from the library; none if no prompt of the library fits the
-    study."""
+    """The option of adding a prompt from the library; none if no prompt fits the study."""
     prompts = planned.plan.prompts
     found = _further_prompt(prompts, planned.plan.items[:20], study)
     if found is None:

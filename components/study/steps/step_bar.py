@@ -1,5 +1,4 @@
-"""The three steps of the form in one line, each with a summary and a mark if something is
-missing."""
+"""The three steps of the form in one line, each with a summary and its state."""
 
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ Mark = Literal["done", "todo", "wrn"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of the form: number, title, summary, mark (done or not), and the panel that a click
-    shows."""
+    """One step of the form: number, title, summary, state (mark), and the panel a click shows."""
 
     number: int
     title: str

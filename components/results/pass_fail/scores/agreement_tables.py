@@ -1,5 +1,4 @@
-"""Tables of scores compared with labels, with people's levels by criterion, and with
-comparisons."""
+"""Tables of scores compared with labels, people's levels by criterion, and comparisons."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ NO_LABELS: Final = (
 
 
 def agreement_table(view: ScoresView) -> Markup:
-    """HTML table of the agreement of scores with labels, with a second column for expected
-    scores."""
+    """HTML table of the agreement of scores with labels; second column: of expected scores."""
     cell = view.cell or ("", "")
     found, expected = view.agreement.get(cell), view.expected.get(cell)
     if found is None:

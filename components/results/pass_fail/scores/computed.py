@@ -97,8 +97,7 @@ def score_rows(frame: pd.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class VerdictKinds:
-    """Kinds of verdicts of a study (comparisons, pass/fail, scores), by its verdicts or its
-    plan."""
+    """Kinds of verdicts of a study, by its verdicts or, before the first verdict, by its plan."""
 
     pass_fail: bool
     scores: bool

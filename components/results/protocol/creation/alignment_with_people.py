@@ -151,7 +151,7 @@ _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signe
 
 
 def _gains_table(found: AlignmentTable) -> Markup:
-    """HTML table of differences on the same items: both orders − one order, and images −
+    """HTML table of differences on the same items: both orders − one order, images −
     description."""
     if not found.contrasts:
         return EMPTY
@@ -186,8 +186,7 @@ def _gains_table(found: AlignmentTable) -> Markup:
 
 
 def _labelled_contrasts(found: AlignmentTable) -> list[tuple[AlignmentContrast, str]]:
-    """The contrasts, each with a text on the input that its judge saw ("" if all judges saw the
-    same)."""
+    """The contrasts, each with a text on its judge's input ("" if all judges saw the same)."""
     raters = iter(dict.fromkeys((row.judge, row.sees) for row in found.rows))
     several = len({row.sees for row in found.rows}) > 1
     return [

@@ -1,5 +1,4 @@
-"""Grade Score replies read by two parsing rules, and the grades that prompt 4 asks the judge to
-give."""
+"""Grade Score replies read by two parsing rules, and the grades that prompt 4 asks for."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ def other_reading_rule(reading: str) -> str:
 def reread_choices(
     store: Store, study: str, rule: str, prompts: tuple[str, ...]
 ) -> dict[tuple[str, ...], tuple[str, int]]:
-    """Key that identifies a call -> status and chosen position of its stored reply when read by
-    `rule`."""
+    """Key of a call -> status and chosen position of its stored reply when read by `rule`."""
     return store.memoised(
         study, ("reread", rule, prompts), lambda: _reread_choices(store, study, rule, prompts)
     )
@@ -92,8 +90,7 @@ def _ask_key(
 
 
 def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Choices with a stored reply in two frames: read by the study's rule, and by the other
-    rule."""
+    """Choices with a stored reply, in two frames: read by the study's rule, and by the other."""
     rows = load_choice_rows(filtered).iloc[: 5 * MAX_REREAD]
     prompts = tuple(sorted({str(prompt) for prompt in rows["prompt"].unique()}))
     rule = other_reading_rule(filtered.study.reading)

@@ -58,8 +58,7 @@ class ComparisonStudy:
 def show_unrelated(
     filtered: FilteredStudy, cells: Sequence[GradeCell], beside: ComparisonStudy | None
 ) -> Markup:
-    """HTML of how often the unrelated option is chosen, and of the comparison with another
-    study."""
+    """HTML of how often the unrelated option is chosen, and a comparison with another study."""
     if not cells:
         return empty_state(
             "No item was shown with its options rotated.", "Grades need rotated options."
@@ -188,8 +187,7 @@ def _effect_table(found: Sequence[Contrast]) -> Markup:
 
 
 def unrelated_contrasts(own: pd.DataFrame, other: pd.DataFrame) -> list[Contrast]:
-    """Grade with the unrelated option − grade without it, for each judge and prompt that has
-    both."""
+    """Grade with − grade without the unrelated option, for each judge and prompt that has both."""
     marked = mark_unrelated(stack_frames({"own": own, "other": other}, "which"))
     known = {
         tuple(map(str, key))

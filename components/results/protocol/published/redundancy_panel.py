@@ -71,8 +71,7 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
 
 
 def own_scores(filtered: FilteredStudy) -> tuple[str, dict[str, Estimate]]:
-    """Name of the study's model score ("Reward", "rating" or "mean rating"), and the score of each
-    model."""
+    """Name of the study's score ("Reward", "rating" or "mean rating"), and each model's score."""
     kinds = study_protocols(filtered)
     if "five-level" in kinds:
         found = {row.model: row.reward for row in creation_rows(filtered)}
@@ -128,8 +127,7 @@ def show_correlations(
 
 
 def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
-    """HTML on how many models have the same name in the study and the benchmarks, and on the other
-    names."""
+    """HTML on the number of models with the same name in study and benchmarks, and other names."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others

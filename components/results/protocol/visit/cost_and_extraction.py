@@ -50,7 +50,7 @@ DOLLAR_STYLE: Final = NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Calls, tokens and dollars of one judge and prompt for head-to-heads (pairs judged in both
+    """Calls, tokens and dollars of one judge and prompt for head-to-heads (pairs in both
     orders)."""
 
     judge: str
@@ -101,8 +101,7 @@ def _known_mean(values: np.ndarray) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class CallCosts:
-    """Prompt tokens, completion tokens and dollars of each call for which at least one of them is
-    known."""
+    """Prompt tokens, completion tokens and dollars of each call with a recorded cost."""
 
     seq: np.ndarray
     """Sequence numbers of the calls, sorted."""
@@ -184,8 +183,7 @@ class ReplyCounts:
 
     @property
     def without_verdict(self) -> int:
-        """Number of replies without a verdict; the rule "unreadable is a tie" counts them as
-        ties."""
+        """Number of replies without a verdict; the rule "unreadable is a tie" includes them."""
         return sum(self.by_status.get(status, 0) for status in NO_VERDICT_STATUSES)
 
     @property

@@ -84,8 +84,7 @@ def source_title(source: str) -> str:
 
 
 def _source_size(preview: StudyPreview) -> str:
-    """Text on the size of a source: rows, columns and bytes of its table; numbers of questions and
-    models."""
+    """Text on the size of a source: rows, columns and bytes of its table; questions and models."""
     parts = [_table_size(preview.lenient_study)]
     if preview.records is not None:
         items, models = len(preview.records.items), len(preview.contestants)

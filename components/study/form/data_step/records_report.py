@@ -180,15 +180,13 @@ def current_mapping(preview: StudyPreview, table: SourceTable) -> dict[str, str]
 
 
 def has_roles(preview: StudyPreview) -> bool:
-    """Whether the source is an unmapped or mapped table with a question and its answers in each
-    row."""
+    """Whether the source is a table, not of a known format, with question and answers in a row."""
     table = table_to_map(preview)
     return table is not None and not _ROW_LAYOUTS & set(current_mapping(preview, table).values())
 
 
 def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
-    """HTML menu for the verdict format of the replies in the table; empty if no column contains
-    replies."""
+    """HTML menu for the verdict format of replies in the table; empty without such a column."""
     if "reply" not in mapping.values():
         return EMPTY
     chosen = str(preview.lenient_study.raw(*DATA.read) or "")
@@ -201,8 +199,7 @@ def _reading_row(preview: StudyPreview, mapping: Mapping[str, str]) -> Markup:
 
 
 def table_to_map(preview: StudyPreview) -> SourceTable | None:
-    """The source's table if the study file maps its columns, or if its format is unknown; else
-    None."""
+    """The source's table if the study file maps its columns or its format is unknown; else None."""
     study = preview.lenient_study
     mapped = bool(study.raw(*DATA.mapping))
     if preview.records is not None and not mapped:
@@ -286,8 +283,7 @@ def _join_examples(files: Sequence[FileJoin]) -> Markup:
 
 
 def _coverage(preview: StudyPreview) -> Markup:
-    """HTML table of found, missing and empty answers per model; empty if no answer is missing or
-    empty."""
+    """HTML table of found, missing and empty answers per model; empty if none is missing."""
     names = [str(name) for name in _selected_contestants(preview)]
     found = [
         count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names
