@@ -108,7 +108,7 @@ def read_functions(store: Store) -> tuple[Callable[..., Any], ...]:
 
 
 def run_functions(store: Store, engine: Engine) -> tuple[Callable[..., Any], ...]:
-    """The functions that run studies or forecast their cost."""
+    """The API functions that run studies or forecast their cost."""
 
     def plan_study(study_yaml: str) -> dict[str, Any]:
         """Plans a study without calling a judge: number of calls, tokens, dollars and seconds.

@@ -91,8 +91,8 @@ def create_page(store: Store, engine: Engine | None) -> gr.Blocks:
     """Build the page. All tabs are built before events are bound, so that an event can use
     components of several tabs.
 
-    Without an engine the page is read-only. With a shared store every event carries the visitor's
-    identity.
+    Without an engine the page is read-only. With a VisitorStore (public mode) every event carries
+    the visitor's identity.
     """
     shared = isinstance(store, VisitorStore)
     expiry = TEMP_FILE_EXPIRY if shared else None
@@ -210,8 +210,8 @@ def _bind_opening(blocks: gr.Blocks, page: PageParts, store: Store) -> None:
 def read_ahead(store: Store, name: str, requested: Mapping[str, str]) -> None:
     """Read the verdicts of a study and draw its Overview in a thread, while the page is built.
 
-    Both results are cached, so that the page's first events find or await them. Not done for a
-    shared store, which needs the visitor of a request.
+    Both results are cached, so that the page's first events find or await them. Not done in public
+    mode, because a VisitorStore needs the visitor of a request.
     """
 
     def read() -> None:

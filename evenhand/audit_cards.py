@@ -29,7 +29,8 @@ CARD_MEASURES: Final = {
     "people": "Agreement with people",
     "unreadable": "Unusable replies",
 }
-"""Measures of a card, in the order shown; measures without a value are left out of the card."""
+"""Key of a measure -> its label, in the order of the card; measures without a value are left
+out."""
 MAJORITY_LABEL: Final = "Agrees with most people, where they prefer one"
 
 

@@ -16,9 +16,9 @@ BY_JUDGE_AND_PROMPT: Final = frozenset(
         ("remedies", "risk"),
     }
 )  # fmt: skip
-"""Sections whose first two keys are a judge and a prompt."""
+"""Sections of the summary whose first two keys are a judge and a prompt."""
 BY_JUDGE: Final = frozenset({("agreement", "people")})
-"""Sections whose first key is a judge."""
+"""Sections of the summary whose first key is a judge."""
 UNNAMED: Final = ("position",)
 """Section whose name is left out of the names of its measures: `consistency`, not
 `position.consistency`."""

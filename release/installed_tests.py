@@ -102,7 +102,7 @@ def _rewrite(path: Path, name: str, modules: set[str]) -> str:
 
 
 def _attribute(match: re.Match[str], modules: set[str]) -> str:
-    """Dotted name of a module's attribute, as given to monkeypatch, after "evenhand."."""
+    """Dotted name of a module's attribute, as given to monkeypatch, with "evenhand." added."""
     if match[1] not in modules:
         return match[0]
     return f'"{PACKAGE}.{match[1]}.{match[2]}"'

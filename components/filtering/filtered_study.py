@@ -54,8 +54,8 @@ class FilteredStudy:
     def memoised(self, what: tuple[Hashable, ...], work: Callable[[], Value]) -> Value:
         """The result of `work`, computed once per version of the study and per key `what`.
 
-        The result is cached under the version that this object read first. Under the version after
-        `work`, a result computed before the latest reply would count as current.
+        The version is the one that this object read first: if a reply arrives during `work`, the
+        study has a new version, for which the result is computed again.
         """
         return self.store.memoised(self.name, what, work, self.version)
 

@@ -41,7 +41,8 @@ LARGER_JUDGE: Final = "Qwen 1.5B"
 PLAIN_PROMPT, WARNING_PROMPT = "brief-letters", "brief-warning"
 """Prompts of the recorded demo: without and with a warning against position bias."""
 MAX_REPEAT_DIFFERENCE: Final = 0.12
-"""Largest difference between two repeats of a whole run that the authors of Grade Score report."""
+"""Largest difference of a score between two repeats of a run, as Grade Score's authors report
+it."""
 VISIT_COMPARISONS: Final = 700
 """Number of comparisons with which VisIT-Bench assesses a new model."""
 
@@ -158,7 +159,7 @@ def _entropy_differences() -> list[float]:
 
 
 def _changed(store: Store, prompt: str) -> float | None:
-    """Share of the recorded demo's comparisons with this prompt that change with the order."""
+    """Share of the demo's comparisons with this prompt whose verdict changes with the order."""
     study = demo_studies.PAIRS_STUDY
 
     def compute() -> float | None:

@@ -265,7 +265,7 @@ def json_keys_html(keys: Sequence[str]) -> Markup:
 
 
 def data_note(text: str) -> Markup:
-    """HTML of the last line of a view, on which data are real and which are simulated."""
+    """HTML of the last line of a view, which states whether its data are real or simulated."""
     return wrap(fill('<p class="eh-src"><b>Data.</b> {}</p>', inline_markup(text)))
 
 

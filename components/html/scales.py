@@ -16,8 +16,8 @@ class ColourScale:
     """A mapping of values to colours, with a fixed range that does not depend on the data.
 
     `blank`: the value without colour; `full`: the value with the strongest colour. On a diverging
-    scale (kinds `f` and `r`) `full` is at one end, for the first position or a win, and the value
-    as far from `blank` on the other side is at the other end.
+    scale (kinds `f` and `r`) `full` is the end for the first position or a win; the other end is as
+    far from `blank` in the other direction.
     """
 
     name: str

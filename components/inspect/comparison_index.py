@@ -69,7 +69,7 @@ class ComparisonRow:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The models, in the order in which they were first shown."""
+        """The models, in the order of the comparison's first call."""
         return self.verdicts[0].shown
 
 
@@ -141,8 +141,8 @@ def filter_comparisons(
 ) -> Ints:
     """Positions in the index of the comparisons that pass every filter.
 
-    `matching`: the sequence numbers of judgements found by a text search. `verified`: the masks
-    made by `verification_masks`, by kind.
+    `matching`: sequence numbers of the judgements that a text search found. `verified`: kind of
+    verification -> mask, made by `verification_masks`.
     """
     mask = _base_mask(index, selection, matching, verified)
     if selection.flipped or selection.toward:

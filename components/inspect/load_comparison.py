@@ -82,8 +82,7 @@ class ItemImage:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonDetail:
-    """One comparison with all its texts; answers are in the order in which they were shown
-    first."""
+    """One comparison with all its texts; answers are in the order of the first call."""
 
     line: ComparisonRow
     item: Item | None

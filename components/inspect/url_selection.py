@@ -49,8 +49,7 @@ class Selection:
     """A remedy (`metrics.remedies.changed_comparisons.rule_key`): selects the comparisons of
     `judge` that the remedy decides differently from a single call."""
     checked: str = ""
-    """Pass/fail verdict and label: "pass_good", "pass_bad" (false pass), "fail_good",
-    "fail_bad"."""
+    """Verdict and label: "pass_good", "pass_bad" (false pass), "fail_good" or "fail_bad"."""
     text: str = ""
     """Text to find in the question or in a reply."""
     page: int = 0

@@ -70,8 +70,7 @@ def build() -> ResultsTab:
 
 
 def render_hidden(tab: ResultsTab) -> None:
-    """Render the hidden components outside all tabs, because the content of a tab exists only after
-    the tab was opened."""
+    """Render the hidden components outside all tabs, since an unopened tab has no content."""
     for part in (*tab.draw_buttons.values(), tab.request_text, *tab.follower.hidden):
         part.render()
 

@@ -44,7 +44,7 @@ INSTEAD: Final = {
 
 
 def for_comparisons(view: View) -> View:
-    """Return the view with a headline instead of its panels for studies of single answers only."""
+    """Return the view so that studies of single answers only get a headline without panels."""
 
     def finding(filtered: FilteredStudy) -> tuple[str, str]:
         if has_comparisons(filtered):

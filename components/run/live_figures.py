@@ -198,12 +198,12 @@ class LiveStudy:
 
 
 def no_finding(study: str) -> str:
-    """Return no headline; the default of `LiveStudies.study_finding`."""
+    """Return "": the default of `LiveStudies.study_finding`."""
     return ""
 
 
 def no_outcome(study: str) -> Markup:
-    """Return no panels; the default of `LiveStudies.outcome`."""
+    """Return empty HTML: the default of `LiveStudies.outcome`."""
     return EMPTY
 
 
@@ -259,7 +259,6 @@ def _concat_frames(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
 
 
 def _start_cursor(store: Store, study: str) -> int:
-    """Last row number before a study's figures begin: 0, or the newest row of a very large
-    study."""
+    """Row number after which a study's figures begin: 0, or the newest row of a huge study."""
     whole = store.counts(study, recorded=True)["planned"]
     return store.version(study)[1] if whole > MAX_FOLLOWED_ASKS else 0

@@ -96,7 +96,7 @@ def show_store_notices(store: Store) -> Markup:
 
 
 def _disk_notice() -> Markup:
-    """HTML notice on a Space that its disk is erased at a restart."""
+    """HTML notice that a Space's disk is erased at a restart; empty outside a Space."""
     if not settings.is_space():
         return EMPTY
     text = "A Space loses its files at every restart."
@@ -229,8 +229,7 @@ def _last_run_notices(facts: RunFacts) -> Iterator[str]:
 
 
 def _raise_budget_action(facts: RunFacts) -> Action | None:
-    """Button that raises this run's budget to the amount in its label; None if costs are
-    unknown."""
+    """Button that raises this run's budget to the amount on it; None if costs are unknown."""
     if facts.missing.dollars is None:
         return None
     budget = raised_budget(facts)

@@ -10,7 +10,8 @@ from components.run.run_facts import RunFacts
 
 
 def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
-    """HTML panel with the share of verdicts that changed so far; empty unless a run is active."""
+    """HTML panel with the share of verdicts so far that change with the order; empty without a
+    run."""
     if not facts.running or not facts.done:
         return EMPTY
     body = fill(
@@ -28,8 +29,8 @@ def partial_results_html(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def changed_so_far(picture: LiveFigures) -> str:
-    """Sentence on the number of comparisons judged in all orders, and on how many of their verdicts
-    changed."""
+    """Sentence on how many comparisons were judged in all orders, and how many of them change with
+    the order."""
     changed = picture.changed
     if changed.value is None:
         return "No comparison has a verdict in all its orders yet."

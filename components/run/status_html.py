@@ -89,7 +89,7 @@ def show_progress(facts: RunFacts) -> Markup:
 
 
 def _wait_reasons(snapshot: RunSnapshot | None) -> Markup:
-    """HTML line with the reasons why calls wait; shown at all times, so that the page is steady."""
+    """HTML line with the reasons why calls wait; always shown, so that the page does not jump."""
     if snapshot is None:
         return EMPTY
     told = "; ".join(snapshot.waiting) or (
@@ -108,7 +108,7 @@ def show_kpis(facts: RunFacts, picture: LiveFigures) -> Markup:
 
 
 def _large_study_note(facts: RunFacts) -> Markup:
-    """HTML note for a large study that this tab counts only replies since it was opened."""
+    """HTML note, for large studies, that this tab counts only replies since it was opened."""
     if facts.planned <= MAX_FOLLOWED_ASKS:
         return EMPTY
     told = (

@@ -47,7 +47,7 @@ _CHECKED_HEADERS: Final = frozenset(
 
 
 class BadHosts(EvenhandError):
-    """An entry of EVENHAND_HOSTS is not a host."""
+    """Raised if an entry of EVENHAND_HOSTS is not a host."""
 
 
 class Host(NamedTuple):

@@ -43,7 +43,7 @@ else:  # object: the fallback where a release has moved the class, found by its 
 
 
 def check_private_names(blocks: Any, *, public: bool, package: Any = gradio) -> None:
-    """Refuse public mode if a private name that protects visitors is missing; log the others."""
+    """Refuse public mode if a name that protects visitors is missing; log other missing names."""
     check_names(PRIVATE_NAMES, blocks, package, public=public)
 
 

@@ -13,7 +13,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class GradioChanged(EvenhandError):
-    """A private name of Gradio that public mode depends on is missing."""
+    """Raised if a private name of Gradio that public mode depends on is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,7 @@ def _set_field(sheet: LenientStudy, view: FormState, field: str, raw: Any) -> tu
 
 
 def _put_unless_default(sheet: LenientStudy, path: tuple[str, ...], value: Any) -> str:
-    """Write a value to the study file; remove its key if it equals the preset's or default
-    value."""
+    """Write a value to the study file; remove its key if it is the preset's or default value."""
     if not value and not isinstance(value, (int, float, dict)):
         value = None
     if value is not None and normalise_value(value) == normalise_value(sheet.default_value(*path)):

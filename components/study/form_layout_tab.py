@@ -131,8 +131,7 @@ def build() -> StudyTab:
 
 
 def render_hidden(tab: StudyTab) -> None:
-    """Render the hidden button outside all tabs, as a tab's content exists only once it is
-    opened."""
+    """Render the hidden button outside all tabs, since an unopened tab has no content."""
     tab.follow.render()  # type: ignore[no-untyped-call]
 
 

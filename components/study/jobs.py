@@ -148,7 +148,7 @@ def _keep_other_study(plan: Plan, store: Store) -> Plan:
 
 
 def open_recorded_verdicts(text: str, store: Store, judge: str = "") -> str:
-    """Import all recorded verdicts of a source as a new study; return the study's name.
+    """Import all recorded verdicts of a source as a study; return the study's name.
 
     `judge`: name to give to the judge of a file that does not name its only judge.
     """

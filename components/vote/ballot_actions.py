@@ -130,8 +130,7 @@ def find_voter(store: Store, study: str, name: str) -> str:
 
 
 def show_start(store: Store, study: str, name_error: str = "", login_error: str = "") -> Markup:
-    """HTML of the start screen with the name field, or the reason why there is nothing to vote
-    on."""
+    """HTML of the start screen with the name field, or why there is nothing to vote on."""
     form, rules = load_ballot_form(store, study), read_voting_rules(store.read_connection, study)
     mode = rules.mode or form.mode
     units = votable_comparisons(store, study, mode, rules)
@@ -263,7 +262,7 @@ def _parse_verdict(request: Mapping[str, Any], ballot: Ballot | None, form: Ball
 
 
 def _parse_levels(levels: Any, form: BallotForm) -> Verdict:
-    """Levels of a filled-in rubric, their mean first; each criterion must have a level."""
+    """Verdict with the mean and the levels of a rubric; each criterion must have a level."""
     if not isinstance(levels, list) or len(levels) != len(form.rubric) or not levels:
         raise StudyError("choose a level for each criterion; nothing was saved")
     buttons = vote_buttons("score", 1, form.scale)

@@ -33,7 +33,7 @@ _BALLOT_SCRIPT: Final = "evenhand.ballot(element, trigger, watch); /* triggers '
 _LINK_SCRIPT: Final = "evenhand.votersLink(element, watch);"
 READ_BROWSER_STATE: Final = "(...inputs) => [...inputs.slice(0, -1), evenhand.voterHere()]"
 """Script that replaces the last input by the browser state: voter's name and address parameters. It
-is the last input because a shared page inserts further inputs at the front."""
+is the last input because a public page inserts further inputs at the front."""
 READ_STATE_AND_FOCUS: Final = READ_BROWSER_STATE.replace("voterHere()", "voterHere(true)")
 """READ_BROWSER_STATE that also focuses the ballot, since a focused tab reacts to arrow keys."""
 

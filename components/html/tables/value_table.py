@@ -1,5 +1,4 @@
-"""Tables of estimates: value, interval, hover card, and a click that opens the judgements behind
-it.
+"""Tables of estimates with intervals and hover cards; a click on a value opens its judgements.
 
 On a phone the first cell of a row becomes a title, and each other cell a line with column head and
 value.
@@ -21,8 +20,7 @@ from studies.domain import Estimate
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """A column head; `numeric`: right-aligned column, `axis`: axis of a forest plot in the
-    column."""
+    """A column head; `numeric`: right-aligned column, `axis`: axis of a column of forest plots."""
 
     text: str
     numeric: bool = True

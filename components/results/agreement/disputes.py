@@ -35,8 +35,7 @@ _CASE_COLUMNS: Final = (
     "pick",
     "truth",
 )
-"""Columns of the frame that this module reads; without the others, millions of rows fit in
-memory."""
+"""Columns of the frame that this module reads; dropping the others saves memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,8 @@ class Dispute:
         return sum(self.judges.values())
 
     def count_against(self, winner: str | None) -> int:
-        """Number of judges that prefer another answer than `winner`; a tie prefers none."""
+        """Number of judges that prefer another answer than `winner`; judges with a tie do not
+        count."""
         if winner in (None, TIE_NAME):
             return 0
         return sum(n for who, n in self.judges.items() if who not in (winner, TIE_NAME))

@@ -127,7 +127,7 @@ def rater_noun(data: Agreement) -> str:
 
 def show_kpis(data: Agreement) -> Markup:
     """HTML row of key figures: agreement with people, among people and among judges; effect of
-    merged orders; single votes."""
+    merging both orders; number of pairs with one vote."""
     if not data.judges:
         return EMPTY
     people, judges = _people_kpis(data), _judge_kpis(data)

@@ -197,8 +197,8 @@ def _reference_row(name: str, got: Alignment, marks: str) -> TableRow:
 def show_replacements(data: Agreement) -> Markup:
     """HTML table of how well each judge could replace a person.
 
-    A value above 0 means that the judge agrees more with the other voters than the person it
-    replaces.
+    A value above 0 means that the judge agrees with the other voters more than the replaced person
+    does.
     """
     if not data.raters.has_people:
         return empty_state(NO_VOTES, HOW_TO_VOTE)

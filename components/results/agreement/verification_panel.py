@@ -101,8 +101,7 @@ def verification_subtitle(one: VerificationData) -> str:
 
 
 def show_verification(one: VerificationData) -> Markup:
-    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudged
-    pairs."""
+    """HTML of the panel: pass rates, agreement of verifiers, judges' preferences, misjudgements."""
     if not one.has_checks:
         return EMPTY
     return (

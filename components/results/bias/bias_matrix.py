@@ -222,7 +222,7 @@ def _prompt_layout(bias: Bias) -> _MatrixLayout:
 
 
 def _negate_estimate(estimate: Estimate) -> Estimate:
-    """Reverse the sign of recency − primacy: positive then means a preference for the first."""
+    """Reverse the sign of recency − primacy; positive then means: first position preferred."""
     value, low, high = (
         None if x is None else -x for x in (estimate.value, estimate.high, estimate.low)
     )

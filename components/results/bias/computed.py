@@ -113,7 +113,7 @@ class BiasCounts:
         self._memo: dict[Any, Any] = {}
 
     def memoise(self, key: Any, make: Callable[[], Memoised]) -> Memoised:
-        """Return `make()`, computed once per key; it must not depend on the filter."""
+        """Return `make()`, computed once per key; the result must not depend on the filter."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]

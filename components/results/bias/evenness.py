@@ -66,7 +66,7 @@ class Evenness:
 
     @property
     def strength(self) -> float:
-        """Colour strength: 0 if the entropy is inside the chance band, from 1 the strongest."""
+        """Colour strength of the cell: 0 inside the chance band; 1 or more: strongest colour."""
         width = max(1 - self.band_low, 1e-9)
         return 0.0 if self.is_within_chance else (1 - self.entropy) / width / FULL_COLOUR_BANDS
 

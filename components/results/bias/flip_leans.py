@@ -100,7 +100,7 @@ class FlipLean:
 
     @property
     def may_be_noise(self) -> bool:
-        """Whether most pairs flip, without repeats that would separate order from noise."""
+        """Whether most pairs flip but there are no repeats, so that flips may be noise."""
         return self.flips_majority and self.noise is None and not self.order_decides
 
 

@@ -235,8 +235,8 @@ def _preference_sentence(rows: Sequence[FlipLean]) -> str:
 
 
 def _category_lead(row: FlipLean) -> str:
-    """Sentence below the headline for a single judge: its flip sentence if a preference is
-    significant, else empty."""
+    """Sentence below the headline for a single judge: `flip_sentence(row)`; "" if no preference is
+    significant."""
     return (
         flip_sentence(row).replace("**", "") if row.leaning_categories or row.is_significant else ""
     )

@@ -117,8 +117,8 @@ class CardMeasures:
 
     @cached_property
     def position_term(self) -> tuple[Estimate, Estimate, float | None, str]:
-        """Position effect: its term in logits, the share of equally good answers that win in the
-        position, the p-value, and the position (for pairs always "first")."""
+        """Position effect: its term in logits, the win share of the position among equally good
+        answers, the p-value, and the position (for pairs always "first")."""
         if self.pairs:
             gamma = self.position.gamma.get(
                 self.rater, unknown_estimate("no readable verdict", "logit")
@@ -214,8 +214,8 @@ class CardMeasures:
 
     @cached_property
     def own_term(self) -> Estimate:
-        """Effect, in logits, of judge and model being of the same family, in a rating model fitted
-        to all judges."""
+        """Self-preference in logits: effect of judge and model being of the same family, in a
+        rating model fitted to all judges."""
         machine = self.raters.machines
         if "family" not in machine:
             return unknown_estimate(NO_FAMILY, "logit")

@@ -219,7 +219,7 @@ def _excess_text(excess: Estimate) -> str:
 
 
 def _term_text(term: Estimate) -> str:
-    """Text on the own-family term of the rating model of all judges; empty if it is unknown."""
+    """Text on `CardMeasures.own_term`; empty if the term is unknown."""
     if term.value is None:
         return ""
     size = number(term.value, 2, signed=True)

@@ -92,8 +92,8 @@ class ReportCard(CardMeasures):
         return simultaneous_interval(estimate, self._tests)
 
     def _label_low(self) -> float | None:
-        """Distance from 1/2 to the nearer end of the interval of the label's share; negative if the
-        interval contains 1/2."""
+        """Distance from 1/2 to the nearer end of the interval of the first label's share; negative
+        if the interval contains 1/2."""
         label = self._claimed(self.slot_label_effects["label"])
         if label.low is None or label.high is None:
             return None

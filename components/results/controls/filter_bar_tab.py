@@ -29,7 +29,7 @@ FIXED_CHOICES: Final = {
     "rule": [STUDY_RULE, *COUNTING_RULES],
     "suspects": [WITH_SUSPECTS, WITHOUT_SUSPECTS],
 }
-"""Filters with the same choices for every study."""
+"""Filter -> its choices, for the filters with the same choices in every study."""
 _MORE_MENU: Final = Markup(
     '<div class="eh"><details class="eh-pop" data-more-views><summary class="eh-btn">More'
     '</summary><div class="list"></div></details></div>'

@@ -27,7 +27,7 @@ from studies.texts.injection import INSTRUCTION, find_echoes
 MAX_REPLIES_SCANNED: Final = 200
 """Maximum replies searched for repeated injection text, to keep the page fast."""
 SUSPECTS_SELECTION: Final = {"suspect": ONLY_SUSPECTS}
-"""Selection behind the "Read them" button."""
+"""Selection for Inspect that the button "Read the suspects" opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _largest_shift(included: FilteredStudy) -> WinRateShift | None:
 
 
 def _shift_size(shift: WinRateShift) -> tuple[float, float]:
-    """Sort key: absolute change of the win rate, then its sign (raised by suspects is larger)."""
+    """Sort key: absolute change of the win rate; of equal changes, a rise by suspects is larger."""
     change = round(shift.rate_with - shift.rate_without, 9)
     return abs(change), change
 

@@ -49,8 +49,7 @@ def finding_card(topic: str, sentence: str, body: Markup, view: str, link_text: 
 
 
 def action_card(title: str, sentence: str, opens: Mapping[str, object], text: str) -> Markup:
-    """HTML strip with title, sentence, and a button with the label `text` and attributes
-    `opens`."""
+    """HTML strip with title, sentence, and a button with label `text` and attributes `opens`."""
     made = attributes({"type": "button", "class": "eh-btn", **opens})
     return wrap(
         fill(

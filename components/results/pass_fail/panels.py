@@ -228,7 +228,7 @@ def _rate_row(
 
 
 def judges_table(view: PassFailView) -> Markup:
-    """HTML table with one line for each judge and prompt; empty if there is only one."""
+    """HTML table of the pass/fail rates of all judges and prompts; empty if there is only one."""
     if len(view.results) < 2:
         return EMPTY
     heads = [

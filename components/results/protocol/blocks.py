@@ -136,8 +136,8 @@ def draw_redundancy(filtered: FilteredStudy, scores: Any, correlation: str) -> D
 
 
 def comparable_studies(filtered: FilteredStudy) -> list[str]:
-    """Studies of the same data that differ in the unrelated option, or in what judges see (images
-    or descriptions).
+    """Studies of the same data that differ from this study in the unrelated option, or in the input
+    of their judges (images or descriptions).
 
     Studies with an added unrelated option come last: they have one option more, so their grades are
     not comparable.
@@ -168,8 +168,8 @@ def load_comparison_study(filtered: FilteredStudy, name: str | None) -> Comparis
 
 
 def load_alignment(filtered: FilteredStudy, name: str | None) -> AlignmentTable | None:
-    """Agreement of the judges with people; with that of the study `name` as well, if its judges saw
-    images and these judges descriptions, or the reverse."""
+    """Agreement of the judges with people; with the study `name` too, if its judges saw the other
+    input (images, or image descriptions)."""
     if not name or name not in comparable_studies(filtered):
         return load_own_alignment(filtered)
     beside = FilteredStudy(filtered.store, name, filtered.filter)

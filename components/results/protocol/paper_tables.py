@@ -82,7 +82,8 @@ def published_grades() -> Mapping[GradeKey, PublishedGrade]:
 
 
 def doubtful_grades() -> list[tuple[GradeKey, PublishedGrade]]:
-    """Published grades above their upper bound, the largest excess first."""
+    """Published grades above their highest possible value (`max_grade`), the largest excess
+    first."""
     found = [(key, cell) for key, cell in published_grades().items() if cell.doubt_level]
     return sorted(found, key=lambda pair: pair[1].max_grade - pair[1].grade)
 

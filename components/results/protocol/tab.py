@@ -57,7 +57,7 @@ def bind(parts: Any) -> None:
 
 
 def beside_state(filtered: FilteredStudy, wanted: str | None) -> ControlState:
-    """Choices of the study to compare with; the control is hidden if there is no such study."""
+    """State of the menu of studies to compare with, which is hidden if there are none."""
     beside = [NO_OTHER_STUDY, *blocks.comparable_studies(filtered)]
     default = beside[1] if len(beside) > 1 else NO_OTHER_STUDY
     return ControlState(pick_choice(wanted, beside, default), beside, len(beside) > 1)

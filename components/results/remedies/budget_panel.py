@@ -33,7 +33,7 @@ HOW_BUDGET: Final = (
 
 
 def parse_budget(value: str) -> float:
-    """Dollars that the control's value stands for; the default budget for any other text."""
+    """Dollars of a choice in BUDGETS; the default budget for any other text."""
     known = {amount for _, amount in BUDGETS}
     return float(value) if value in known else DEFAULT_BUDGET
 
@@ -62,8 +62,8 @@ def budget_html(view: RemedyView, budget: float) -> Markup:
 
 
 def answer_text(plan: BudgetPlan, budget: float, needed: int) -> str:
-    """Sentence on the best rule that the budget pays for on all `needed` comparisons of the study;
-    if it pays for none, on the cheapest rule."""
+    """Sentence on the best rule that the budget pays for on all `needed` comparisons; if it pays
+    for no rule on all, on the cheapest rule."""
     paid = _amount(plan, budget)
     affordable = [step for step in plan.steps if step.comparisons(budget) >= needed]
     if not affordable:

@@ -61,7 +61,8 @@ class RemedyView:
 
     @cached_property
     def table(self) -> list[RuleEstimate]:
-        """Estimates of all rules: the baseline first, rules that need people's votes last."""
+        """Estimates of all rules: first on all comparisons, then with people's votes, then on fewer
+        comparisons."""
         lines = self.study.judge_table(self.cell) if self.cell is not None else []
         return sorted(lines, key=lambda one: (not one.complete, bool(one.rule.votes)))
 

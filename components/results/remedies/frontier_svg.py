@@ -106,7 +106,7 @@ def _pilot_key(spots: Sequence[_Spot]) -> Markup:
 
 
 def _no_dollars(view: RemedyView) -> Markup:
-    """HTML reason why the choice Dollars is disabled (by its CSS class); empty if it is enabled."""
+    """HTML reason why the choice "Dollars" is disabled; empty if it is enabled."""
     if view.priced:
         return EMPTY
     local = "cost nothing" in view.no_dollars

@@ -79,7 +79,7 @@ def _pattern_row(name: str, cases: int, credits: Sequence[float], bold: bool) ->
 
 
 def other_judges_panel(view: RemedyView) -> Markup:
-    """HTML comparison of all judges with one call each: the remedy if no rule helps."""
+    """HTML comparison of all judges by the agreement of one call, shown if no rule helps."""
     if len(view.others) < 2:
         return EMPTY
     ranked = sorted(view.others, key=lambda line: -(line.agreement.value or 0))

@@ -156,8 +156,8 @@ def _left_out(view: RemedyView) -> str:
 
 
 def draw_lower(filtered: FilteredStudy) -> Markup:
-    """HTML of the panels below: verdict patterns and pilots; before them, the other judges if no
-    rule helps."""
+    """HTML of the lower panels: verdict patterns and pilots; if no rule helps, other judges before
+    them."""
     view = load_remedies(filtered)
     if view.cell is None:
         return EMPTY

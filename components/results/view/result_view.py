@@ -246,8 +246,7 @@ class View:
         controls: Mapping[str, Any],
         panels: Iterable[Panel] | None = None,
     ) -> dict[str, Any]:
-        """Draw the given panels, or all; return output name -> content. Hidden groups are
-        skipped."""
+        """Draw panels (default: all, but no hidden groups); return output name -> content."""
         hidden: set[str] = set()
         made: dict[str, Any] = {}
         for group in _groups(self.layout):

@@ -147,8 +147,8 @@ def _odds_text(odds: Estimate) -> tuple[str, str]:
 
 
 def length_sentence(judges: LengthEffect, persons: LengthEffect | None) -> str:
-    """Sentence on the odds ratio for twice the length; it states that the effect is descriptive,
-    not causal."""
+    """Sentence on the odds ratio of a win for an answer twice as long; it states that the effect is
+    descriptive, not causal."""
     odds = judges.odds_ratio
     if odds.value is None:
         return f"{odds.note.capitalize()}: no length effect can be estimated."

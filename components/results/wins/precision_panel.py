@@ -87,8 +87,7 @@ def show_precision(filtered_study: FilteredStudy) -> Markup:
 
 
 def show_jury(filtered_study: FilteredStudy) -> Markup:
-    """HTML table of win rates by the strict majority of judges, with coverage and effective
-    votes."""
+    """HTML table of win rates by strict majority of judges, with coverage and effective votes."""
     got = _decide_jury(filtered_study)
     if got is None:
         return EMPTY

@@ -73,8 +73,7 @@ class FormState:
 
 @dataclass(frozen=True, slots=True)
 class LenientStudy:
-    """The values of a study file; none if the file cannot be parsed, for the reason
-    `parse_error`."""
+    """Values of a study file; if it cannot be parsed, no values and the reason `parse_error`."""
 
     text: str
     folder: Path

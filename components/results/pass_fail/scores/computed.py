@@ -29,8 +29,8 @@ from studies.frames.point_columns import GOLD_COLUMN, arrangement_of, pass_fail_
 
 @dataclass(frozen=True, slots=True)
 class ScoresView:
-    """Results by judge and prompt; the panels show the combination with the most arrangements, then
-    the most verdicts."""
+    """Results by judge and prompt; the panels show the judge and prompt with the most arrangements,
+    then the most verdicts."""
 
     distributions: dict[Cell, ScoreDistribution]
     order: dict[Cell, OptionOrder]

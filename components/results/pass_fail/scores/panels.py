@@ -147,8 +147,8 @@ def arrangement_matrix(view: ScoresView) -> Markup:
 
 
 def expected_levels_table(view: ScoresView) -> Markup:
-    """HTML table of the expected level of each criterion, from the probabilities of its levels;
-    empty without them."""
+    """HTML table of the expected level of each criterion, computed from the probabilities of its
+    levels; empty without probabilities."""
     levels = view.shown.expected_levels if view.shown else {}
     if not levels:
         return EMPTY
@@ -290,7 +290,7 @@ def _place_table(by_place: Mapping[str, tuple[Estimate, ...]]) -> Markup:
 
 
 def score_judges_table(view: ScoresView) -> Markup:
-    """HTML table with one line for each judge and prompt; empty if there is only one."""
+    """HTML table of the scores by all judges and prompts; empty if there is only one."""
     if len(view.distributions) < 2:
         return EMPTY
     heads = [

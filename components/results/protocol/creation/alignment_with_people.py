@@ -61,8 +61,8 @@ def compute_alignment(
 
 
 def show_alignment(found: AlignmentTable | None) -> Markup:
-    """HTML table of judges by input, for one order and both orders; below, people, and a judge that
-    always answers "tie"."""
+    """HTML table of the judges' MAE and Consistency by input, for one order and both orders; below,
+    people and a judge that always answers "tie"."""
     if found is None:
         return empty_state(
             "No votes by people exist on these items.",
@@ -151,8 +151,7 @@ _SIGNED_POINTS_STYLE: Final = NumberStyle(1, 100, f"{NARROW_SPACE}points", signe
 
 
 def _gains_table(found: AlignmentTable) -> Markup:
-    """HTML table of differences on the same items: both orders − one order, images −
-    description."""
+    """HTML table of paired differences: both orders − one order, images − description."""
     if not found.contrasts:
         return EMPTY
     heads = [

@@ -126,7 +126,7 @@ def prompt_columns(cells: Sequence[GradeCell]) -> list[heat.MatrixColumn]:
 
 
 def rank_judges(cells: Sequence[GradeCell], measure: str = "Grade") -> list[str]:
-    """Names of the judges, the highest mean score first."""
+    """Names of the judges, the highest mean of `measure` first."""
     attribute = GRADE_MEASURES[measure][0]
     values: dict[str, list[float]] = {}
     for cell in cells:

@@ -112,7 +112,7 @@ def load_two_readings(filtered: FilteredStudy) -> tuple[pd.DataFrame, pd.DataFra
 
 
 def load_reading_differences(filtered: FilteredStudy) -> dict[tuple[str, ...], ReadingDifference]:
-    """For each judge and prompt, the verdicts that differ between the two rules."""
+    """(judge, prompt) -> counts of the verdicts that differ between the two parsing rules."""
     first, second = load_two_readings(filtered)
     return reading_differences(first, second) if len(first) else {}
 

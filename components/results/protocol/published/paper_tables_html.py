@@ -114,7 +114,7 @@ def doubt_notice() -> Markup:
 
 
 def _doubtful_list() -> Markup:
-    """HTML list of the published grades above their upper bound."""
+    """HTML list of the published grades above their highest possible value."""
     rows = [
         [
             escape(short_model(model)),

@@ -127,7 +127,7 @@ def show_correlations(
 
 
 def _unmatched_models(found: BenchmarkCorrelations) -> Markup:
-    """HTML on the number of models with the same name in study and benchmarks, and other names."""
+    """HTML: number of models named equally in study and benchmarks, and names without a match."""
     own = set(found.scores[found.benchmarks[0]])
     others = {model for name in found.benchmarks[1:] for model in found.scores[name]}
     common, missing = own & others, own - others

@@ -50,8 +50,7 @@ DOLLAR_STYLE: Final = NumberStyle(4)
 
 @dataclass(frozen=True, slots=True)
 class HeadToHeadSpending:
-    """Calls, tokens and dollars of one judge and prompt for head-to-heads (pairs in both
-    orders)."""
+    """Calls, tokens and dollars of a judge and prompt for head-to-heads (pairs in both orders)."""
 
     judge: str
     prompt: str

@@ -283,7 +283,7 @@ def _join_examples(files: Sequence[FileJoin]) -> Markup:
 
 
 def _coverage(preview: StudyPreview) -> Markup:
-    """HTML table of found, missing and empty answers per model; empty if none is missing."""
+    """HTML table of found, missing and empty answers per model; empty if all answers are found."""
     names = [str(name) for name in _selected_contestants(preview)]
     found = [
         count_coverage(name, [item.responses.get(name) for item in preview.items]) for name in names
