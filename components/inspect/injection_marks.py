@@ -88,7 +88,7 @@ def mark_suspects(text: str) -> Markup:
 
 
 def mark_spans(text: str, pieces: Sequence[tuple[int, int, str]]) -> Markup:
-    """Escaped text in which each piece (start, end, reason) is inside a <mark> element."""
+    """Escaped text with each piece (start, end, reason) in a <mark> element; "" without pieces."""
     if not pieces:
         return EMPTY
     shown, out, at = truncate_text(text), [], 0

@@ -83,7 +83,8 @@ def flips_html(bias: Bias) -> Markup:
 def default_kpis_html(
     bias: Bias, failures: int | None = None, planned: int | None = None, right: str = ACCURACY_LABEL
 ) -> Markup:
-    """HTML row of the key figures of views without key figures of their own."""
+    """HTML row of default key figures: consistency, first-position share, changes on a repeat,
+    accuracy (label `right`), unusable replies."""
     if not bias.calls:
         return EMPTY
     kpis = [

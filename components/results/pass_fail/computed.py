@@ -21,8 +21,8 @@ class PassFailView:
     order: dict[tuple[str, str], OptionOrder]
     reliability: dict[tuple[str, str], tuple[ReliabilityPoint, ...]]
     parts: dict[str, dict[str, PassFailRates]]
-    """Rates of the judge and prompt shown: "model" and "category" -> group -> rates; only where
-    there are several groups."""
+    """Rates of the judge and prompt shown: "contestant" and "category" -> value -> rates; only for
+    columns with several values."""
 
     @property
     def cell(self) -> tuple[str, str] | None:

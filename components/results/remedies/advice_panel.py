@@ -23,7 +23,7 @@ from metrics.remedies.rule_sets import SINGLE, Rule
 from studies.spec.combine_rules import is_combine_rule, parse_remedy
 
 COMBINED_AS: Final = {"pooled": "single", "strict": "agree", "majority": "pool"}
-"""Former value of `combine` in a study file -> id of the remedy with the same meaning."""
+"""Value of `combine` in a study file -> id of the remedy that means the same."""
 
 
 def remedy_finding(view: RemedyView) -> tuple[str, str]:

@@ -40,7 +40,7 @@ PROVIDERS: Final = (
     ("endpoint", "Other address"),
 )
 MAX_ROWS: Final = 8
-"""Number of models that a list shows before it is expanded."""
+"""Maximum models listed; further models of a provider are in an expandable part."""
 LOCAL_SERVERS: Final = "@local"
 """Key under which `tested` (see `judge_drawer`) holds the model servers found on this machine."""
 _SIMULATED_LABELS: Final = (
